@@ -1,0 +1,1 @@
+"""Who acts: agents and what they are given."""

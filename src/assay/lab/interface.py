@@ -1,0 +1,132 @@
+"""What a lab is to everybody outside `assay.lab`: a sealed place with a workspace, in which commands run."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Literal, Protocol
+
+from assay.lab.snapshots import Snapshot
+
+SandboxName = Literal["bubblewrap", "docker", "none"]
+Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What everything in a lab may use together; `file_size` and `output` hold for a single file or command."""
+
+    memory: int = 4 * 10**9
+    processes: int = 512
+    cores: float = 1
+    disk: int = 2 * 10**9
+    file_size: int = 2 * 10**9
+    output: int = 100 * 10**6
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a lab is made of. Every bound folder has a name that tells nothing about the task."""
+
+    environment: Path
+    data: Path | None = None
+    limits: Limits = Limits()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command printed: its beginning, its end, and how many bytes it printed in all."""
+
+    head: bytes
+    tail: bytes
+    total: int
+
+    @property
+    def text(self) -> str:
+        """The output as text, with a note where the middle is left out."""
+        left_out = self.total - len(self.head) - len(self.tail)
+        between = f"\n… {left_out:,} bytes left out …\n".encode() if left_out > 0 else b""
+        return (self.head + between + self.tail).decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended. Nothing it started is still running."""
+
+    ended: Ended
+    code: int
+    stdout: Output
+    stderr: Output
+    seconds: float
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.ended == "exit" and self.code == 0
+
+
+@dataclass(frozen=True)
+class Sealing:
+    """Which walls stand around a lab, for the record: `sealed` is False if any code in it could reach the answers."""
+
+    sandbox: SandboxName
+    sealed: bool
+    network: Literal["none", "host"]
+    enforced: Mapping[str, str]
+    missing: Mapping[str, str]
+
+
+class Process(Protocol):
+    """A long-lived process in a lab, spoken to over its standard input and output."""
+
+    async def send(self, data: bytes) -> None:
+        """Write to its standard input."""
+        ...
+
+    async def receive(self, size: int) -> bytes:
+        """Read exactly `size` bytes of its standard output; `LabError` if it ends first."""
+        ...
+
+    async def kill(self) -> Completed:
+        """End it and everything it started."""
+        ...
+
+
+class Lab(Protocol):
+    """A sealed place with a workspace. Paths are relative to the workspace."""
+
+    sealing: Sealing
+
+    async def run(
+        self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
+    ) -> Completed:
+        """Run one command in a sandbox of its own, and end everything it started."""
+        ...
+
+    async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
+        """Start a long-lived process; the workspace is not read or written by us while it lives."""
+        ...
+
+    async def read(self, path: str, *, most: int) -> bytes:
+        """The content of a plain file of at most `most` bytes; `UnsafePath` for links, pipes, devices and folders."""
+        ...
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Create or replace a plain file, making the folders above it."""
+        ...
+
+    def files(self) -> AsyncIterator[PurePosixPath]:
+        """The plain files in the workspace, without the data folder, in order of their names."""
+        ...
+
+    async def snapshot(self, store: Path, before: Snapshot | None = None) -> Snapshot:
+        """Keep the workspace's present content in `store`; files unchanged since `before` cost nothing."""
+        ...
+
+    async def restore(self, store: Path, snapshot: Snapshot) -> None:
+        """Make the workspace what it was at `snapshot`."""
+        ...
+
+    async def status(self, content: bytes) -> None:
+        """Replace what `budget.json` in the lab's read-only status folder says."""
+        ...

@@ -1,0 +1,63 @@
+"""How long work tells what it is doing: bars on a terminal, a line per stage elsewhere, nothing when asked."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+Advance = Callable[[float], None]
+
+
+class Progress(Protocol):
+    """Something that can show the stages of long work."""
+
+    def stage(self, what: str, total: float | None = None) -> AbstractContextManager[Advance]:
+        """Open a stage; call what it yields with the amount done since the last call."""
+        ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    @contextmanager
+    def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
+        yield lambda amount: None
+
+
+class Bars:
+    """Shows a bar per open stage on a terminal's standard error, or one line per stage where there is no terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as RichProgress
+
+        self._terminal = sys.stderr.isatty()
+        self._bars = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._open = 0
+
+    @contextmanager
+    def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
+        if not self._terminal:
+            sys.stderr.write(f"{what} …\n")
+            sys.stderr.flush()
+            yield lambda amount: None
+            return
+        if self._open == 0:
+            self._bars.start()
+        self._open += 1
+        bar = self._bars.add_task(what, total=total)
+        try:
+            yield lambda amount: self._bars.advance(bar, amount)
+        finally:
+            self._bars.remove_task(bar)
+            self._open -= 1
+            if self._open == 0:
+                self._bars.stop()

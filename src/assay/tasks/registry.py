@@ -1,0 +1,113 @@
+"""Finding tasks by name and loading them from their folders."""
+
+import difflib
+import importlib.util
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from assay.errors import CallError
+from assay.tasks.model import Suite, Task
+
+Checked = TypeVar("Checked", Suite, Task)
+
+BUILT_IN = Path(__file__).parent / "suites"
+
+
+class Registry:
+    """The suites that ship with Assay, and those in folders a user names."""
+
+    def __init__(self, outside: Iterable[Path] = ()) -> None:
+        self.suites: dict[str, tuple[Suite, Path]] = {}
+        for folder in [*sorted(BUILT_IN.iterdir()), *map(Path, outside)]:
+            if (folder / "suite.toml").is_file():
+                suite = load_suite(folder)
+                self.suites[suite.name] = (suite, folder)
+            elif folder.parent != BUILT_IN:
+                raise CallError(f"{folder} is not a suite: it has no suite.toml")
+
+    def tasks(self) -> Iterator[Task]:
+        """Every task of every suite, in order."""
+        for suite, folder in self.suites.values():
+            for name in suite.tasks:
+                yield load_task(folder / name, suite)
+
+    def task(self, name: str) -> Task:
+        """The one task called `suite/task`, or `task` where that is unique."""
+        found = self.select(name)
+        if len(found) != 1:
+            raise CallError(f"{name} names {len(found)} tasks; one is needed here, such as {found[0].id}")
+        return found[0]
+
+    def select(self, name: str) -> list[Task]:
+        """The tasks meant by a suite, a split (`suite:split`), a task, or a path to a file that lists tasks."""
+        if name in self.suites:
+            suite, folder = self.suites[name]
+            return [load_task(folder / task, suite) for task in suite.tasks]
+        suite_name, colon, split = name.partition(":")
+        if colon and suite_name in self.suites:
+            suite, folder = self.suites[suite_name]
+            if split not in suite.splits:
+                known = ", ".join(f"{suite_name}:{known}" for known in suite.splits) or "none"
+                raise CallError(f"suite {suite_name} has no split {split!r}; it has: {known}")
+            return [load_task(folder / task, suite) for task in suite.splits[split]]
+        full = {f"{suite.name}/{task}": (folder / task, suite) for suite, folder in self.suites.values() for task in suite.tasks}
+        matches = [key for key in full if name in (key, key.partition("/")[2])]
+        if len(matches) == 1:
+            return [load_task(*full[matches[0]])]
+        if matches:
+            raise CallError(f"{name} is ambiguous: say {' or '.join(matches)}")
+        if Path(name).is_file():
+            lines = [line.strip() for line in Path(name).read_text().splitlines()]
+            return [task for line in lines if line and not line.startswith("#") for task in self.select(line)]
+        near = difflib.get_close_matches(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
+        raise CallError(f"no task, suite or split is called {name!r}{hint}")
+
+
+def load_suite(folder: Path) -> Suite:
+    """Read a suite from its folder."""
+    return _checked(Suite, _toml(folder / "suite.toml"), folder / "suite.toml")
+
+
+def load_task(folder: Path, suite: Suite) -> Task:
+    """Read a task of `suite` from its folder."""
+    path = folder / "task.toml"
+    content = _toml(path)
+    content |= {"suite": suite.name, "name": folder.name, "folder": folder, "editions": suite.editions}
+    measured = folder / "measured.json"
+    if measured.is_file():
+        content["measured"] = json.loads(measured.read_text())
+    return _checked(Task, content, path)
+
+
+def load_plugin(path: Path) -> ModuleType:
+    """Load a task's own code by path; task folders have hyphens and are not packages."""
+    spec = importlib.util.spec_from_file_location(f"assay_plugin_{path.parent.name}_{path.stem}".replace("-", "_"), path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise CallError(f"{path} is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise CallError(f"{path} is missing") from None
+    except tomllib.TOMLDecodeError as error:
+        raise CallError(f"{path} is not TOML: {error}") from None
+
+
+def _checked(model: type[Checked], content: dict[str, Any], path: Path) -> Checked:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise CallError(f"{path}: {faults}") from None
