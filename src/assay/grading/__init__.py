@@ -1,0 +1,23 @@
+"""From submission to grade: metrics, checks, medals. Importing this loads nothing heavy; names are resolved when asked for."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.grading.grade import grade_file, grade_file_async, validate_file
+    from assay.grading.model import Grade
+
+_HOME_OF = {
+    "Grade": "assay.grading.model",
+    "grade_file": "assay.grading.grade",
+    "grade_file_async": "assay.grading.grade",
+    "validate_file": "assay.grading.grade",
+}
+
+__all__ = ["Grade", "grade_file", "grade_file_async", "validate_file"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -1,9 +1,20 @@
 """What a grade is: the published report's fields under their published names, and ours beside them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What judging a submission found: a score, or why there is none. `sealed` is None where no code had to run."""
+
+    score: float | None = None
+    why: str | None = None
+    tolerance: float | None = None
+    sealed: bool | None = None
 
 
 class Grade(BaseModel):
@@ -32,16 +43,16 @@ class Grade(BaseModel):
     task: str
     edition: str
     variant: str
-    why: str | None = None
-    percentile: float | None = None
-    rank: int | None = None
+    why: str | None = Field(None, description="one sentence on why there is no score")
+    percentile: float | None = Field(None, description="place among human teams, best = 100")
+    rank: int | None = Field(None, description="place in the task's reference panel, best = 1")
     panel_size: int | None = None
-    baseline: float | None = None
-    improvement: float | None = None
-    success: bool | None = None
-    deterministic: bool = True
-    tolerance: float | None = None
-    sealed: bool | None = None
+    baseline: float | None = Field(None, description="score of the task's starter")
+    improvement: float | None = Field(None, description="gain over the baseline as a share of it, in the metric's direction")
+    success: bool | None = Field(None, description="more than 10 % over the baseline, or a medal where there is no baseline")
+    deterministic: bool = Field(True, description="False where the score is a measurement of time")
+    tolerance: float | None = Field(None, description="relative half-width of the score's confidence interval, if measured")
+    sealed: bool | None = Field(None, description="whether submitted code ran sealed off; None where none had to run")
 
     @property
     def path(self) -> Path:

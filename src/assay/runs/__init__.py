@@ -1,0 +1,1 @@
+"""From a plan to trials: what is asked for, one trial's process, and many of them at once."""

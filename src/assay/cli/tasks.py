@@ -1,0 +1,108 @@
+"""`assay tasks` and `assay show`."""
+
+import json
+from pathlib import Path
+
+import click
+
+from assay.cli.output import as_json, registry, table
+from assay.home import Home
+from assay.tasks import Task
+from assay.tasks.model import duration, size
+
+
+@click.command("tasks")
+@click.argument("names", nargs=-1, metavar="[SUITE|SPLIT]…")
+@as_json
+@click.pass_obj
+def tasks_command(folders: tuple[Path, ...], names: tuple[str, ...], json_: bool) -> None:
+    """List suites and tasks, and which are prepared.
+
+    \b
+    Example:
+      assay tasks
+      assay tasks pocket:quick --json
+    """
+    known, home = registry(folders), Home.default()
+    chosen = [task for name in names for task in known.select(name)] if names else list(known.tasks())
+    rows = [_row(task, _variants(home, task)) for task in chosen]
+    if json_:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for suite, _ in known.suites.values():
+        if any(row["suite"] == suite.name for row in rows):
+            click.echo(f"{suite.name}: {suite.title}")
+            splits = "".join(f"  {suite.name}:{split} ({len(tasks)})" for split, tasks in suite.splits.items())
+            click.echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{splits}" if splits else ""))
+    columns = ["task", "kind", "metric", "budget", "prepared"]
+    table(columns, [[str(row[column]) for column in columns] for row in rows])
+
+
+@click.command("show")
+@click.argument("task")
+@as_json
+@click.pass_obj
+def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
+    """Show all about one task.
+
+    \b
+    Example:
+      assay show pocket/house-price
+    """
+    found, home = registry(folders).task(task), Home.default()
+    variants = _variants(home, found)
+    if json_:
+        click.echo(json.dumps(found.model_dump(mode="json") | {"prepared": variants}, indent=2))
+        return
+    click.echo(f"{found.id}: {found.title}\n{found.summary}\n")
+    facts = [
+        ("kind", found.kind),
+        ("metric", _metric(found)),
+        ("submission", f"{found.submission.file} ({found.submission.form})"),
+        ("budget", f"{duration(found.budget.time)}, {found.budget.steps} steps"),
+        (
+            "lab",
+            f"{found.resources.cores} core, {size(found.resources.memory)} memory, environment {found.environment}",
+        ),
+        ("editions", ", ".join(found.editions)),
+        ("source", found.source.about),
+        ("licence", found.source.licence),
+        ("prepared", ", ".join(variants) or f"no: assay prepare {found.id}"),
+        ("folder", str(found.folder)),
+    ]
+    for name, fact in facts:
+        click.echo(f"  {name:<11} {fact}")
+    if found.measured:
+        measured = found.measured
+        spread = f"± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds"
+        click.echo(f"\nReference panel, measured {measured.date} (starter {measured.baseline:.5g} {spread}):")
+        best_first = sorted(measured.panel, key=lambda one: one.score, reverse=found.metric.direction == "higher")
+        rows = [
+            [str(rank), one.name, f"{one.score:.5g}", f"{one.seconds:.1f} s"] for rank, one in enumerate(best_first, 1)
+        ]
+        table(["rank", "solution", "score", "time"], rows)
+    click.echo("\n" + found.description)
+
+
+def _row(task: Task, variants: list[str]) -> dict[str, str | list[str]]:
+    return {
+        "task": task.id,
+        "suite": task.suite,
+        "title": task.title,
+        "kind": task.kind,
+        "metric": _metric(task),
+        "direction": task.metric.direction,
+        "budget": duration(task.budget.time),
+        "prepared": ", ".join(variants) or "no",
+    }
+
+
+def _metric(task: Task) -> str:
+    return f"{task.metric.name} {'↑' if task.metric.direction == 'higher' else '↓'}"
+
+
+def _variants(home: Home, task: Task) -> list[str]:
+    """Editions and variants of a task that are on this machine."""
+    folder = home.root / "data" / task.suite / task.name
+    found = [path for path in sorted(folder.glob("*/*/manifest.json")) if not path.parent.name.startswith(".")]
+    return [f"{path.parent.parent.name}/{path.parent.name}" for path in found]

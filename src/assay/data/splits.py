@@ -1,0 +1,54 @@
+"""Who goes to training and who to test: the published benchmark's exact rule, free of scikit-learn, so that it never drifts."""
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.intp]
+
+
+class Split(NamedTuple):
+    """Row numbers of the two sides, in the order in which they are to be written."""
+
+    train: Rows
+    test: Rows
+
+
+def random_rows(count: int, *, seed: int, test: int | float | None = None, train: int | float | None = None) -> Split:
+    """Split `count` rows at random; sizes are a number of rows (`int`) or a share of them (`float`).
+
+    With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows are
+    the first of the permutation: this is what scikit-learn's `train_test_split(shuffle=True)` does.
+    """
+    n_test = math.ceil(test * count) if isinstance(test, float) else test
+    n_train = math.floor(train * count) if isinstance(train, float) else train
+    if n_test is None and n_train is None:
+        raise ValueError("a split needs the size of test, of train, or of both")
+    if n_test is None:
+        n_test = count - (n_train or 0)
+    if n_train is None:
+        n_train = count - n_test
+    if n_test < 1 or n_train < 1 or n_test + n_train > count:
+        raise ValueError(f"{count} rows cannot be split into {n_train} for training and {n_test} for test")
+    order = np.random.RandomState(seed).permutation(count)
+    return Split(train=order[n_test : n_test + n_train], test=order[:n_test])
+
+
+def random_groups(keys: Sequence[Hashable], *, seed: int, test: int | float | None = None, train: int | float | None = None) -> Split:
+    """Split rows so that those with the same key stay together; sizes count groups, and rows keep their order.
+
+    Groups are numbered in the order in which they first appear.
+    """
+    numbers = appearance_numbers(keys)
+    groups = random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
+    return Split(train=np.flatnonzero(np.isin(numbers, groups.train)), test=np.flatnonzero(np.isin(numbers, groups.test)))
+
+
+def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
+    """Number each distinct key 0, 1, 2, … as it first appears, and give every row its key's number."""
+    seen: dict[Hashable, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+

@@ -1,0 +1,128 @@
+"""From a file that was handed in to its grade."""
+
+import math
+import os
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import InvalidSubmission
+from assay.grading import medals
+from assay.grading.metrics import evaluate
+from assay.grading.model import Grade, Judgement
+from assay.grading.plain_file import read_plain_file
+from assay.grading.submission import check, read_answers
+from assay.home import Home
+from assay.tasks import Task
+
+if TYPE_CHECKING:
+    from assay.data.store import Prepared
+    from assay.lab.interface import SandboxName
+
+
+def grade_file(
+    path: Path | None, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+) -> Grade:
+    """Judge the submission at `path`; None is a trial that handed in nothing.
+
+    A submission that cannot be scored gets a grade that says why. Errors are raised only for faults that are not the
+    submission's: a task that is not prepared, a lab that does not start. Inside an event loop use `grade_file_async`.
+    """
+    if not task.timed:
+        return _graded(path, task, prepared, _judge_table(path, task, prepared))
+    import anyio
+
+    return anyio.run(partial(grade_file_async, path, task, prepared, home=home, sandbox=sandbox))
+
+
+async def grade_file_async(
+    path: Path | None, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+) -> Grade:
+    """The same for callers inside an event loop, which goes on while a timed task waits for its turn on the machine."""
+    import anyio.to_thread
+
+    if not task.timed:
+        judgement = await anyio.to_thread.run_sync(_judge_table, path, task, prepared)
+    else:
+        from assay.grading.speed import judge_speed
+
+        try:
+            judgement = await judge_speed(_code(path, task), task, prepared, home=home, sandbox=sandbox)
+        except InvalidSubmission as error:
+            judgement = Judgement(why=str(error))
+    return _graded(path, task, prepared, judgement)
+
+
+def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
+    """Raise `InvalidSubmission` unless the file has the form that is asked for.
+
+    It looks only at public facts, so that its answer tells nothing about the right values. Code is not run.
+    """
+    if task.submission.form == "csv":
+        check(path, task, prepared)
+    else:
+        _code(path, task)
+
+
+def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgement:
+    if path is None:
+        return Judgement(why="Nothing was handed in.")
+    answers = read_answers(task, prepared)
+    try:
+        submitted = check(path, task, prepared)
+    except InvalidSubmission as error:
+        return Judgement(why=str(error))
+    score = evaluate(task.metric.name, answers.values, submitted.values, task.metric.params)
+    if not math.isfinite(score):
+        return Judgement(why=f"{task.metric.name} has no finite value for these predictions.")
+    return Judgement(score=score)
+
+
+def _code(path: Path | None, task: Task) -> bytes:
+    if path is None:
+        raise InvalidSubmission("Nothing was handed in.")
+    content = read_plain_file(path, task.submission.max_size)
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        raise InvalidSubmission(f"{path.name} is not UTF-8 text.") from None
+    return content
+
+
+def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
+    board, measured = task.leaderboard, task.measured
+    score = None if judgement.score is None else medals.rounded(judgement.score)
+    won = medals.medal(score, board, task.metric) if board and score is not None else None
+    gain = medals.improvement(score, measured.baseline, task.metric) if measured and score is not None else None
+    return Grade(
+        competition_id=task.name,
+        score=score,
+        gold_threshold=board.gold if board else None,
+        silver_threshold=board.silver if board else None,
+        bronze_threshold=board.bronze if board else None,
+        median_threshold=board.median if board else None,
+        any_medal=won is not None,
+        gold_medal=won == "gold",
+        silver_medal=won == "silver",
+        bronze_medal=won == "bronze",
+        above_median=board is not None and score is not None and medals.above_median(score, board, task.metric),
+        submission_exists=path is not None and os.path.lexists(path),
+        valid_submission=score is not None,
+        is_lower_better=task.metric.direction == "lower",
+        created_at=datetime.now().isoformat(),
+        submission_path=str(path),
+        task=task.id,
+        edition=prepared.edition,
+        variant=prepared.variant,
+        why=judgement.why,
+        percentile=medals.percentile(score, board, task.metric) if board and score is not None else None,
+        rank=medals.rank(score, measured.panel, task.metric) if measured and score is not None else None,
+        panel_size=len(measured.panel) if measured else None,
+        baseline=measured.baseline if measured else None,
+        improvement=gain,
+        success=medals.succeeds(gain) if measured else won is not None if board else None,
+        deterministic=not task.timed,
+        tolerance=judgement.tolerance,
+        sealed=judgement.sealed,
+    )

@@ -1,0 +1,67 @@
+"""What a score is worth: medal, percentile, rank in the panel, improvement over the baseline.
+
+Scores are compared after rounding to five decimals, as the published benchmark does.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from assay.tasks import Leaderboard, Metric, Solution
+
+DECIMALS = 5
+NEEDED_IMPROVEMENT = 0.10
+
+Medal = Literal["gold", "silver", "bronze"]
+
+
+def rounded(score: float) -> float:
+    """A score as it is reported and compared."""
+    return round(float(score), DECIMALS)
+
+
+def medal(score: float, board: Leaderboard, metric: Metric) -> Medal | None:
+    """The best medal whose threshold the score reaches; a tie with the threshold wins it."""
+    tiers: tuple[tuple[Medal, float], ...] = (("gold", board.gold), ("silver", board.silver), ("bronze", board.bronze))
+    return next((name for name, threshold in tiers if not metric.better(threshold, rounded(score))), None)
+
+
+def above_median(score: float, board: Leaderboard, metric: Metric) -> bool:
+    """Whether the score is strictly better than the median team's."""
+    return metric.better(rounded(score), board.median)
+
+
+def percentile(score: float, board: Leaderboard, metric: Metric) -> float | None:
+    """Where the score would stand among the teams, 100 being the best, interpolated between the known percentiles.
+
+    A tie counts as the best place that has this score. Beyond either end it is that end. None where no percentile is known.
+    """
+    steps = sorted((float(place), threshold) for place, threshold in board.percentiles.items())
+    if not steps:
+        return None
+    reached = [step for step in steps if not metric.better(step[1], rounded(score))]
+    missed = [step for step in steps if metric.better(step[1], rounded(score))]
+    if not reached or not missed:
+        return reached[-1][0] if reached else missed[0][0]
+    (below, low), (above, high) = reached[-1], missed[0]
+    return below + (above - below) * (rounded(score) - low) / (high - low)
+
+
+def rank(score: float, panel: Sequence[Solution], metric: Metric) -> int:
+    """One more than the number of panel solutions that are strictly better."""
+    return 1 + sum(metric.better(rounded(solution.score), rounded(score)) for solution in panel)
+
+
+def improvement(score: float, baseline: float, metric: Metric) -> float | None:
+    """How much better than the baseline, as a share of it: 0.1 is 10 % better, negative is worse.
+
+    None for a baseline of 0, of which nothing is a share.
+    """
+    if baseline == 0:
+        return None
+    gain = score - baseline if metric.direction == "higher" else baseline - score
+    return round(gain / abs(baseline), 9)  # so that 1.1 against 1.0 is 10 % and not a hair more
+
+
+def succeeds(gain: float | None) -> bool:
+    """Whether an improvement counts as success: more than 10 % over the baseline."""
+    return gain is not None and gain > NEEDED_IMPROVEMENT

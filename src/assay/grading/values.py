@@ -1,0 +1,86 @@
+"""From text to typed values: what a column of a submission may hold, and the message where it holds something else.
+
+- number: decimal or scientific notation; NaN and infinity are refused.
+- integer: a number without a fractional part, so `3` and `3.0` alike.
+- boolean: `true` or `false` in any case, and `1` or `0`, also written `1.0` and `0.0`, which is how many tools save them.
+- category: one of the allowed values, compared as numbers or booleans where those are; any text that is not empty if none
+  are listed.
+- text: anything, an empty value included.
+
+Blanks around a value do not count, except in text.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assay.errors import InvalidSubmission
+from assay.grading.table import shown
+from assay.tasks import Column
+
+_TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
+_LARGEST_EXACT = 2**53
+
+
+def typed(text: pl.Series, rule: Column, name: str, where: Callable[[int], str]) -> NDArray[Any]:
+    """The values of a column; `InvalidSubmission` names the first that breaks the rule, and `where` says which row that is."""
+    if rule.type != "text":
+        text = text.str.strip_chars()
+    values, right = _parsed(text.fill_null(""), rule)
+    if not right.all():
+        wrong = np.flatnonzero(~right)
+        first = int(wrong[0])
+        found = shown(text[first]) if text[first] else "empty"
+        others = f", and {len(wrong) - 1:,} other values are wrong too" if len(wrong) > 1 else ""
+        raise InvalidSubmission(f"{name}: column {text.name!r} must hold {expected(rule)}, but is {found} for {where(first)}{others}.")
+    return values
+
+
+def expected(rule: Column) -> str:
+    """What a column must hold, in words."""
+    if rule.values is not None:
+        listed = ", ".join(map(str, rule.values[:12]))
+        return f"one of {listed}" + (f" and {len(rule.values) - 12} more" if len(rule.values) > 12 else "")
+    words = {"number": "a number", "integer": "a whole number", "boolean": "true or false", "category": "a value", "text": "text"}
+    low, high = rule.min, rule.max
+    bounds = {
+        (True, True): f" from {low:g} to {high:g}" if low is not None and high is not None else "",
+        (True, False): f" of at least {low:g}" if low is not None else "",
+        (False, True): f" of at most {high:g}" if high is not None else "",
+        (False, False): "",
+    }
+    return words[rule.type] + bounds[low is not None, high is not None]
+
+
+def _parsed(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The values, and which of them are right."""
+    allowed = rule.values or ()
+    if rule.type == "boolean" or (allowed and all(isinstance(value, bool) for value in allowed)):
+        lower = text.str.to_lowercase()
+        values = lower.is_in(_TRUE).to_numpy()
+        return values, values | lower.is_in(_FALSE).to_numpy()
+    if rule.type in ("number", "integer") or (allowed and all(isinstance(value, int | float) for value in allowed)):
+        return _numbers(text, rule)
+    values = text.to_numpy()
+    if rule.type == "text" and not allowed:
+        return values, np.ones(len(values), bool)
+    right = text.is_in([str(value) for value in allowed]) if allowed else text != ""
+    return values, right.to_numpy()
+
+
+def _numbers(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    values = text.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    right = np.isfinite(values)
+    if rule.min is not None:
+        right &= values >= rule.min
+    if rule.max is not None:
+        right &= values <= rule.max
+    if rule.values is not None:
+        right &= np.isin(values, [float(value) for value in rule.values])
+    if rule.type == "integer":
+        right &= (values == np.floor(values)) & (np.abs(values) <= _LARGEST_EXACT)
+        values = np.where(right, values, 0).astype(np.int64)
+    return values, right

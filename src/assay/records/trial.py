@@ -1,0 +1,211 @@
+"""The trial folder: what was asked, who writes to it now, what came of it."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from assay.disk import sha256_of, write_json, write_whole
+from assay.errors import AssayError, RecordError
+from assay.grading.model import Grade
+from assay.tasks import Budget
+from assay.tasks.model import Resources
+
+Status = Literal["waiting", "running", "submitted", "done", "failed", "inapplicable", "stopped"]
+Cause = Literal["agent", "infrastructure", "user"]
+Kept = TypeVar("Kept", bound=BaseModel)
+
+
+class TrialFile(BaseModel):
+    """`trial.json`: everything that was asked for, and what it was asked with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["trial/1"] = "trial/1"
+    id: str
+    task: str
+    edition: str
+    variant: str
+    agent: str
+    label: str
+    settings: dict[str, Any] = {}
+    models: dict[str, str] = {}
+    seed: int
+    budget: Budget
+    resources: Resources
+    environment: str
+    sandbox: str
+    network: Literal["none"] = "none"
+    tasks_folder: str | None = None
+    origins: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    hashes: dict[str, str] = {}
+
+
+def trial_id(file: dict[str, Any]) -> str:
+    """The identity of a trial: a readable start, and a hash of all that makes it this trial and no other."""
+    parts = ("task", "edition", "variant", "agent", "settings", "models", "seed", "budget", "environment", "sandbox")
+    asked = json.dumps({part: file[part] for part in parts}, sort_keys=True)
+    readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")
+    return f"{readable}-{file['seed']}-{hashlib.sha256(asked.encode()).hexdigest()[:10]}"
+
+
+class State(BaseModel):
+    """`state.json`: how far a trial has come."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["state/1"] = "state/1"
+    status: Status = "waiting"
+    cause: Cause | None = None
+    why: str | None = None
+    epoch: int = 0
+    elapsed: float = 0.0
+    steps: int = 0
+    started_at: str | None = None
+    ended_at: str | None = None
+    sealing: dict[str, Any] | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing is left to do: done, not applicable, or failed by the agent's own fault."""
+        return self.status in ("done", "inapplicable") or (self.status == "failed" and self.cause == "agent")
+
+
+class LeaseLost(AssayError):
+    """Somebody else has taken the trial over; this writer must stop."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write to a trial folder, numbered so that an older holder can tell that it is out of date."""
+
+    path: Path
+    epoch: int
+
+    def check(self) -> None:
+        """Raise `LeaseLost` if a newer holder exists."""
+        now = int(self.path.read_text() or 0)
+        if now != self.epoch:
+            raise LeaseLost(f"{self.path.parent}: taken over by epoch {now}, this is epoch {self.epoch}")
+
+
+@dataclass(frozen=True)
+class TrialFolder:
+    """The record of one trial."""
+
+    path: Path
+
+    @property
+    def file(self) -> TrialFile:
+        """What was asked for."""
+        return read_record(self.path / "trial.json", TrialFile)
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        path = self.path / "state.json"
+        return read_record(path, State) if path.exists() else State()
+
+    @property
+    def grade(self) -> Grade | None:
+        """Its grade, once there is one."""
+        path = self.path / "grade.json"
+        return read_record(path, Grade) if path.exists() else None
+
+    @property
+    def events(self) -> Path:
+        """Its log."""
+        return self.path / "events.jsonl"
+
+    @property
+    def snapshots(self) -> Path:
+        """Contents of its workspace over time."""
+        return self.path / "snapshots"
+
+    @property
+    def submission(self) -> Path | None:
+        """The file that was handed in, once the agent has ended and if it handed in any."""
+        manifest = self.path / "submission" / "manifest.json"
+        if not manifest.exists():
+            return None
+        name = json.loads(manifest.read_text())["file"]
+        return self.path / "submission" / name if name else None
+
+    @property
+    def handed_in(self) -> bool:
+        """Whether the agent's work is over, with or without a submission."""
+        return (self.path / "submission" / "manifest.json").exists()
+
+    def create(self, file: TrialFile) -> None:
+        """Write down what is asked for; a folder that exists already is left as it is."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not (self.path / "trial.json").exists():
+            write_json(self.path / "trial.json", file.model_dump(mode="json"))
+
+    def write_state(self, state: State) -> None:
+        """Replace the state."""
+        write_json(self.path / "state.json", state.model_dump(mode="json"))
+
+    def write_grade(self, grade: Grade) -> None:
+        """Keep the grade."""
+        write_json(self.path / "grade.json", grade.model_dump(mode="json"))
+
+    def hand_in(self, name: str, content: bytes | None, why: str | None = None) -> None:
+        """Keep what was handed in, then its manifest: with the manifest on disk the agent's work is never repeated."""
+        folder = self.path / "submission"
+        folder.mkdir(exist_ok=True)
+        entry: dict[str, Any] = {"format": "submission/1", "file": None, "why": why, "at": now()}
+        if content is not None:
+            write_whole(folder / name, content)
+            entry |= {"file": name, "size": len(content), "sha256": sha256_of(folder / name)}
+        write_json(folder / "manifest.json", entry)
+
+    @contextmanager
+    def lease(self) -> Iterator[Lease | None]:
+        """Take the trial for this process; yields None when a living process on this machine has it."""
+        path = self.path / "lease"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield None
+                return
+            epoch = int(os.read(handle, 32) or 0) + 1
+            os.pwrite(handle, f"{epoch}\n".encode(), 0)
+            os.fsync(handle)
+            yield Lease(path, epoch)
+        finally:
+            os.close(handle)
+
+    @property
+    def attempts(self) -> int:
+        """How often the trial was taken up."""
+        path = self.path / "lease"
+        return int(path.read_text() or 0) if path.exists() else 0
+
+
+def now() -> str:
+    """The date and time, with its zone, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_record(path: Path, model: type[Kept]) -> Kept:
+    """Read one of our JSON files back; damage or an unknown format is a `RecordError`."""
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise RecordError(f"{path} is missing") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise RecordError(f"{path}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None

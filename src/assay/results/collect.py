@@ -1,0 +1,54 @@
+"""From a run folder to outcomes."""
+
+from collections import defaultdict
+
+from assay.records import RunFolder, TrialFile, TrialFolder
+from assay.results.outcome import Outcome
+from assay.tasks import Measured, Registry, Task
+from assay.tasks.model import duration
+
+
+def collect(run: RunFolder) -> list[Outcome]:
+    """What came of each trial of a run, in the order of its plan."""
+    trials = [(folder, folder.file) for folder in run.trials()]
+    tasks = _tasks([file for _, file in trials])
+    budgets = defaultdict(set)
+    for _, file in trials:
+        budgets[file.task, file.label].add((file.budget.time, file.budget.steps))
+    return [
+        _outcome(folder, file, tasks[file.task], len(budgets[file.task, file.label]) > 1) for folder, file in trials
+    ]
+
+
+def panels(run: RunFolder) -> dict[str, Measured]:
+    """The measured reference panels of a run's tasks."""
+    tasks = _tasks([folder.file for folder in run.trials()])
+    return {name: task.measured for name, task in tasks.items() if task.measured}
+
+
+def _tasks(files: list[TrialFile]) -> dict[str, Task]:
+    registry = Registry(sorted({file.tasks_folder for file in files if file.tasks_folder}))
+    return {name: registry.task(name) for name in {file.task for file in files}}
+
+
+def _outcome(folder: TrialFolder, file: TrialFile, task: Task, several_budgets: bool) -> Outcome:
+    """One trial's outcome; an agent that worked under two budgets counts as two agents."""
+    budget = f" ({duration(file.budget.time)}, {file.budget.steps} steps)" if several_budgets else ""
+    state = folder.state
+    return Outcome(
+        task=file.task,
+        title=task.title,
+        metric=task.metric.name,
+        direction=task.metric.direction,
+        agent=file.label + budget,
+        seed=file.seed,
+        edition=file.edition,
+        variant=file.variant,
+        status=state.status,
+        cause=state.cause,
+        why=state.why,
+        grade=folder.grade,
+        elapsed=state.elapsed,
+        steps=state.steps,
+        sealed=bool(state.sealing and state.sealing["sealed"]) or state.sealing is None,
+    )

@@ -1,0 +1,229 @@
+"""Results as tables: for the terminal, and the same numbers as CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from assay.results import wording
+from assay.results.outcome import Outcome
+from assay.results.statistics import Cell, Estimate, Rate, Standing, cells, grouped, standings
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+Value = str | int | float | bool | None
+
+
+def table(outcomes: Sequence[Outcome]) -> "Group":
+    """What to print: scores by task and agent, then each agent overall, apart for each set of rules."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if not outcomes:
+        return Group(Text("No trials yet."))
+    parts: list[Table | Text] = []
+    for same in grouped(outcomes, lambda o: o.rules):
+        made = cells(same)
+        parts += [_scores(made), Text(), _overall(standings(same)), Text(), *_legend(same, made), Text()]
+    return Group(*parts[:-1])
+
+
+def to_csv(made: Sequence[Cell]) -> str:
+    """One row per agent and task."""
+    rows = [cell_row(cell) for cell in made]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_CELL_COLUMNS)
+    writer.writerows([_csv_value(value) for value in row.values()] for row in rows)
+    return text.getvalue()
+
+
+def to_json(outcomes: Sequence[Outcome], title: str, made_at: datetime) -> str:
+    """The rows of the CSV, each agent overall, and every trial with its grade, as JSON that any parser reads."""
+    content = {
+        "format": "report/1",
+        "title": title,
+        "made_at": made_at.isoformat(timespec="seconds"),
+        "interval": "Wilson score, 95 %",
+        "cells": [cell_row(cell) for cell in cells(outcomes)],
+        "overall": [standing_row(standing) for standing in standings(outcomes)],
+        "trials": [_without_nan(_trial_row(outcome)) for outcome in outcomes],
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def cell_row(cell: Cell) -> dict[str, Value]:
+    """A cell under the names of the CSV's columns."""
+    medals = cell.medals
+    return {
+        **asdict(cell.rules),
+        "task": cell.task,
+        "title": cell.title,
+        "metric": cell.metric,
+        "direction": cell.direction,
+        "agent": cell.agent,
+        "trials": cell.trials,
+        "valid": cell.valid,
+        "pending": cell.pending,
+        "inapplicable": cell.inapplicable,
+        **_failure_columns(cell),
+        **_estimate_columns("score", cell.score),
+        "score_min": cell.score.low if cell.score else None,
+        "score_max": cell.score.high if cell.score else None,
+        **_estimate_columns("improvement", cell.improvement),
+        **_rate_columns("success", cell.success),
+        "rank_mean": cell.rank.mean if cell.rank else None,
+        "panel_size": cell.panel_size,
+        "percentile_mean": cell.percentile.mean if cell.percentile else None,
+        "gold": medals.gold if medals else None,
+        "silver": medals.silver if medals else None,
+        "bronze": medals.bronze if medals else None,
+        "sealed": cell.sealed,
+        "best": cell.best,
+    }
+
+
+def standing_row(standing: Standing) -> dict[str, Value]:
+    """An agent's overall line."""
+    return {
+        **asdict(standing.rules),
+        "agent": standing.agent,
+        "tasks": standing.tasks,
+        "inapplicable_tasks": standing.inapplicable_tasks,
+        "trials": standing.trials,
+        "pending": standing.pending,
+        **_failure_columns(standing),
+        **_rate_columns("valid", standing.valid),
+        **_rate_columns("success", standing.success),
+        **_rate_columns("success_without_infrastructure", standing.success_without_infrastructure),
+        **_estimate_columns("success_over_tasks", standing.mean_over_tasks),
+        "sealed": standing.sealed,
+    }
+
+
+_CELL_COLUMNS = (
+    *("suite", "edition", "variant", "task", "title", "metric", "direction", "agent"),
+    *("trials", "valid", "pending", "inapplicable", "failed_agent", "failed_infrastructure", "failed_user"),
+    *("score_mean", "score_error", "score_min", "score_max", "improvement_mean", "improvement_error"),
+    *("success_count", "success_trials", "success_rate", "success_low", "success_high"),
+    *("rank_mean", "panel_size", "percentile_mean", "gold", "silver", "bronze", "sealed", "best"),
+)
+
+
+def _scores(made: Sequence[Cell]) -> "Table":
+    table = _grid(str(made[0].rules))
+    table.add_column("Task, agent", overflow="fold", min_width=20)
+    for name in ("Score", "Rank", "Improvement", "Valid"):
+        table.add_column(name, justify="right", max_width=18)
+    for task in grouped(made, lambda c: c.task):
+        metric = f"{task[0].metric} {wording.ARROWS[task[0].direction]}"
+        table.add_row(_text(wording.task_name(task[0].task), "bold"), _text(metric, "italic"))
+        for cell in task:
+            style = "bold" if cell.best else ""
+            table.add_row(
+                _text(f"{'★' if cell.best else ' '} {cell.agent}", style),
+                _text(wording.cell_score(cell), style),
+                wording.cell_placing(cell),
+                wording.change(cell.improvement.mean if cell.improvement else None),
+                wording.cell_valid(cell) + ("" if cell.sealed else "\nunsealed"),
+            )
+        table.add_section()
+    return table
+
+
+def _overall(lines: Sequence[Standing]) -> "Table":
+    table = _grid(f"{lines[0].rules}, all tasks")
+    table.add_column("Agent", overflow="fold", min_width=20)
+    for name in ("Success", "Rate (95 %)", "Over tasks", "Valid", "Tasks"):
+        table.add_column(name, justify="right", max_width=16)
+    for line in lines:
+        rate, mean = line.success, line.mean_over_tasks
+        table.add_row(
+            _text(f"  {line.agent}"),
+            wording.count_of(rate),
+            f"{wording.percent(rate.value)} ({wording.interval(rate)})" if rate else wording.NOTHING,
+            wording.percent(mean.mean) if mean else wording.NOTHING,
+            wording.count_of(line.valid) + ("" if line.sealed else "\nunsealed"),
+            wording.standing_tasks(line),
+        )
+    return table
+
+
+def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "list[Text]":
+    """The sentences without which the tables could be misread; only those that apply."""
+    star = "★ best mean score of the task. " if any(cell.best for cell in made) else ""
+    lines = [
+        f"{star}Score: mean ± standard error over valid trials.",
+        "Success: share of finished trials, failures included, with its Wilson interval.",
+        "Over tasks: mean of the tasks' success rates. Tasks: those the agent applies to.",
+        *wording.reasons(made),
+    ]
+    lines += [
+        f"{line.agent}: success without infrastructure faults {wording.count_of(rate)}, {wording.percent(rate.value)}."
+        for line in standings(outcomes)
+        if (rate := line.success_without_infrastructure) is not None
+    ]
+    if pending := sum(outcome.pending for outcome in outcomes):
+        lines.append(f"Not final: {wording.counted(pending, 'trial')} of {len(outcomes)} still to come.")
+    if unsealed := sum(outcome.ran and not outcome.sealed for outcome in outcomes):
+        lines.append(f"Unsealed: {wording.counted(unsealed, 'trial')} ran without walls between agent and answers.")
+    return [_text(line) for line in lines]
+
+
+def _grid(title: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+
+
+def _text(content: str, style: str = "") -> "Text":
+    """Text that is never read as markup, and cannot steer the terminal."""
+    from rich.text import Text
+
+    return Text(wording.plain(content), style=style)
+
+
+def _failure_columns(one: Cell | Standing) -> dict[str, Value]:
+    return {
+        "failed_agent": one.failures.get("agent", 0),
+        "failed_infrastructure": one.failures.get("infrastructure", 0),
+        "failed_user": one.failures.get("user", 0),
+    }
+
+
+def _estimate_columns(name: str, one: Estimate | None) -> dict[str, Value]:
+    return {f"{name}_mean": one.mean if one else None, f"{name}_error": one.error if one else None}
+
+
+def _rate_columns(name: str, one: Rate | None) -> dict[str, Value]:
+    parts = ("count", "trials", "rate", "low", "high")
+    values = (one.count, one.trials, one.value, one.low, one.high) if one else (None,) * 5
+    return {f"{name}_{part}": value for part, value in zip(parts, values, strict=True)}
+
+
+def _csv_value(value: Value) -> Value:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _trial_row(outcome: Outcome) -> dict[str, object]:
+    row: dict[str, object] = {**vars(outcome), "valid": outcome.valid, "failure": outcome.failure, "success": outcome.success}
+    return row | {"grade": outcome.grade.model_dump(mode="python") if outcome.grade else None}
+
+
+def _without_nan(row: Mapping[str, object]) -> dict[str, object]:
+    """JSON has no NaN and no infinity: null stands for them."""
+    clean: dict[str, object] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            clean[name] = _without_nan(value)
+        else:
+            clean[name] = None if isinstance(value, float) and not math.isfinite(value) else value
+    return clean

@@ -1,0 +1,128 @@
+"""Many trials on this machine: each a process of its own, as many at once as there are cores."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from types import FrameType
+
+from assay.home import Home
+from assay.progress import Progress
+from assay.records import RunFolder, State, TrialFolder
+from assay.runs import trial
+
+ATTEMPTS = 3
+GRACE = 20.0
+
+Job = Callable[[Path, Home], None]
+
+
+class Stopped(KeyboardInterrupt):
+    """The user asked the run to stop; what is finished is kept."""
+
+
+def execute(run: RunFolder, home: Home, *, cores: int | None = None, progress: Progress) -> None:
+    """Bring every trial of a run to its end; calling it again does only what is missing."""
+    available = cores or len(os.sched_getaffinity(0))
+    unfinished = [folder for folder in run.trials() if not folder.state.final]
+    if not unfinished:
+        return
+    with progress.stage(f"{len(unfinished)} trials on {available} cores", total=len(unfinished)) as advance:
+        _pool(unfinished, home, trial.conduct, available, lambda: advance(1))
+    timed = [folder for folder in unfinished if not folder.state.final and folder.handed_in]
+    if timed:
+        with progress.stage(f"grading {len(timed)} timed trials, one at a time", total=len(timed)) as advance:
+            _pool(timed, home, trial.grade_timed, 1, lambda: advance(1))
+
+
+def _pool(folders: Sequence[TrialFolder], home: Home, job: Job, cores: int, ended: Callable[[], None]) -> None:
+    """Run `job` on every folder, never using more cores than there are; a process that dies is started again."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["assay.runs.trial"])
+    waiting = list(folders)
+    running: dict[ForkServerProcess, tuple[TrialFolder, int]] = {}
+    with _StopSignals() as stop:
+        while (waiting or running) and not stop.asked:
+            used = sum(need for _, need in running.values())
+            while waiting and (not running or used + _cores(waiting[0]) <= cores):
+                folder = waiting.pop(0)
+                process = context.Process(target=_child, args=(job, folder.path, home.root), name=folder.path.name)
+                process.start()
+                running[process] = (folder, _cores(folder))
+                used += _cores(folder)
+            wait([process.sentinel for process in running], timeout=0.5)
+            for process in [process for process in running if not process.is_alive()]:
+                process.join()
+                folder, _ = running.pop(process)
+                if process.exitcode != 0 and _again(folder, process.exitcode):
+                    waiting.insert(0, folder)
+                else:
+                    ended()
+        if stop.asked:
+            _stop_all(list(running))
+            raise Stopped
+
+
+def _cores(folder: TrialFolder) -> int:
+    return folder.file.resources.cores
+
+
+def _again(folder: TrialFolder, code: int | None) -> bool:
+    """Whether a trial whose process died is worth another attempt; if not, say so in its state."""
+    if folder.state.final:
+        return False
+    if folder.attempts < ATTEMPTS:
+        return True
+    why = f"its process ended with code {code} in each of {folder.attempts} attempts"
+    state = folder.state.model_dump() | {"status": "failed", "cause": "infrastructure", "why": why}
+    folder.write_state(State.model_validate(state))
+    return False
+
+
+def _child(job: Job, path: Path, home: Path) -> None:
+    """The trial's process: it ends when the run that started it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    job(path, Home(home))
+
+
+def _end_with(sentinel: int) -> None:
+    """Ask this process to stop once the run is gone, and end it if it does not."""
+    wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(GRACE)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _stop_all(processes: Sequence[ForkServerProcess]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(GRACE)
+        if process.is_alive():
+            process.kill()
+            process.join()
+
+
+class _StopSignals:
+    """Turns the first SIGINT or SIGTERM into a request to stop; a second one interrupts at once."""
+
+    def __enter__(self) -> "_StopSignals":
+        self.asked = False
+        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True

@@ -1,0 +1,184 @@
+"""One trial, from an empty workspace to a grade, in the process that calls `conduct`."""
+
+import errno
+import signal
+import traceback
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from assay.agents import Agent, Workbench, find_agent
+from assay.data.store import prepared
+from assay.errors import AssayError, LabError, RecordError
+from assay.grading import grade_file
+from assay.grading.model import Grade
+from assay.home import Home
+from assay.lab import Lab, Limits, Setup, open_lab
+from assay.lab.environments import environment
+from assay.records import Clock, EventLog, Lease, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records.trial import now
+from assay.tasks import Registry, Task
+
+SLACK = 10.0
+MACHINE_FAULTS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EIO,
+    errno.EROFS,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ESTALE,
+    errno.ENOMEM,
+}
+
+
+def conduct(path: Path, home: Home) -> None:
+    """Bring a trial to its end, from wherever it was left; does nothing if it is ended or another process has it."""
+    folder = TrialFolder(path)
+    with folder.lease() as lease:
+        if lease is None or folder.state.final:
+            return
+        file = folder.file
+        task = task_of(file)
+        try:
+            if not folder.handed_in:
+                anyio.run(_work, folder, file, task, lease, home)
+            if folder.handed_in and not task.timed:
+                _grade(folder, file, task, lease, home)
+        except (AssayError, OSError) as error:
+            _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
+
+
+def grade_timed(path: Path, home: Home) -> None:
+    """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
+    folder = TrialFolder(path)
+    with folder.lease() as lease:
+        if lease is None or folder.state.final or not folder.handed_in:
+            return
+        try:
+            _grade(folder, folder.file, task_of(folder.file), lease, home)
+        except (AssayError, OSError) as error:
+            _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
+
+
+def task_of(file: TrialFile) -> Task:
+    """The task a trial is about."""
+    return Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
+
+
+async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:
+    """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
+    agent = find_agent(file.agent, file.settings)
+    with EventLog(folder.events, lease.epoch) as log:
+        log.append("started", trial=file.id, attempt=lease.epoch)
+        if why := agent.inapplicable(task):
+            log.append("ended", status="inapplicable", why=why)
+            _end(folder, "inapplicable", why=why, epoch=lease.epoch)
+            return
+        fault: Exception | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(_watch_for_stop, group.cancel_scope, folder)
+            try:
+                await _in_lab(folder, file, task, agent, lease, log, home)
+            except (AssayError, OSError) as error:
+                fault = error
+            group.cancel_scope.cancel()
+        if fault:
+            log.append("broke", why=f"{type(fault).__name__}: {fault}")
+            raise fault
+
+
+async def _in_lab(
+    folder: TrialFolder, file: TrialFile, task: Task, agent: Agent, lease: Lease, log: EventLog, home: Home
+) -> None:
+    async with open_lab(home, _setup(file, task, home), sandbox=file.sandbox) as lab:
+        state = State(status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing))
+        folder.write_state(state)
+        log.append("lab", sealing=asdict(lab.sealing))
+        await furnish(lab, task)
+        clock = Clock(file.budget)
+        bench = Workbench(task, lab, clock, log, file.seed, folder.snapshots)
+        why = await _let_work(agent, bench, log)
+        lease.check()
+        content, missing = await bench.submission()
+        folder.hand_in(task.submission.file, content, why=missing and _both(missing, why))
+        log.append("submitted", file=task.submission.file, size=None if content is None else len(content), why=missing)
+        measured = {"elapsed": round(clock.elapsed, 3), "steps": clock.steps}
+        folder.write_state(state.model_copy(update={"status": "submitted", "why": why, **measured}))
+
+
+async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None:
+    """Run the agent; what goes wrong in its own code is its own fault and ends its work, not the trial's record."""
+    try:
+        with anyio.fail_after(bench.clock.seconds_left + SLACK):
+            await agent.work(bench)
+    except OutOfBudget as spent:
+        log.append("budget", why=str(spent))
+    except TimeoutError:
+        log.append("budget", why="time is up")
+    except Exception as error:  # an agent is anybody's code: whatever it raises counts as its failure
+        if isinstance(error, LabError | RecordError) or getattr(error, "errno", None) in MACHINE_FAULTS:
+            raise
+        log.append("crashed", why=repr(error), trace=traceback.format_exc())
+        return f"the agent crashed: {error!r}"
+    return None
+
+
+async def furnish(lab: Lab, task: Task) -> None:
+    """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
+    await lab.write("description.md", task.description.encode())
+    starter = task.folder / "starter"
+    for path in sorted(starter.rglob("*")) if starter.is_dir() else []:
+        if path.is_file() and "__pycache__" not in path.parts:
+            await lab.write(path.relative_to(starter).as_posix(), path.read_bytes())
+
+
+def _setup(file: TrialFile, task: Task, home: Home) -> Setup:
+    data = prepared(home, task, file.edition, file.variant)
+    limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
+    variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
+    return Setup(environment=environment(home, task.environment), data=data.public, limits=limits, variables=variables)
+
+
+async def _watch_for_stop(scope: anyio.CancelScope, folder: TrialFolder) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            scope.cancel()
+            _end(folder, "stopped", cause="user")
+            return
+
+
+def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:
+    """Judge what was handed in; an invalid or missing submission is the agent's failure.
+
+    The grade is an event first and a file second, so that a crash between the two never leads to a second grade.
+    """
+    told = [event for event in read_events(folder.events) if event.kind == "graded"]
+    if told:
+        grade = Grade.model_validate(told[-1].about["grade"])
+    else:
+        data = prepared(home, task, file.edition, file.variant)
+        path = folder.submission or folder.path / "submission" / task.submission.file
+        sealed = bool((folder.state.sealing or {}).get("sealed"))
+        judged = grade_file(path, task, data, home=home, sandbox=file.sandbox)
+        grade = judged.model_copy(update={"sealed": sealed})
+        lease.check()
+        with EventLog(folder.events, lease.epoch) as log:
+            log.append("graded", grade=grade.model_dump(mode="json"))
+    folder.write_grade(grade)
+    if grade.valid_submission:
+        _end(folder, "done")
+    else:
+        _end(folder, "failed", cause="agent", why=_both(grade.why or "the submission is not valid", folder.state.why))
+
+
+def _end(folder: TrialFolder, status: str, **about: Any) -> None:
+    state = folder.state.model_dump() | {"status": status, "cause": None, "ended_at": now(), **about}
+    folder.write_state(State.model_validate(state))
+
+
+def _both(first: str, second: str | None) -> str:
+    return f"{first}; {second}" if second else first

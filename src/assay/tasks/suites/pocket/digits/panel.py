@@ -1,0 +1,168 @@
+"""Reference solutions of the digits task, from the weakest to the strongest. `--list` names them; NAME runs one."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from scipy.ndimage import affine_transform, shift, zoom
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+SEED = int(os.environ.get("SEED", "0"))
+Pictures = np.ndarray[Any, np.dtype[np.float64]]
+Labels = np.ndarray[Any, np.dtype[np.int64]]
+Solution = Callable[[Pictures, Labels, Pictures], Labels]
+
+
+def most_common_digit(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return np.full(len(unseen), np.bincount(y).argmax())
+
+
+def amount_of_ink(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    tree = DecisionTreeClassifier(max_depth=4, random_state=SEED)
+    return tree.fit(x.sum((1, 2))[:, None], y).predict(unseen.sum((1, 2))[:, None])
+
+
+def rows_and_columns_of_ink(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    sums = [np.hstack([part.sum(1), part.sum(2)]) for part in (x, unseen)]
+    return DecisionTreeClassifier(max_depth=6, random_state=SEED).fit(sums[0], y).predict(sums[1])
+
+
+def tree(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return DecisionTreeClassifier(random_state=SEED).fit(flat(x), y).predict(flat(unseen))
+
+
+def naive_bayes(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return GaussianNB(var_smoothing=1e-3).fit(flat(x), y).predict(flat(unseen))
+
+
+def nearest_mean(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return NearestCentroid().fit(flat(x), y).predict(flat(unseen))
+
+
+def linear_discriminant(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(flat(x), y).predict(flat(unseen))
+
+
+def logistic_regression(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return LogisticRegression(C=1.0, max_iter=1000).fit(flat(x), y).predict(flat(unseen))
+
+
+def random_forest(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return RandomForestClassifier(300, random_state=SEED).fit(flat(x), y).predict(flat(unseen))
+
+
+def extra_trees(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return ExtraTreesClassifier(500, random_state=SEED).fit(flat(x), y).predict(flat(unseen))
+
+
+def nearest_neighbour(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return KNeighborsClassifier(1).fit(flat(x), y).predict(flat(unseen))
+
+
+def support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return SVC(C=10).fit(flat(x), y).predict(flat(unseen))
+
+
+def shifted_support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    more, labels = moved(x, y)
+    return SVC(C=10).fit(flat(more), labels).predict(flat(unseen))
+
+
+def label_spreading(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    model = LabelSpreading(kernel="knn", n_neighbors=7, alpha=0.3, max_iter=200)
+    both = np.vstack([flat(x), flat(unseen)])
+    return model.fit(both, np.r_[y, np.full(len(unseen), -1)]).transduction_[len(x) :]
+
+
+def warped_support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    more, labels = warped(x, y)
+    return SVC(C=10).fit(flat(more), labels).predict(flat(unseen))
+
+
+def self_training(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    guess = label_spreading(x, y, unseen)
+    second = warped_support_vectors(x, y, unseen)
+    sure = guess == second
+    more, labels = warped(np.concatenate([x, unseen[sure]]), np.r_[y, guess[sure]], copies=6)
+    return SVC(C=10).fit(flat(more), labels).predict(flat(unseen))
+
+
+def flat(x: Pictures) -> Pictures:
+    return x.reshape(len(x), -1)
+
+
+def moved(x: Pictures, y: Labels) -> tuple[Pictures, Labels]:
+    """The pictures and copies of them moved by half a pixel each way."""
+    steps = [(0, 0), (0, 0.5), (0, -0.5), (0.5, 0), (-0.5, 0)]
+    return np.concatenate([shift(x, (0, *step), order=1) for step in steps]), np.tile(y, len(steps))
+
+
+def warped(x: Pictures, y: Labels, copies: int = 20) -> tuple[Pictures, Labels]:
+    """The pictures and copies of them turned, slanted, stretched and moved a little at random."""
+    random = np.random.default_rng(SEED)
+    made = [x]
+    for _ in range(copies):
+        for_each = np.empty_like(x)
+        for number, picture in enumerate(x):
+            turn, slant = random.normal(0, 0.12, 2)
+            matrix = np.array([[np.cos(turn), -np.sin(turn) + slant], [np.sin(turn), np.cos(turn)]])
+            matrix *= random.normal(1, 0.07, (2, 1))
+            offset = np.array([3.5, 3.5]) - matrix @ np.array([3.5, 3.5]) + random.normal(0, 0.3, 2)
+            for_each[number] = affine_transform(picture, matrix, offset, order=1)
+        made.append(for_each)
+    return np.concatenate(made), np.tile(y, copies + 1)
+
+
+SOLUTIONS: list[Solution] = [
+    most_common_digit,
+    amount_of_ink,
+    rows_and_columns_of_ink,
+    tree,
+    naive_bayes,
+    nearest_mean,
+    linear_discriminant,
+    logistic_regression,
+    random_forest,
+    extra_trees,
+    nearest_neighbour,
+    support_vectors,
+    shifted_support_vectors,
+    label_spreading,
+    warped_support_vectors,
+    self_training,
+]
+
+
+def main(name: str) -> None:
+    solutions = {solution.__name__: solution for solution in SOLUTIONS}
+    if name == "--list":
+        print("\n".join(solutions))
+        return
+    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
+    known, unseen = (np.stack([pixels(image) for image in part["image"]]) for part in (train, test))
+    test["label"] = solutions[name](known, train["label"].to_numpy(), unseen)
+    test.to_csv("submission.csv", index=False)
+
+
+def pixels(image: str) -> Pictures:
+    return np.asarray(Image.open(Path("data") / image), dtype=np.float64) / 240
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
