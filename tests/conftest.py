@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.home import Home
+from assay.lab import places
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -55,6 +56,8 @@ class fresh_home:  # noqa: N801 - used as a function
         return home
 
     def __exit__(self, *error: object) -> None:
+        # Labs of processes that a test killed leave mounts behind; the next lab to open would clear them away.
+        places.sweep(Home(self.root))
         shutil.rmtree(self.root)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 SYSTEM = {"demo": {"bwrap": "bubblewrap"}, "test": {"bwrap": "bubblewrap", "chromium": "chromium"}, "lint": {}}
+LAB_IS_BUILT = "import assay.home as h, assay.lab.environments as e; e.environment(h.Home.default(), 'core')"
 
 
 @dataclass
@@ -67,7 +68,7 @@ def main(what: str) -> int:
     stamp = VENV / f".installed-{what}"
     if not stamp.exists() or stamp.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
         jobs.append(Job("the harness, in .venv", harness(what)))
-    if what != "lint" and not quiet_success([sys.executable, "-m", "assay.lab.environments", "core", "--built"]):
+    if what != "lint" and not quiet_success([sys.executable, "-c", LAB_IS_BUILT]):
         jobs.append(Job("the lab's environment", [[sys.executable, "-m", "assay.lab.environments", "core"]]))
     if failed := run_all(jobs):
         for job in failed:

@@ -56,13 +56,11 @@ class Workbench:
 
     async def submission(self) -> tuple[bytes | None, str | None]:
         """What lies in the workspace as submission now, or why there is none."""
-        name = self.task.submission.file
+        wanted = self.task.submission
         try:
-            return await self._lab.read(name, most=self.task.submission.max_size), None
-        except FileNotFoundError:
-            return None, f"there is no {name} in the workspace"
+            return await self._lab.read(wanted.file, most=wanted.max_size), None
         except UnsafePath as error:
-            return None, str(error)
+            return None, f"nothing was handed in: {error}"
 
     async def snapshot(self) -> None:
         """Keep what the workspace holds now; files that did not change cost nothing."""

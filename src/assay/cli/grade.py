@@ -10,6 +10,7 @@ from assay.errors import CallError
 from assay.grading import grade_file, validate_file
 from assay.grading.model import Grade
 from assay.home import Home
+from assay.lab.interface import SandboxName
 from assay.tasks import Task
 
 
@@ -21,7 +22,7 @@ from assay.tasks import Task
 @as_json
 @click.pass_obj
 def grade_command(
-    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, sandbox: str, json_: bool
+    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, sandbox: SandboxName, json_: bool
 ) -> None:
     """Grade a submission: score, rank or medal, improvement over the starter.
 

@@ -7,6 +7,7 @@ import click
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
 from assay.grading.panel import measure, write
 from assay.home import Home
+from assay.lab.interface import SandboxName
 from assay.progress import Bars, Silent
 
 
@@ -25,7 +26,7 @@ def panel_command(
     folders: tuple[Path, ...],
     task: str,
     edition: str | None,
-    sandbox: str,
+    sandbox: SandboxName,
     seeds: int,
     keep: bool,
     quiet: bool,

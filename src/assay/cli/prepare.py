@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json, edition, quiet, registry
 from assay.data.store import prepare
-from assay.errors import AssayError
+from assay.errors import AssayError, CallError
 from assay.home import Home
 from assay.progress import Bars, Silent
 
@@ -35,17 +35,20 @@ def prepare_command(
     known, home = registry(folders), Home.default()
     progress = Silent() if quiet or json_ else Bars()
     done, failed = [], []
-    for task in [task for name in names for task in known.select(name)]:
+    for task in known.chosen(names):
         try:
             made = prepare(home, task, edition, progress=progress, again=again)
+        except CallError:
+            raise
         except AssayError as error:
             failed.append({"task": task.id, "why": str(error)})
             if not json_:
                 click.echo(f"{task.id}: {error}", err=True)
         else:
-            done.append({"task": task.id, "edition": made.edition, "variant": made.variant, "folder": str(made.folder)})
+            place = made.folder.parent / made.variant
+            done.append({"task": task.id, "edition": made.edition, "variant": made.variant, "folder": str(place)})
             if not json_:
-                click.echo(f"{task.id}: prepared in {made.folder}")
+                click.echo(f"{task.id}: prepared in {place}")
     if json_:
         click.echo(json.dumps({"prepared": done, "failed": failed}, indent=2))
     if failed:

@@ -1,5 +1,6 @@
 """`assay report`."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -30,9 +31,12 @@ def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None) -> 
     if json_ or csv_:
         from assay.results import tables
         from assay.results.collect import collect
+        from assay.results.statistics import cells
 
         collected = collect(run)
-        click.echo(tables.to_json(collected) if json_ else tables.to_csv(collected), nl=False)
+        made_at = datetime.now(UTC)
+        text = tables.to_json(collected, run.name, made_at) if json_ else tables.to_csv(cells(collected))
+        click.echo(text, nl=not text.endswith("\n"))
     elif not html:
         print_report(run)
     if html:
@@ -56,5 +60,10 @@ def write_page(run: RunFolder, path: Path) -> None:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     collected = collect(run)
-    write_whole(path, html(collected, panels(run), title=run.path.resolve().name, made_at=run.file.created_at))
+    write_whole(
+        path,
+        html(
+            collected, panels(run), title=run.path.resolve().name, made_at=datetime.fromisoformat(run.file.created_at)
+        ),
+    )
     click.echo(f"page: {path}", err=True)

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -10,22 +9,18 @@ from assay.cli.output import edition, quiet, registry, sandbox
 from assay.cli.report import print_report
 from assay.errors import AssayError, CallError
 from assay.home import Home
+from assay.lab.interface import SandboxName
 from assay.progress import Bars, Silent
 from assay.records import RunFolder
 from assay.tasks import seconds_of
 
 
-class Duration(click.ParamType):
-    """A length of time such as 90s, 10m or 1h30m."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
-        try:
-            return seconds_of(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A length of time such as 90s, 10m or 1h30m, in seconds."""
+    try:
+        return None if value is None else seconds_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("run")
@@ -34,7 +29,9 @@ class Duration(click.ParamType):
     "--agent", "agents", multiple=True, required=True, help="An agent, NAME[,setting=value…] or path.py:Class."
 )
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="How many trials of each.")
-@click.option("--time", "time_", type=Duration(), default=None, help="Time per trial; default: the task's budget.")
+@click.option(
+    "--time", "time_", metavar="DURATION", callback=_seconds, help="Time per trial; default: the task's budget."
+)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial; default: the task's budget.")
 @edition
 @sandbox
@@ -50,7 +47,7 @@ def run_command(
     time_: float | None,
     steps: int | None,
     edition: str | None,
-    sandbox: str,
+    sandbox: SandboxName,
     out: Path | None,
     cores: int | None,
     quiet: bool,
@@ -69,7 +66,7 @@ def run_command(
         raise CallError("a run takes tasks from one --tasks folder at the most")
     known = registry(folders)
     plan = Plan(
-        tasks=tuple(dict.fromkeys(task for name in names for task in known.select(name))),
+        tasks=tuple(known.chosen(names)),
         agents=tuple(_agent(text) for text in dict.fromkeys(agents)),
         seeds=seeds,
         time=time_,

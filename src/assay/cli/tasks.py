@@ -24,7 +24,7 @@ def tasks_command(folders: tuple[Path, ...], names: tuple[str, ...], json_: bool
       assay tasks pocket:quick --json
     """
     known, home = registry(folders), Home.default()
-    chosen = [task for name in names for task in known.select(name)] if names else list(known.tasks())
+    chosen = known.chosen(names) if names else list(known.tasks())
     rows = [_row(task, _variants(home, task)) for task in chosen]
     if json_:
         click.echo(json.dumps(rows, indent=2))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def write_png(path: Path, pixels: NDArray[np.uint8]) -> None:
     """Write grey (height × width) or RGB (height × width × 3) pixels of 8 bits as a PNG file."""
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (3,)):
-        raise ValueError(f"pixels must be uint8, height × width or height × width × 3; these are {pixels.dtype} {pixels.shape}")
+        raise ValueError(f"pixels must be uint8, height × width (× 3); these are {pixels.dtype}, {pixels.shape}")
     height, width = pixels.shape[:2]
     colour = 0 if pixels.ndim == 2 else 2
     lines = b"".join(b"\0" + line.tobytes() for line in pixels)

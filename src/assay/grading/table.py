@@ -1,7 +1,7 @@
 """From bytes to a table of text: the CSV rules, before anything is known of what the columns mean.
 
-A table is UTF-8 text, with or without a byte-order mark, with lines that end in LF or CRLF, comma-separated, quoted with `"`
-where a value holds commas or newlines. The first line names the columns, in any order. Blank lines are skipped.
+A table is UTF-8 text, with or without a byte-order mark, with lines that end in LF or CRLF, comma-separated, quoted
+with `"` where a value holds commas or newlines. The first line names the columns, in any order. Blank lines are skipped.
 """
 
 import csv
@@ -56,7 +56,7 @@ def _header(content: bytes, name: str) -> list[str]:
         raise InvalidSubmission(f"{name} is not text: it holds zero bytes; write a CSV file in UTF-8.")
     line, newline, _ = head.partition(b"\n")
     if not newline and len(content) > _LONGEST_HEADER:
-        raise InvalidSubmission(f"{name} is not a CSV table: its first line does not end within {_LONGEST_HEADER:,} bytes.")
+        raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {_LONGEST_HEADER:,} bytes long.")
     try:
         return next(csv.reader(io.StringIO(line.decode().removesuffix("\r"), newline="\n"), strict=True), [])
     except UnicodeDecodeError:

@@ -2,9 +2,9 @@
 
 - number: decimal or scientific notation; NaN and infinity are refused.
 - integer: a number without a fractional part, so `3` and `3.0` alike.
-- boolean: `true` or `false` in any case, and `1` or `0`, also written `1.0` and `0.0`, which is how many tools save them.
-- category: one of the allowed values, compared as numbers or booleans where those are; any text that is not empty if none
-  are listed.
+- boolean: `true` or `false` in any case, and `1` or `0`, also written `1.0` and `0.0`, as many tools save them.
+- category: one of the allowed values, compared as numbers or booleans where they are such; where none are listed, any
+  text that is not empty.
 - text: anything, an empty value included.
 
 Blanks around a value do not count, except in text.
@@ -23,10 +23,17 @@ from assay.tasks import Column
 
 _TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 _LARGEST_EXACT = 2**53
+_WORDS = {
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "category": "a value",
+    "text": "text",
+}
 
 
 def typed(text: pl.Series, rule: Column, name: str, where: Callable[[int], str]) -> NDArray[Any]:
-    """The values of a column; `InvalidSubmission` names the first that breaks the rule, and `where` says which row that is."""
+    """The values of a column; `InvalidSubmission` names the first that breaks the rule, and `where` says its row."""
     if rule.type != "text":
         text = text.str.strip_chars()
     values, right = _parsed(text.fill_null(""), rule)
@@ -34,8 +41,9 @@ def typed(text: pl.Series, rule: Column, name: str, where: Callable[[int], str])
         wrong = np.flatnonzero(~right)
         first = int(wrong[0])
         found = shown(text[first]) if text[first] else "empty"
-        others = f", and {len(wrong) - 1:,} other values are wrong too" if len(wrong) > 1 else ""
-        raise InvalidSubmission(f"{name}: column {text.name!r} must hold {expected(rule)}, but is {found} for {where(first)}{others}.")
+        others = f", and {len(wrong) - 1:,} more are wrong" if len(wrong) > 1 else ""
+        must = f"column {text.name!r} must hold {expected(rule)}"
+        raise InvalidSubmission(f"{name}: {must}, but is {found} for {where(first)}{others}.")
     return values
 
 
@@ -44,15 +52,10 @@ def expected(rule: Column) -> str:
     if rule.values is not None:
         listed = ", ".join(map(str, rule.values[:12]))
         return f"one of {listed}" + (f" and {len(rule.values) - 12} more" if len(rule.values) > 12 else "")
-    words = {"number": "a number", "integer": "a whole number", "boolean": "true or false", "category": "a value", "text": "text"}
-    low, high = rule.min, rule.max
-    bounds = {
-        (True, True): f" from {low:g} to {high:g}" if low is not None and high is not None else "",
-        (True, False): f" of at least {low:g}" if low is not None else "",
-        (False, True): f" of at most {high:g}" if high is not None else "",
-        (False, False): "",
-    }
-    return words[rule.type] + bounds[low is not None, high is not None]
+    at_least = [f"at least {rule.min:g}"] if rule.min is not None else []
+    at_most = [f"at most {rule.max:g}"] if rule.max is not None else []
+    bounds = " and ".join(at_least + at_most)
+    return f"{_WORDS[rule.type]} of {bounds}" if bounds else _WORDS[rule.type]
 
 
 def _parsed(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:

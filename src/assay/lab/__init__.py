@@ -1,0 +1,36 @@
+"""Where agents act: sealed labs, their Python environments, and snapshots of their workspaces.
+
+Names are imported when first used, so that building an environment needs nothing but the standard library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.lab.environments import build, environment
+    from assay.lab.interface import Completed, Lab, Limits, Output, Process, SandboxName, Sealing, Setup
+    from assay.lab.opening import open_lab
+    from assay.lab.snapshots import Snapshot
+
+__all__ = [
+    "Completed",
+    "Lab",
+    "Limits",
+    "Output",
+    "Process",
+    "SandboxName",
+    "Sealing",
+    "Setup",
+    "Snapshot",
+    "build",
+    "environment",
+    "open_lab",
+]
+
+_MODULES = {"Snapshot": "snapshots", "build": "environments", "environment": "environments", "open_lab": "opening"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'interface')}"), name)

@@ -1,6 +1,6 @@
 """The Python environments that labs see at `/opt/env`: a whole interpreter and exact packages in one movable folder.
 
-Only the standard library is imported, so that `python -m assay.lab.environments core` works before anything is installed.
+Only the standard library is used, so that `python -m assay.lab.environments core` works before anything is installed.
 """
 
 import compileall
@@ -41,7 +41,8 @@ def environment(home: Home, name: str) -> Path:
     """The folder of a built environment: one that comes with Assay, by name, or the path of a requirements file."""
     folder = _folder(home, _requirements(name))
     if not folder.is_dir():
-        raise LabError(f"environment {name!r} is not built for Python {platform.python_version()}; run: assay lab build {name}")
+        python = platform.python_version()
+        raise LabError(f"environment {name!r} is not built for Python {python}; run: assay lab build {name}")
     return folder
 
 
@@ -58,8 +59,9 @@ def build(home: Home, name: str, progress: Progress) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         with progress.stage(f"Copying Python {platform.python_version()}"):
             interpreter = _copy_interpreter(unfinished)
-        with progress.stage(f"Installing {len(requirements)} packages and what they need", len(requirements)) as advance:
-            _install(interpreter, requirements, advance)
+        if requirements:
+            with progress.stage(f"Installing {len(requirements)} packages", len(requirements)) as advance:
+                _install(interpreter, requirements, advance)
         with progress.stage("Compiling"):
             _compile(interpreter.folder)
         _describe(interpreter, name, requirements)
@@ -143,7 +145,8 @@ def _ask_where_packages_go(folder: Path, executable: Path) -> Path:
     answer = subprocess.run([executable, "-I", "-c", question], env=_quiet(folder), capture_output=True, text=True)
     prefix, places = json.loads(answer.stdout) if answer.returncode == 0 else (None, [])
     if prefix != str(folder):
-        raise LabError(f"a copy of {sys.executable} does not run from another folder: {answer.stderr.strip() or prefix}")
+        why = answer.stderr.strip() or f"it takes {prefix} for its own folder"
+        raise LabError(f"a copy of {sys.executable} does not run from another folder: {why}")
     return Path(places[0])
 
 

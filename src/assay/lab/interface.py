@@ -25,12 +25,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a lab is made of. Every bound folder has a name that tells nothing about the task."""
+    """What a lab is made of. Every bound folder has a name that tells nothing about the task.
+
+    `image` is for sandbox `docker` alone; its C library must not be older than that of the machine the environment was
+    built on.
+    """
 
     environment: Path
     data: Path | None = None
     limits: Limits = Limits()
     variables: Mapping[str, str] = field(default_factory=dict)
+    image: str = "debian:stable-slim"
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Completed:
-    """How a command ended. Nothing it started is still running."""
+    """How a command ended. Nothing it started is still running.
+
+    `code` is as a shell tells it: 128 and the signal's number for a command that a signal ended, 137 for one we killed.
+    """
 
     ended: Ended
     code: int
@@ -67,7 +75,10 @@ class Completed:
 
 @dataclass(frozen=True)
 class Sealing:
-    """Which walls stand around a lab, for the record: `sealed` is False if any code in it could reach the answers."""
+    """Which walls stand around a lab, for the record: `sealed` is False if any code in it could reach the answers.
+
+    `enforced` says of each wall and limit by what means it holds, `missing` of the others why they do not.
+    """
 
     sandbox: SandboxName
     sealed: bool

@@ -29,6 +29,11 @@ class RunFolder:
     path: Path
 
     @property
+    def name(self) -> str:
+        """What the run is called: its folder's name."""
+        return self.path.resolve().name
+
+    @property
     def file(self) -> RunFile:
         """What belongs to the run."""
         if not (self.path / "run.json").exists():

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from assay.disk import sha256_of, write_json, write_whole
 from assay.errors import AssayError, RecordError
 from assay.grading.model import Grade
+from assay.lab.interface import SandboxName
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
@@ -43,7 +44,7 @@ class TrialFile(BaseModel):
     budget: Budget
     resources: Resources
     environment: str
-    sandbox: str
+    sandbox: SandboxName
     network: Literal["none"] = "none"
     tasks_folder: str | None = None
     origins: dict[str, str] = {}
@@ -79,6 +80,19 @@ class State(BaseModel):
     def final(self) -> bool:
         """Whether nothing is left to do: done, not applicable, or failed by the agent's own fault."""
         return self.status in ("done", "inapplicable") or (self.status == "failed" and self.cause == "agent")
+
+
+class HandedIn(BaseModel):
+    """`submission/manifest.json`: the file that was handed in, or why there is none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal["submission/1"] = "submission/1"
+    at: str
+    file: str | None = None
+    size: int | None = None
+    sha256: str | None = None
+    why: str | None = None
 
 
 class LeaseLost(AssayError):
@@ -133,18 +147,16 @@ class TrialFolder:
         return self.path / "snapshots"
 
     @property
-    def submission(self) -> Path | None:
-        """The file that was handed in, once the agent has ended and if it handed in any."""
-        manifest = self.path / "submission" / "manifest.json"
-        if not manifest.exists():
-            return None
-        name = json.loads(manifest.read_text())["file"]
-        return self.path / "submission" / name if name else None
+    def handed_in(self) -> HandedIn | None:
+        """What was handed in; None while the agent's work is not over."""
+        path = self.path / "submission" / "manifest.json"
+        return read_record(path, HandedIn) if path.exists() else None
 
     @property
-    def handed_in(self) -> bool:
-        """Whether the agent's work is over, with or without a submission."""
-        return (self.path / "submission" / "manifest.json").exists()
+    def submission(self) -> Path | None:
+        """The file that was handed in, if there is one."""
+        entry = self.handed_in
+        return self.path / "submission" / entry.file if entry and entry.file else None
 
     def create(self, file: TrialFile) -> None:
         """Write down what is asked for; a folder that exists already is left as it is."""
@@ -164,11 +176,11 @@ class TrialFolder:
         """Keep what was handed in, then its manifest: with the manifest on disk the agent's work is never repeated."""
         folder = self.path / "submission"
         folder.mkdir(exist_ok=True)
-        entry: dict[str, Any] = {"format": "submission/1", "file": None, "why": why, "at": now()}
+        entry = HandedIn(at=now(), why=why)
         if content is not None:
             write_whole(folder / name, content)
-            entry |= {"file": name, "size": len(content), "sha256": sha256_of(folder / name)}
-        write_json(folder / "manifest.json", entry)
+            entry = HandedIn(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
+        write_json(folder / "manifest.json", entry.model_dump(mode="json"))
 
     @contextmanager
     def lease(self) -> Iterator[Lease | None]:

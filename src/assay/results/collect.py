@@ -1,6 +1,7 @@
 """From a run folder to outcomes."""
 
 from collections import defaultdict
+from pathlib import Path
 
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
@@ -27,7 +28,7 @@ def panels(run: RunFolder) -> dict[str, Measured]:
 
 
 def _tasks(files: list[TrialFile]) -> dict[str, Task]:
-    registry = Registry(sorted({file.tasks_folder for file in files if file.tasks_folder}))
+    registry = Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
     return {name: registry.task(name) for name in {file.task for file in files}}
 
 

@@ -1,10 +1,28 @@
 """Results as figures: each a standalone SVG, drawn without a network and without a browser."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import AssayError
 from assay.results import wording
+from assay.results.canvas import (
+    INK,
+    MUTED,
+    PANEL,
+    Colours,
+    Row,
+    Scale,
+    across,
+    chart,
+    colour,
+    colours,
+    down,
+    improvement_scale,
+    label,
+    need_altair,
+    plot_width,
+    score_scale,
+    svg,
+)
 from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Standing, cells, grouped
 from assay.tasks.model import Measured
@@ -12,28 +30,11 @@ from assay.tasks.model import Measured
 if TYPE_CHECKING:
     import altair as alt
 
-Colours = Mapping[str, str]
-Row = dict[str, str | float]
+__all__ = ["colours", "improvements", "strip", "success"]
 
-INK, MUTED, GRID, PANEL = "#24292f", "#667080", "#e3e6ea", "#a9b1bb"
-AGENTS = ("#0072b2", "#d55e00", "#009e73", "#b5569b", "#3d9bd6", "#c28a00", "#6b7078", "#8c7a12")
-"""Told apart by colour-blind readers too, by lightness where not by hue (after Okabe and Ito)."""
-
-DARK = {
-    **{INK: "#e6e9ed", MUTED: "#98a1ad", GRID: "#2f353d", PANEL: "#6d7682"},
-    **dict(zip(AGENTS, ("#4ea8e0", "#f2884b", "#35bf95", "#db93c3", "#a3d8f7", "#f0bd4a", "#a9b0ba", "#d3c65c"), strict=True)),
-}
-"""What stands for each colour on a dark page; a stylesheet swaps them by attribute, so figures stay plain SVG."""
-
-WIDTH = 380
-ROW = 26
-LABELS = 110
-
-
-def colours(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    """A colour for each agent, the same in every figure."""
-    agents = dict.fromkeys(outcome.agent for outcome in outcomes)
-    return {agent: AGENTS[place % len(AGENTS)] for place, agent in enumerate(agents)}
+_ROW = 26
+_PERCENT = "replace(datum.label, '%', ' %')"
+_ASIDE: dict[str, Any] = {"color": MUTED, "fontStyle": "italic", "baseline": "middle"}
 
 
 def strip(outcomes: Sequence[Outcome], measured: Measured | None, palette: Colours) -> str:
@@ -41,41 +42,140 @@ def strip(outcomes: Sequence[Outcome], measured: Measured | None, palette: Colou
 
     All outcomes are of one task and one set of rules; a panel of another edition or of other data is not shown.
     """
-    alt = _altair()
-    first = outcomes[0]
-    panel = [] if measured is None or not _comparable(measured, first) else [one.score for one in measured.panel]
+    need_altair()
+    import altair as alt
+
+    first, made = outcomes[0], cells(outcomes)
+    panel = [one.score for one in measured.panel] if measured is not None and _comparable(measured, first) else []
     baseline = next((one.grade.baseline for one in outcomes if one.grade and one.grade.baseline is not None), None)
-    made = cells(outcomes)
-    trials: list[Row] = [{"agent": _name(one.agent), "score": one.score} for one in outcomes if one.score is not None]
-    means = [_mean_row(cell.agent, cell.score) for cell in made if cell.score is not None]
-    absent: list[Row] = [{"agent": _name(cell.agent), "text": wording.cell_score(cell)} for cell in made if cell.score is None]
-    shown = [*panel, *([] if baseline is None else [baseline]), *(float(row["score"]) for row in trials)]
-    shown += [float(row[end]) for row in means for end in ("from", "to")]
-    reference = wording.counted(len(panel), "solution")
-    rows = [*([reference] if panel else []), *(_name(cell.agent) for cell in made)]
-    kind, domain = _scale(shown)
-    words = f"{first.metric}, {first.direction} is better{', log scale' if kind == 'log' else ''}  →"
-    x = alt.X(
-        "score:Q",
-        scale=alt.Scale(type=kind, domain=domain, nice=False, reverse=first.direction == "lower"),
-        axis=alt.Axis(title=wording.plain(words), tickCount=5, format="~g" if kind == "log" else "~r"),
-    )
-    y = alt.Y("agent:N", scale=alt.Scale(domain=rows), axis=_row_axis())
-    colour = _colour(palette)
+    trials: list[Row] = [{"row": label(one.agent), "score": one.score} for one in outcomes if one.score is not None]
+    means = _means((cell.agent, cell.score) for cell in made)
+    starter = [] if baseline is None else [baseline]
+
+    scale = score_scale([*starter, *_ends(means), *(float(row["score"]) for row in trials)], panel, first.direction)
+    shown = [score for score in panel if scale.holds(score)]
+    panel_row = f"panel of {len(panel)}"
+    off_scale: list[Row] = [{"row": panel_row, "text": f"◂ {len(panel) - len(shown)}"}] if shown != panel else []
+    words = f"{first.metric}, {first.direction} is better{', log scale' if scale.kind == 'log' else ''}  →"
+
+    def x(field: str) -> "alt.X":
+        return across(field, scale, wording.plain(words), format="~g")
+
+    rows = [*([panel_row] if panel else []), *(label(cell.agent) for cell in made)]
+    y, hue, width = down(rows, palette), colour(palette), plot_width(palette)
+    aside = width / 2 + 20 if baseline is not None and scale.place(baseline) < 0.5 else 8  # clear of the starter's line
+    line = chart([{"score": score, "text": f"starter {wording.number(score)}"} for score in starter])
     layers = [
-        alt.Chart(_data([{"agent": reference, "score": score} for score in panel]))
+        line.mark_rule(color=MUTED, strokeDash=[4, 3]).encode(x=x("score")),
+        line.mark_text(color=MUTED, dy=-7, fontSize=10).encode(x=x("score"), y=alt.value(0), text="text:N"),
+        chart([{"row": panel_row, "score": score} for score in shown])
         .mark_tick(color=PANEL, thickness=2, size=15)
-        .encode(x=x, y=y),
-        alt.Chart(_data([{"score": baseline}] if baseline is not None else []))
-        .mark_rule(color=MUTED, strokeDash=[4, 3])
-        .encode(x=x),
-        alt.Chart(_data(means)).mark_rule(strokeWidth=2.5).encode(x=x.copy().field("from"), x2="to:Q", y=y, color=colour)
-        if False
-        else alt.Chart(_data(means)).mark_rule(strokeWidth=2.5).encode(x=alt.X("from:Q"), x2="to:Q", y=y, color=colour),
-        alt.Chart(_data(trials)).mark_circle(size=60, opacity=0.45).encode(x=x, y=y, color=colour),
-        alt.Chart(_data(means)).mark_tick(thickness=3, size=17).encode(x=x, y=y, color=colour),
-        alt.Chart(_data(absent))
-        .mark_text(color=MUTED, fontStyle="italic", align="left", baseline="middle")
-        .encode(x=alt.value(8), y=y, text="text:N"),
+        .encode(x=x("score"), y=y),
+        chart(off_scale).mark_text(color=MUTED, align="left").encode(x=alt.value(1), y=y, text="text:N"),
+        chart(trials).mark_circle(size=55, opacity=0.4).encode(x=x("score"), y=y, color=hue),
+        chart(means).mark_rule(strokeWidth=2).encode(x=x("from"), x2="to:Q", y=y, color=hue),
+        chart(means).mark_tick(thickness=3, size=16).encode(x=x("mean"), y=y, color=hue),
+        chart([{"row": label(cell.agent), "text": wording.cell_score(cell)} for cell in made if cell.score is None])
+        .mark_text(**_ASIDE, align="left")
+        .encode(x=alt.value(aside), y=y, text="text:N"),
     ]
-    return _svg(alt.layer(*layers).properties(width=WIDTH, height=ROW * len(rows)))
+    return svg(alt.layer(*layers).properties(width=width, height=_ROW * len(rows)))
+
+
+def improvements(made: Sequence[Cell], palette: Colours) -> str | None:
+    """Mean improvement over the starter by task and agent, with standard errors; None where there is none to show."""
+    need_altair()
+    import altair as alt
+
+    tasks = [task for task in grouped(made, lambda c: c.task) if any(cell.improvement for cell in task)]
+    if not tasks:
+        return None
+    scale = improvement_scale(_ends(_means((cell.agent, cell.improvement) for cell in made)))
+    drawn = [_improvement_bars(task, scale, palette, axis=task is tasks[-1]) for task in tasks]
+    return svg(alt.vconcat(*drawn, spacing=12))
+
+
+def success(lines: Sequence[Standing], palette: Colours) -> str | None:
+    """Each agent's success rate with its 95 % Wilson interval; None where success is not defined."""
+    need_altair()
+    import altair as alt
+
+    rates: list[Row] = [
+        {
+            "row": label(line.agent),
+            "rate": rate.value,
+            "from": rate.low,
+            "to": rate.high,
+            "text": f"{wording.percent(rate.value)}, {wording.count_of(rate)}",
+        }
+        for line in lines
+        if (rate := line.success) is not None
+    ]
+    if not rates:
+        return None
+
+    def x(field: str) -> "alt.X":
+        return across(
+            field,
+            Scale("linear", 0, 1, ticks=(0, 0.25, 0.5, 0.75, 1)),
+            "success rate",
+            format=".0%",
+            labelExpr=_PERCENT,
+        )
+
+    rows = [str(row["row"]) for row in rates]
+    y, hue, end = down(rows, palette), colour(palette), plot_width(palette) - 105
+    band = chart(rates).mark_rule(strokeWidth=7, opacity=0.35)
+    layers = [
+        band.encode(x=x("from"), x2="to:Q", y=y, color=hue),
+        chart(rates).mark_circle(size=90, opacity=1).encode(x=x("rate"), y=y, color=hue),
+        chart(rates).mark_text(color=INK, align="left").encode(x=alt.value(end + 14), y=y, text="text:N"),
+    ]
+    return svg(alt.layer(*layers).properties(width=end, height=_ROW * len(rows)))
+
+
+def _improvement_bars(
+    task: Sequence[Cell], scale: Scale, palette: Colours, *, axis: bool
+) -> "alt.LayerChart | alt.FacetChart":
+    import altair as alt
+
+    means = _means((cell.agent, cell.improvement) for cell in task)
+    labels: list[Row] = [
+        {"row": row["row"], "at": max(float(row["to"]), 0.0), "text": wording.change(float(row["mean"]))}
+        for row in means
+    ]
+    without = [cell for cell in task if cell.improvement is None]
+    absent: list[Row] = [{"row": label(c.agent), "at": 0.0, "text": wording.cell_score(c)} for c in without]
+
+    def x(field: str) -> "alt.X":
+        title = "improvement over the starter" if axis else None
+        return across(field, scale, title, format="+,.0%", labelExpr=_PERCENT, labels=axis, ticks=axis, domain=axis)
+
+    y = down([label(cell.agent) for cell in task], palette)
+    layers = [
+        chart([{"zero": 0.0}]).mark_rule(color=MUTED).encode(x=x("zero")),
+        chart(means).mark_bar(size=13).encode(x=x("mean"), y=y, color=colour(palette)),
+        chart(means).mark_rule(color=INK, strokeWidth=1.5).encode(x=x("from"), x2="to:Q", y=y),
+        chart(labels).mark_text(color=INK, align="left", dx=6).encode(x=x("at"), y=y, text="text:N"),
+        chart(absent).mark_text(**_ASIDE, align="left", dx=6).encode(x=x("at"), y=y, text="text:N"),
+    ]
+    title = alt.Title(label(task[0].title), anchor="start", frame="bounds", fontSize=12, color=INK, offset=6)
+    return alt.layer(*layers).properties(width=plot_width(palette), height=22 * len(task), title=title)
+
+
+def _means(found: Iterable[tuple[str, Estimate | None]]) -> list[Row]:
+    """A row per agent that has a mean, with the ends of its standard error; one trial alone has none."""
+    rows: list[Row] = []
+    for agent, one in found:
+        if one is not None:
+            error = one.error or 0.0
+            rows.append({"row": label(agent), "mean": one.mean, "from": one.mean - error, "to": one.mean + error})
+    return rows
+
+
+def _ends(means: Sequence[Row]) -> list[float]:
+    return [float(row[end]) for row in means for end in ("from", "to")]
+
+
+def _comparable(measured: Measured, outcome: Outcome) -> bool:
+    return measured.edition == outcome.edition and outcome.variant == "real"

@@ -65,6 +65,11 @@ class Outcome:
         return self.status not in ("waiting", "inapplicable")
 
     @property
+    def unsealed(self) -> bool:
+        """Whether agent code, or submitted code while it was graded, ran without walls around it."""
+        return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
+
+    @property
     def valid(self) -> bool:
         """Whether it ended well with a submission that could be scored."""
         return self.score is not None
@@ -108,9 +113,11 @@ class Outcome:
     @property
     def reason(self) -> str | None:
         """Why there is no score, in the words of the record."""
-        if self.why is None and self.grade is not None:
-            return self.grade.why
-        return self.why
+        if self.why is not None or self.grade is None:
+            return self.why
+        if self.grade.valid_submission and not self.valid:
+            return self.grade.why or "the score is not a finite number"
+        return self.grade.why
 
 
 def _finite(value: float | None) -> float | None:

@@ -54,7 +54,7 @@ class Medals:
 
 @dataclass(frozen=True)
 class Reason:
-    """What kept some trials from a score: whose fault (nobody's where the task does not apply), and the record's words."""
+    """What kept some trials from a score, in the record's words; without a cause where the task does not apply."""
 
     cause: Cause | None
     why: str
@@ -118,9 +118,8 @@ class Standing:
 
 def cells(outcomes: Sequence[Outcome]) -> list[Cell]:
     """Every agent on every task, in the order in which rules, tasks and agents first appear."""
-    made = [_cell(group) for group in grouped(outcomes, lambda o: (o.rules, o.task, o.agent))]
-    ordered = [cell for rules in grouped(made, lambda c: c.rules) for task in grouped(rules, lambda c: c.task) for cell in task]
-    return _with_best(ordered)
+    by_task = [task for same in grouped(outcomes, lambda o: o.rules) for task in grouped(same, lambda o: o.task)]
+    return [cell for task in by_task for cell in _with_best([_cell(same) for same in grouped(task, lambda o: o.agent)])]
 
 
 def standings(outcomes: Sequence[Outcome]) -> list[Standing]:
@@ -244,17 +243,13 @@ def _medals(group: Iterable[Outcome]) -> Medals | None:
 
 
 def _sealed(group: Iterable[Outcome]) -> bool:
-    return all(outcome.sealed for outcome in group if outcome.ran)
+    return not any(outcome.unsealed for outcome in group)
 
 
-def _with_best(made: Sequence[Cell]) -> list[Cell]:
-    """Mark the best mean score of each task, where there are at least two to compare."""
-    best: dict[tuple[Rules, str], float] = {}
-    for same in grouped(made, lambda c: (c.rules, c.task)):
-        means = [cell.score.mean for cell in same if cell.score is not None]
-        if len(means) > 1:
-            best[same[0].rules, same[0].task] = max(means) if same[0].direction == "higher" else min(means)
-    return [
-        replace(cell, best=cell.score is not None and cell.score.mean == best.get((cell.rules, cell.task)))
-        for cell in made
-    ]
+def _with_best(task: Sequence[Cell]) -> list[Cell]:
+    """Mark the best mean score among the agents of one task, where there are at least two to compare."""
+    means = [cell.score.mean for cell in task if cell.score is not None]
+    if len(means) < 2:
+        return list(task)
+    best = max(means) if task[0].direction == "higher" else min(means)
+    return [replace(cell, best=cell.score is not None and cell.score.mean == best) for cell in task]

@@ -121,7 +121,7 @@ def _scores(made: Sequence[Cell]) -> "Table":
     table = _grid(str(made[0].rules))
     table.add_column("Task, agent", overflow="fold", min_width=20)
     for name in ("Score", "Rank", "Improvement", "Valid"):
-        table.add_column(name, justify="right", max_width=18)
+        table.add_column(name, justify="right", max_width=22 if name == "Score" else 16)
     for task in grouped(made, lambda c: c.task):
         metric = f"{task[0].metric} {wording.ARROWS[task[0].direction]}"
         table.add_row(_text(wording.task_name(task[0].task), "bold"), _text(metric, "italic"))
@@ -172,7 +172,7 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "list[Text]":
     ]
     if pending := sum(outcome.pending for outcome in outcomes):
         lines.append(f"Not final: {wording.counted(pending, 'trial')} of {len(outcomes)} still to come.")
-    if unsealed := sum(outcome.ran and not outcome.sealed for outcome in outcomes):
+    if unsealed := sum(outcome.unsealed for outcome in outcomes):
         lines.append(f"Unsealed: {wording.counted(unsealed, 'trial')} ran without walls between agent and answers.")
     return [_text(line) for line in lines]
 
@@ -181,7 +181,9 @@ def _grid(title: str) -> "Table":
     from rich import box
     from rich.table import Table
 
-    return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    return Table(
+        title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
 
 
 def _text(content: str, style: str = "") -> "Text":
@@ -214,7 +216,12 @@ def _csv_value(value: Value) -> Value:
 
 
 def _trial_row(outcome: Outcome) -> dict[str, object]:
-    row: dict[str, object] = {**vars(outcome), "valid": outcome.valid, "failure": outcome.failure, "success": outcome.success}
+    row: dict[str, object] = {
+        **vars(outcome),
+        "valid": outcome.valid,
+        "failure": outcome.failure,
+        "success": outcome.success,
+    }
     return row | {"grade": outcome.grade.model_dump(mode="python") if outcome.grade else None}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import floor, log10
 
 from assay.records.trial import Cause
+from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Rate, Standing
 
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -84,6 +85,28 @@ def placing(rank: float | None, panel_size: int | None) -> str:
         return NOTHING
     place = f"{rank:.0f}" if rank == round(rank) else f"{rank:.1f}"
     return place if panel_size is None else f"{place} / {panel_size + 1}"
+
+
+def trial_placing(outcome: Outcome) -> str:
+    """A trial's medal where there is a leaderboard, else its rank in the panel."""
+    grade = outcome.grade
+    if grade is None or not outcome.valid:
+        return NOTHING
+    if not outcome.has_leaderboard:
+        return placing(grade.rank, grade.panel_size)
+    medals = (("gold", grade.gold_medal), ("silver", grade.silver_medal), ("bronze", grade.bronze_medal))
+    return next((name for name, won in medals if won), "no medal")
+
+
+def trial_result(outcome: Outcome) -> str:
+    """How a trial ended or how far it is, in a word or two."""
+    if outcome.valid:
+        return "valid"
+    if outcome.inapplicable:
+        return "does not apply"
+    if outcome.pending:
+        return "not graded" if outcome.status == "done" else outcome.status
+    return f"{'invalid' if outcome.status == 'done' else outcome.status}: {outcome.failure}"
 
 
 def cell_placing(cell: Cell) -> str:

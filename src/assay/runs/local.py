@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
@@ -17,6 +19,8 @@ from assay.runs import trial
 
 ATTEMPTS = 3
 GRACE = 20.0
+TICK = 0.5
+TAKEN = 75
 
 Job = Callable[[Path, Home], None]
 
@@ -40,13 +44,18 @@ def execute(run: RunFolder, home: Home, *, cores: int | None = None, progress: P
 
 
 def _pool(folders: Sequence[TrialFolder], home: Home, job: Job, cores: int, ended: Callable[[], None]) -> None:
-    """Run `job` on every folder, never using more cores than there are; a process that dies is started again."""
+    """Run `job` on every folder, never using more cores than there are.
+
+    A process that dies is started again; a trial that another run is at, or that a killed one is just leaving, is tried
+    again until it is free.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["assay.runs.trial"])
-    waiting = list(folders)
+    waiting, taken = list(folders), list[TrialFolder]()
     running: dict[ForkServerProcess, tuple[TrialFolder, int]] = {}
+    deaths = Counter[Path]()
     with _StopSignals() as stop:
-        while (waiting or running) and not stop.asked:
+        while (waiting or running or taken) and not stop.asked:
             used = sum(need for _, need in running.values())
             while waiting and (not running or used + _cores(waiting[0]) <= cores):
                 folder = waiting.pop(0)
@@ -54,12 +63,20 @@ def _pool(folders: Sequence[TrialFolder], home: Home, job: Job, cores: int, ende
                 process.start()
                 running[process] = (folder, _cores(folder))
                 used += _cores(folder)
-            wait([process.sentinel for process in running], timeout=0.5)
+            wait([process.sentinel for process in running], timeout=TICK)
+            waiting, taken = waiting + taken, []
             for process in [process for process in running if not process.is_alive()]:
                 process.join()
                 folder, _ = running.pop(process)
-                if process.exitcode != 0 and _again(folder, process.exitcode):
-                    waiting.insert(0, folder)
+                if process.exitcode == TAKEN:
+                    taken.append(folder)
+                elif process.exitcode != 0 and not folder.state.final:
+                    deaths[folder.path] += 1
+                    if deaths[folder.path] < ATTEMPTS:
+                        waiting.insert(0, folder)
+                    else:
+                        _give_up(folder, process.exitcode)
+                        ended()
                 else:
                     ended()
         if stop.asked:
@@ -71,16 +88,11 @@ def _cores(folder: TrialFolder) -> int:
     return folder.file.resources.cores
 
 
-def _again(folder: TrialFolder, code: int | None) -> bool:
-    """Whether a trial whose process died is worth another attempt; if not, say so in its state."""
-    if folder.state.final:
-        return False
-    if folder.attempts < ATTEMPTS:
-        return True
-    why = f"its process ended with code {code} in each of {folder.attempts} attempts"
+def _give_up(folder: TrialFolder, code: int | None) -> None:
+    """Say in its state that a trial's process died too often."""
+    why = f"its process ended with code {code}, {ATTEMPTS} times over"
     state = folder.state.model_dump() | {"status": "failed", "cause": "infrastructure", "why": why}
     folder.write_state(State.model_validate(state))
-    return False
 
 
 def _child(job: Job, path: Path, home: Path) -> None:
@@ -89,7 +101,10 @@ def _child(job: Job, path: Path, home: Path) -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-    job(path, Home(home))
+    try:
+        job(path, Home(home))
+    except trial.Taken:
+        sys.exit(TAKEN)
 
 
 def _end_with(sentinel: int) -> None:

@@ -12,6 +12,7 @@ from assay.data.store import Prepared, prepared
 from assay.disk import sha256_of
 from assay.home import Home
 from assay.lab.environments import environment
+from assay.lab.interface import SandboxName
 from assay.records import TrialFile, trial_id
 from assay.tasks import Budget, Task
 
@@ -27,7 +28,7 @@ class Plan:
     steps: int | None = None
     edition: str | None = None
     variant: str = "real"
-    sandbox: str = "bubblewrap"
+    sandbox: SandboxName = "bubblewrap"
     tasks_folder: Path | None = None
 
     def trials(self, home: Home) -> Iterator[TrialFile]:

@@ -35,11 +35,17 @@ MACHINE_FAULTS = {
 }
 
 
+class Taken(Exception):
+    """Another living process has the trial."""
+
+
 def conduct(path: Path, home: Home) -> None:
-    """Bring a trial to its end, from wherever it was left; does nothing if it is ended or another process has it."""
+    """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it."""
     folder = TrialFolder(path)
     with folder.lease() as lease:
-        if lease is None or folder.state.final:
+        if lease is None:
+            raise Taken
+        if folder.state.final:
             return
         file = folder.file
         task = task_of(file)
@@ -56,7 +62,9 @@ def grade_timed(path: Path, home: Home) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
     folder = TrialFolder(path)
     with folder.lease() as lease:
-        if lease is None or folder.state.final or not folder.handed_in:
+        if lease is None:
+            raise Taken
+        if folder.state.final or not folder.handed_in:
             return
         try:
             _grade(folder, folder.file, task_of(folder.file), lease, home)
@@ -104,7 +112,7 @@ async def _in_lab(
         why = await _let_work(agent, bench, log)
         lease.check()
         content, missing = await bench.submission()
-        folder.hand_in(task.submission.file, content, why=missing and _both(missing, why))
+        folder.hand_in(task.submission.file, content, why=missing)
         log.append("submitted", file=task.submission.file, size=None if content is None else len(content), why=missing)
         measured = {"elapsed": round(clock.elapsed, 3), "steps": clock.steps}
         folder.write_state(state.model_copy(update={"status": "submitted", "why": why, **measured}))
@@ -161,10 +169,9 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
         grade = Grade.model_validate(told[-1].about["grade"])
     else:
         data = prepared(home, task, file.edition, file.variant)
-        path = folder.submission or folder.path / "submission" / task.submission.file
-        sealed = bool((folder.state.sealing or {}).get("sealed"))
-        judged = grade_file(path, task, data, home=home, sandbox=file.sandbox)
-        grade = judged.model_copy(update={"sealed": sealed})
+        judged = grade_file(folder.submission, task, data, home=home, sandbox=file.sandbox)
+        worked_sealed = bool(folder.state.sealing and folder.state.sealing["sealed"])
+        grade = judged.model_copy(update={"sealed": worked_sealed and judged.sealed is not False})
         lease.check()
         with EventLog(folder.events, lease.epoch) as log:
             log.append("graded", grade=grade.model_dump(mode="json"))
@@ -172,13 +179,10 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
     if grade.valid_submission:
         _end(folder, "done")
     else:
-        _end(folder, "failed", cause="agent", why=_both(grade.why or "the submission is not valid", folder.state.why))
+        reasons = [(folder.handed_in and folder.handed_in.why) or grade.why, folder.state.why]
+        _end(folder, "failed", cause="agent", why="; ".join(reason.rstrip(".") for reason in reasons if reason))
 
 
 def _end(folder: TrialFolder, status: str, **about: Any) -> None:
     state = folder.state.model_dump() | {"status": status, "cause": None, "ended_at": now(), **about}
     folder.write_state(State.model_validate(state))
-
-
-def _both(first: str, second: str | None) -> str:
-    return f"{first}; {second}" if second else first

@@ -93,7 +93,7 @@ class Data(Model):
     test: str | None = None
     target: str | None = None
     id: str | None = None
-    image: str | None = Field(None, description="column with image paths, relative to the data folder")
+    image: str | None = Field(default=None, description="column with image paths, relative to the data folder")
 
 
 class Column(Model):
@@ -214,6 +214,13 @@ class Task(TaskFile):
     def description(self) -> str:
         """What the agent reads."""
         return (self.folder / "description.md").read_text()
+
+    @property
+    def starter(self) -> dict[str, bytes]:
+        """The code a workspace begins with, by path in it; a task may have none."""
+        folder = self.folder / "starter"
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
     @property
     def timed(self) -> bool:

@@ -37,6 +37,10 @@ class Registry:
             for name in suite.tasks:
                 yield load_task(folder / name, suite)
 
+    def chosen(self, names: Iterable[str]) -> list[Task]:
+        """The tasks meant by several names, each once, in the order named."""
+        return list({task.id: task for name in names for task in self.select(name)}.values())
+
     def task(self, name: str) -> Task:
         """The one task called `suite/task`, or `task` where that is unique."""
         found = self.select(name)

@@ -18,6 +18,7 @@ METRICS = {
     "log_loss": "log_loss",
 }
 MANY_VALUES = 50
+FEW_ROWS = 20_000
 
 
 def main() -> None:
@@ -39,6 +40,8 @@ def main() -> None:
         estimator_list=[name for name in ESTIMATORS if not (regression and name == "kneighbor")],
         n_jobs=order["cores"],
         seed=order["seed"],
+        eval_method="cv" if len(inputs) <= FEW_ROWS else "holdout",
+        n_splits=5,
         retrain_full=True,
         early_stop=True,
         verbose=0,

@@ -1,11 +1,12 @@
-"""Answers requests to call one function of one file: runs inside a lab as `python call_function.py FILE FUNCTION`.
+"""Answers requests to call one function of one file: runs inside a lab as `python call_function.py FILE FUNCTION CORES`.
 
-A request, on standard input, is a token, the number of arguments, and the arguments. The answer is the token of the request, a
-kind, and an array: the result (`RESULT`), or the text of what went wrong as bytes (`FAULT`). An array is a header of fixed size,
-with its type and shape, and then its values in C order. The token is random, so that no answer can be ready before its request.
+A request, on standard input, is a token, the number of arguments, and the arguments. The answer is the token of the
+request, a kind, and an array: the result (`RESULT`), or the text of what went wrong as bytes (`FAULT`). An array is a
+header of fixed size, with its type and shape, and then its values in C order. The token is random, so that no answer
+can be ready before its request.
 
-The called code shares this process and can do anything to it. Nothing here is trusted by the host: it holds the clock, bounds
-what it reads by what it expects, and compares every result.
+The called code shares this process and can do anything to it. Nothing here is trusted by the host: it holds the clock,
+bounds what it reads by what it expects, and compares every result.
 """
 
 import importlib.util
@@ -28,8 +29,10 @@ _HEADER = struct.Struct(f"<BB{MOST_AXES}Q")
 HEADER_SIZE = _HEADER.size
 
 
-def main(file: str, function: str) -> None:
+def main(file: str, function: str, cores: str) -> None:
     """Serve requests until standard input ends."""
+    # A share of processor time, which is how labs are limited, would let a short call use many cores at once.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-int(cores) :])
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     # What the called code prints must not mix with the answers, nor its reading eat the requests.
     os.dup2(2, 1)
@@ -45,7 +48,7 @@ def main(file: str, function: str) -> None:
             text = f"{type(error).__name__}: {error}"
             kind, result = FAULT, np.frombuffer(text.encode()[:MOST_FAULT_BYTES], np.uint8)
         answers.write(token + kind + pack_header(result))
-        answers.write(result.data.cast("B") if result.size else b"")
+        answers.write(result.reshape(-1).view(np.uint8).data)
         answers.flush()
 
 
@@ -63,7 +66,7 @@ def pack_header(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def unpack_header(header: bytes) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """The type, shape and size in bytes of the array that follows; `ValueError` for a header that nothing here wrote."""
+    """The type, shape and size in bytes of the array that follows; `ValueError` for what is no header."""
     kind, axes, *sizes = _HEADER.unpack(header)
     if kind >= len(TYPES) or axes > MOST_AXES:
         raise ValueError("not the header of an array")

@@ -1,7 +1,7 @@
 """Metrics by name. Each is a pure function of arrays: `metric(truth, prediction, **params) -> float`.
 
 A metric is given arrays of equal shape, truth first: one row per graded row, and a second axis where a task has several
-target columns. It returns NaN where its formula has no value. Families are imported when one of their metrics is asked for.
+target columns. It returns NaN where its formula has no value. Families are imported when a metric of theirs is needed.
 """
 
 import difflib
@@ -38,7 +38,8 @@ def metric(name: str) -> MetricFunction:
     """The metric called `name`."""
     if name not in _FAMILY_OF:
         near = difflib.get_close_matches(name, _FAMILY_OF, n=1)
-        raise CallError(f"no metric is called {name!r}; {f'did you mean {near[0]}?' if near else 'there are: ' + ', '.join(names())}")
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
+        raise CallError(f"no metric is called {name!r}; {hint}")
     family = importlib.import_module(f"{__name__}.{_FAMILY_OF[name]}")
     return cast(MetricFunction, getattr(family, name))
 

@@ -39,8 +39,8 @@ def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
 def log_loss(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:
     """The mean surprise at the true class: `-mean(log(probability given to it))`.
 
-    One column: truth is 0/1 or boolean, and the prediction is the probability of 1. Several columns: one per class, truth
-    is 1 in the true one, and each row of predictions is first divided by its sum. Probabilities are kept within
+    One column: truth is 0/1 or boolean, and the prediction is the probability of 1. Several columns: one per class,
+    truth is 1 in the true one, and each row of predictions is first divided by its sum. Probabilities are kept within
     `[epsilon, 1 - epsilon]`, so that one sure mistake costs much but not everything. NaN for no rows, and for a row of
     predictions that sums to 0.
     """

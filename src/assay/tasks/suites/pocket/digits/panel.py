@@ -1,31 +1,27 @@
-"""Reference solutions of the digits task, from the weakest to the strongest. `--list` names them; NAME runs one."""
+"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
 
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from PIL import Image
-from scipy.ndimage import affine_transform, shift, zoom
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from scipy.ndimage import affine_transform, shift
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 SEED = int(os.environ.get("SEED", "0"))
-Pictures = np.ndarray[Any, np.dtype[np.float64]]
-Labels = np.ndarray[Any, np.dtype[np.int64]]
+Pictures = NDArray[np.float64]
+Labels = NDArray[np.int64]
 Solution = Callable[[Pictures, Labels, Pictures], Labels]
 
 
@@ -55,20 +51,16 @@ def nearest_mean(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
     return NearestCentroid().fit(flat(x), y).predict(flat(unseen))
 
 
-def linear_discriminant(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(flat(x), y).predict(flat(unseen))
-
-
 def logistic_regression(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
     return LogisticRegression(C=1.0, max_iter=1000).fit(flat(x), y).predict(flat(unseen))
 
 
+def linear_discriminant(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(flat(x), y).predict(flat(unseen))
+
+
 def random_forest(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
     return RandomForestClassifier(300, random_state=SEED).fit(flat(x), y).predict(flat(unseen))
-
-
-def extra_trees(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
-    return ExtraTreesClassifier(500, random_state=SEED).fit(flat(x), y).predict(flat(unseen))
 
 
 def nearest_neighbour(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
@@ -79,15 +71,19 @@ def support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
     return SVC(C=10).fit(flat(x), y).predict(flat(unseen))
 
 
-def shifted_support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
-    more, labels = moved(x, y)
-    return SVC(C=10).fit(flat(more), labels).predict(flat(unseen))
+def extra_trees(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    return ExtraTreesClassifier(500, random_state=SEED).fit(flat(x), y).predict(flat(unseen))
 
 
 def label_spreading(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
     model = LabelSpreading(kernel="knn", n_neighbors=7, alpha=0.3, max_iter=200)
     both = np.vstack([flat(x), flat(unseen)])
     return model.fit(both, np.r_[y, np.full(len(unseen), -1)]).transduction_[len(x) :]
+
+
+def shifted_support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
+    more, labels = moved(x, y)
+    return SVC(C=10).fit(flat(more), labels).predict(flat(unseen))
 
 
 def warped_support_vectors(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
@@ -110,7 +106,7 @@ def flat(x: Pictures) -> Pictures:
 def moved(x: Pictures, y: Labels) -> tuple[Pictures, Labels]:
     """The pictures and copies of them moved by half a pixel each way."""
     steps = [(0, 0), (0, 0.5), (0, -0.5), (0.5, 0), (-0.5, 0)]
-    return np.concatenate([shift(x, (0, *step), order=1) for step in steps]), np.tile(y, len(steps))
+    return np.concatenate([shift(x, (0, *step), order=3) for step in steps]), np.tile(y, len(steps))
 
 
 def warped(x: Pictures, y: Labels, copies: int = 20) -> tuple[Pictures, Labels]:
@@ -124,7 +120,7 @@ def warped(x: Pictures, y: Labels, copies: int = 20) -> tuple[Pictures, Labels]:
             matrix = np.array([[np.cos(turn), -np.sin(turn) + slant], [np.sin(turn), np.cos(turn)]])
             matrix *= random.normal(1, 0.07, (2, 1))
             offset = np.array([3.5, 3.5]) - matrix @ np.array([3.5, 3.5]) + random.normal(0, 0.3, 2)
-            for_each[number] = affine_transform(picture, matrix, offset, order=1)
+            for_each[number] = affine_transform(picture, matrix, offset, order=3)
         made.append(for_each)
     return np.concatenate(made), np.tile(y, copies + 1)
 
@@ -136,21 +132,21 @@ SOLUTIONS: list[Solution] = [
     tree,
     naive_bayes,
     nearest_mean,
-    linear_discriminant,
     logistic_regression,
+    linear_discriminant,
     random_forest,
-    extra_trees,
     nearest_neighbour,
     support_vectors,
-    shifted_support_vectors,
+    extra_trees,
     label_spreading,
+    shifted_support_vectors,
     warped_support_vectors,
     self_training,
 ]
 
 
 def main(name: str) -> None:
-    solutions = {solution.__name__: solution for solution in SOLUTIONS}
+    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
     if name == "--list":
         print("\n".join(solutions))
         return

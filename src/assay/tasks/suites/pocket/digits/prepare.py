@@ -9,7 +9,7 @@ from assay.data.images import write_png
 from assay.data.splits import random_rows
 from assay.data.tables import write_split
 
-TRAIN = 300
+TRAIN = 200
 SEED = 20261
 
 

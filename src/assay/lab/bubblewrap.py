@@ -1,0 +1,183 @@
+"""The default wall: every command in namespaces of its own, made by `bwrap`, in which nothing but the lab exists."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import anyio
+from anyio.abc import Process
+
+from assay.errors import LabError
+from assay.home import Home
+from assay.lab import seccomp
+from assay.lab.environments import INSIDE
+from assay.lab.interface import Sealing, Setup
+from assay.lab.places import Place
+from assay.lab.sandbox import limited, sealed_file, tool, variables_of
+from assay.lab.walls import WORKSPACE, program, walls
+
+
+class Bubblewrap:
+    """Starts commands in namespaces of their own."""
+
+    def __init__(self, home: Home, place: Place, setup: Setup) -> None:
+        self._place = place
+        self._filter = seccomp.program()
+        self._program = [*_become(place), program()]
+        self._walls = walls(home, place, setup)
+        self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced)
+        self._variables = variables_of(setup, Path(INSIDE), WORKSPACE)
+        self.sealing = _sealing(place)
+
+    async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Sandboxed":
+        """Start a command; it is under every limit before its first instruction."""
+        settings = [word for item in {**self._variables, **variables}.items() for word in ("--setenv", *item)]
+        # Handed over in a file, because the words of a command line can be read in the sandbox.
+        options = b"\0".join(map(os.fsencode, [*self._walls, *settings])) + b"\0"
+        # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
+        with anyio.CancelScope(shield=True), ExitStack() as open_here:
+            status, status_end = os.pipe()
+            go_end, go = os.pipe()
+            open_here.callback(os.close, go)
+            with ExitStack() as given:
+                given.callback(os.close, status_end)
+                given.callback(os.close, go_end)
+                told = given.enter_context(sealed_file(options))
+                rules = given.enter_context(sealed_file(self._filter))
+                handles = {"args": told, "seccomp": rules, "json-status-fd": status_end, "block-fd": go_end}
+                named = [word for name, handle in handles.items() for word in (f"--{name}", str(handle))]
+                process = await anyio.open_process(
+                    [*self._program, *named, "--", *self._limits, *command],
+                    stdin=stdin,
+                    env={},
+                    cwd="/",
+                    pass_fds=tuple(handles.values()),
+                    start_new_session=True,
+                )
+            started = Sandboxed(process, status)
+            try:
+                self._place.group.admit(await started.first_process())
+                os.write(go, b"!")
+            except BaseException:
+                await started.end()
+                raise
+        return started
+
+
+class Sandboxed:
+    """A command in namespaces of its own. When the first process in there dies, the kernel kills all others."""
+
+    out_of_memory = False  # the lab's control group counts that
+
+    def __init__(self, process: Process, status: int) -> None:
+        os.set_blocking(status, False)
+        self.process = process
+        self.root: int | None = None
+        self._status = status
+        self._said = b""
+        self._first: int | None = None
+        self._ending = anyio.Lock()
+        self._ended = False
+
+    async def first_process(self) -> int:
+        """The host's number of the first process in the sandbox, which waits for our word before it goes on."""
+        while b"\n" not in self._said:
+            await anyio.wait_readable(self._status)
+            if not self._listen():
+                await self.process.wait()
+                raise _why(await _rest(self.process))
+        first = int(json.loads(self._said.split(b"\n")[0])["child-pid"])
+        self._first = os.pidfd_open(first)
+        self.root = first
+        return first
+
+    async def end(self) -> None:
+        """Kill everything in the sandbox, and return when all of it is gone."""
+        with anyio.CancelScope(shield=True):
+            async with self._ending:
+                if not self._ended:
+                    await self._end()
+                    self._ended = True
+
+    def code(self) -> int | None:
+        """The command's exit code; None if it was killed, or if the sandbox could not be set up for it."""
+        for line in self._said.splitlines():
+            if b"exit-code" in line:
+                return int(json.loads(line)["exit-code"])
+        return None
+
+    async def _end(self) -> None:
+        if self._first is None:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            # The first process counts as dead only when every other one in its namespace is.
+            await anyio.wait_readable(self._first)
+            os.close(self._first)
+        await self.process.wait()
+        while self._listen():
+            await anyio.wait_readable(self._status)
+        os.close(self._status)
+
+    def _listen(self) -> bool:
+        """Take in what bwrap has said of itself; False when it has no more to say."""
+        try:
+            said = os.read(self._status, 4096)
+        except BlockingIOError:
+            return True
+        self._said += said
+        return bool(said)
+
+
+def _become(place: Place) -> list[str]:
+    """The beginning of a command that makes root the lab's user before there is any sandbox to escape from."""
+    if place.owner is None:
+        return []
+    user, group = map(str, place.owner)
+    return [tool("setpriv"), "--reuid", user, "--regid", group, "--clear-groups", "--inh-caps=-all", "--"]
+
+
+def _sealing(place: Place) -> Sealing:
+    enforced = {
+        "network": "a network namespace without interfaces",
+        "files": "a mount namespace with nothing but the lab in it",
+        "processes seen": "a process namespace for each command",
+        "system calls": "a deny-list",
+        "user": f"user {place.owner[0]}, without capabilities" if place.owner else "our own user, without capabilities",
+        "disk": place.disk,
+        "memory": "polled, and limited for each process",
+        "processes": "counted by the kernel in each command's user namespace",
+        **place.group.enforced,
+    }
+    missing = {limit: why for limit, why in place.group.missing.items() if limit not in enforced}
+    return Sealing("bubblewrap", sealed=True, network="none", enforced=enforced, missing=missing)
+
+
+async def _rest(process: Process) -> str:
+    said = b""
+    if process.stderr:
+        with suppress(anyio.EndOfStream):
+            while len(said) < 10_000:
+                said += await process.stderr.receive()
+    return said.decode(errors="replace").strip()
+
+
+def _why(said: str) -> LabError:
+    """Turn bwrap's last words into what to do."""
+    if re.search(r"(creating|create|setting up) (new namespace|uid map)|No permissions to create", said, re.IGNORECASE):
+        return LabError(
+            "this kernel refuses user namespaces to ordinary users. Allow them with whichever of these exists:\n"
+            "  sysctl -w kernel.unprivileged_userns_clone=1\n"
+            "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
+            "  sysctl -w user.max_user_namespaces=10000\n"
+            f"({said})"
+        )
+    if match := re.search(r"source path (\S+): Permission denied", said):
+        return LabError(f"the lab's user cannot reach {match[1]}; make every folder above it passable (chmod o+x)")
+    return LabError(f"the sandbox could not be set up: {said or 'bwrap said nothing'}")

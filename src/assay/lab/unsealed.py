@@ -1,0 +1,68 @@
+"""Sandbox `none`: a plain process in the workspace folder. It seals nothing, and every record made with it says so."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import anyio
+from anyio.abc import Process
+
+from assay.lab.interface import Sealing, Setup
+from assay.lab.places import Place
+from assay.lab.sandbox import limited, variables_of
+
+# Joins the control groups named before "--" and becomes the rest, so that nothing it starts is outside of them.
+_JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
+
+
+class Unsealed:
+    """Starts commands as plain processes of our own user."""
+
+    def __init__(self, place: Place, setup: Setup) -> None:
+        self._place = place
+        self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced, processes=False)
+        self._variables = variables_of(setup, setup.environment, str(place.workspace))
+        if setup.data:
+            (place.workspace / "data").symlink_to(setup.data)
+        enforced = {"disk": place.disk, "memory": "polled, and limited for each process", **place.group.enforced}
+        walls = dict.fromkeys(("network", "files", "processes seen", "system calls", "user"), "sandbox none")
+        self.sealing = Sealing(
+            "none", sealed=False, network="host", enforced=enforced, missing={**walls, **place.group.missing}
+        )
+
+    async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Plain":
+        """Start a command in a session of its own."""
+        groups = [str(folder / "cgroup.procs") for folder in self._place.group.places]
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                ["/bin/sh", "-c", _JOIN, "sh", *groups, "--", *self._limits, *command],
+                stdin=stdin,
+                env={**self._variables, **variables},
+                cwd=self._place.workspace,
+                start_new_session=True,
+            )
+        return Plain(process, self._place)
+
+
+class Plain:
+    """A command as a plain process group."""
+
+    out_of_memory = False  # the lab's control group counts that
+
+    def __init__(self, process: Process, place: Place) -> None:
+        self.process = process
+        self.root: int | None = process.pid
+        self._place = place
+
+    async def end(self) -> None:
+        """Kill the process group; what has left it lives until the lab closes, without control groups even longer."""
+        with anyio.CancelScope(shield=True):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            await self.process.wait()
+
+    def code(self) -> int | None:
+        """The exit code, as a shell tells it."""
+        code = self.process.returncode
+        return 128 - code if code is not None and code < 0 else code

@@ -1,0 +1,57 @@
+"""How much a lab uses, counted from outside where the kernel does not hold it to its limits."""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+from assay.errors import UnsafePath
+from assay.lab import reading
+from assay.lab.interface import Ended, Limits
+from assay.lab.places import Place
+
+
+def over_limit(place: Place, limits: Limits, root: int | None) -> Ended | None:
+    """The limit that a lab, whose processes descend from `root` as far as the host sees them, has passed."""
+    if place.volume is None and disk_used(place.workspace, limits.disk) > limits.disk:
+        return "disk"
+    if root is not None and "memory" not in place.group.enforced and memory_used(root) > limits.memory:
+        return "memory"
+    return None
+
+
+def disk_used(workspace: Path, enough: int) -> int:
+    """Bytes on disk below `workspace`, counted no further than `enough` is passed.
+
+    What cannot be counted (too many names, a folder too deep or closed to us) counts as too much: it is a hiding place.
+    """
+    used = 0
+    try:
+        for entry in reading.walk(workspace):
+            used += entry.stat.st_blocks * 512
+            if used > enough or not entry.readable:
+                return max(used, enough + 1)
+    except UnsafePath:
+        return enough + 1
+    return used
+
+
+def memory_used(root: int) -> int:
+    """Bytes of memory held by a process and all its descendants; pages they share count for each."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    children: dict[int, list[int]] = defaultdict(list)
+    resident: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                # The name before the bracket may itself hold spaces and brackets.
+                fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue
+            children[int(fields[1])].append(int(folder.name))
+            resident[int(folder.name)] = int(fields[21]) * page
+    used, waiting = 0, [root]
+    while waiting:
+        pid = waiting.pop()
+        used += resident.get(pid, 0)
+        waiting += children[pid]
+    return used

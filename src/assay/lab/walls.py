@@ -1,0 +1,106 @@
+"""What exists in a bubblewrap lab, in the words of `bwrap`: the lab, a bare system, and nothing else of the machine."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import assay
+from assay.errors import LabError
+from assay.home import Home
+from assay.lab.environments import INSIDE
+from assay.lab.interface import Setup
+from assay.lab.places import Place
+from assay.lab.sandbox import SYSTEM_PATH
+
+WORKSPACE = "/workspace"
+
+
+def walls(home: Home, place: Place, setup: Setup) -> list[str]:
+    """What bwrap is told. The order matters: later mounts lie on top of earlier ones."""
+    room = str(max(setup.limits.memory // 4, 2**20))
+    # Before 0.8 only the system call filter forbids namespaces within namespaces.
+    nested = ["--disable-userns"] if version(program()) >= (0, 8) else []
+    data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
+    return [
+        "--unshare-all", "--unshare-user", *nested, "--die-with-parent", "--new-session",
+        "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
+        "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
+        "--ro-bind", str(_make_etc(place.folder / "etc")), "/etc",
+        "--ro-bind-try", "/etc/ssl/certs", "/etc/ssl/certs",
+        "--proc", "/proc", "--dev", "/dev",
+        "--perms", "1777", "--size", room, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+        "--perms", "1777", "--size", room, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
+        "--ro-bind", str(setup.environment.resolve()), INSIDE,
+        "--ro-bind", str(place.status), "/lab",
+        "--bind", str(place.workspace), WORKSPACE, *data,
+        "--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv",
+    ]  # fmt: skip
+
+
+def program() -> str:
+    """The path of `bwrap`."""
+    found = shutil.which("bwrap", path=SYSTEM_PATH)
+    if found is None:
+        raise LabError(
+            "bubblewrap is not installed; run: apt-get install bubblewrap (or: dnf install bubblewrap).\n"
+            "Without it there is --sandbox docker, or --sandbox none, which seals nothing."
+        )
+    return found
+
+
+@cache
+def version(path: str) -> tuple[int, ...]:
+    """The version of the `bwrap` at `path`."""
+    said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    return tuple(int(number) for number in re.findall(r"\d+", said))
+
+
+def _hide(home: Home) -> Iterator[str]:
+    """Cover the places below /usr that hold software of this machine's owner, Assay and its data above all."""
+    usr = Path("/usr")
+    ours = Path(assay.__file__).resolve().parent.parent
+    hidden = {usr / "local", *usr.glob("lib*/python3*/*-packages"), ours, home.root.resolve()}
+    for place in sorted(hidden):
+        inside = usr in place.parents
+        if inside and place.is_dir() and not any(above in hidden for above in place.parents):
+            yield from ("--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))
+
+
+def _system_links() -> Iterator[str]:
+    """`/bin`, `/lib` and their like as the host has them: links into /usr, on older systems folders."""
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        place = Path("/") / name
+        if place.is_symlink():
+            yield from ("--symlink", str(place.readlink()), str(place))
+        elif place.is_dir():
+            yield from ("--ro-bind", str(place), str(place))
+
+
+def _make_etc(folder: Path) -> Path:
+    """A folder with the few files of /etc that programs need, and none that tell of this machine."""
+    (folder / "ssl/certs").mkdir(parents=True)
+    texts = {
+        "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",
+        "group": "agent:x:1000:\n",
+        "hosts": "127.0.0.1 localhost lab\n",
+        "hostname": "lab\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    for name in ("ld.so.cache", "ld.so.conf", "localtime", "ld.so.conf.d", "alternatives"):
+        source = Path("/etc") / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, symlinks=True)
+        elif source.exists():
+            shutil.copy(source, folder / name, follow_symlinks=name != "localtime")
+    for place, _, files in os.walk(folder):
+        Path(place).chmod(0o755)
+        for name in files:
+            if not (file := Path(place, name)).is_symlink():
+                file.chmod(0o644)
+    return folder

@@ -1,0 +1,69 @@
+"""Agents that do one thing, for tests."""
+
+from assay.agents import Agent, Workbench
+
+
+class Steps(Agent):
+    """Writes a submission, then takes a number of further steps."""
+
+    steps: int = 3
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        await bench.run(["python", "train.py"])
+        for number in range(self.steps):
+            await bench.run(["sh", "-c", f"echo {number} >> steps.txt; echo $SEED > seed.txt"])
+
+
+class Sleeps(Agent):
+    """Writes a submission, then sleeps for longer than anybody gives it."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        await bench.run(["python", "train.py"])
+        await bench.run(["sleep", "1000"])
+
+
+class Crashes(Agent):
+    """Has a fault in its own code."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        await bench.run(["true"])
+        raise RuntimeError("I forgot what I was doing")
+
+
+class Idles(Agent):
+    """Hands nothing in."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Do nothing."""
+
+
+class Links(Agent):
+    """Hands in a link to a file of the host."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        await bench.run(["ln", "-s", "/etc/passwd", "submission.csv"])
+
+
+class Greedy(Agent):
+    """Never stops taking steps."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        await bench.run(["python", "train.py"])
+        while True:
+            await bench.run(["true"])
+
+
+class KillsItself(Agent):
+    """Takes its own process down, as a fault in a library could."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)

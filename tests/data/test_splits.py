@@ -1,0 +1,47 @@
+"""Splits are those of the published benchmark, number for number."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import train_test_split
+
+from assay.data.splits import random_groups, random_rows
+
+
+@given(count=st.integers(2, 500), share=st.floats(0.01, 0.99), seed=st.integers(0, 100))
+def test_shares_split_as_scikit_learn_does(count: int, share: float, seed: int) -> None:
+    try:
+        train, test = train_test_split(np.arange(count), test_size=share, random_state=seed)
+    except ValueError:
+        with pytest.raises(ValueError, match="cannot be split"):
+            random_rows(count, test=share, seed=seed)
+        return
+    ours = random_rows(count, test=share, seed=seed)
+    assert ours.train.tolist() == train.tolist()
+    assert ours.test.tolist() == test.tolist()
+
+
+@pytest.mark.parametrize("sizes", [{"test": 7}, {"train": 7}, {"train": 0.75}, {"train": 12, "test": 3}])
+def test_every_way_to_name_a_size_is_scikit_learns(sizes: dict[str, float]) -> None:
+    train, test = train_test_split(
+        np.arange(20), **{f"{side}_size": size for side, size in sizes.items()}, random_state=8
+    )
+    ours = random_rows(20, **sizes, seed=8)
+    assert (ours.train.tolist(), ours.test.tolist()) == (train.tolist(), test.tolist())
+
+
+@pytest.mark.parametrize("sizes", [{}, {"test": 0}, {"test": 20}, {"test": 15, "train": 6}])
+def test_impossible_sizes_are_refused(sizes: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="split"):
+        random_rows(20, **sizes, seed=0)
+
+
+def test_groups_stay_whole_and_rows_keep_their_order() -> None:
+    keys = list("badcabddcbeee")
+    train, test = random_groups(keys, test=2, seed=0)
+    assert sorted([*train, *test]) == list(range(len(keys)))
+    assert train.tolist() == sorted(train) and test.tolist() == sorted(test)
+    assert {keys[row] for row in train}.isdisjoint(keys[row] for row in test)
+    # Groups in order of appearance are b a d c e; RandomState(0).permutation(5) starts with 2 and 0.
+    assert {keys[row] for row in test} == {"d", "b"}

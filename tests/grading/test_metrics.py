@@ -1,0 +1,94 @@
+"""Metrics give the numbers that their formulas give by hand, and those of scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import CallError
+from assay.grading.metrics import evaluate, metric, names
+
+REAL = st.floats(-1e6, 1e6)
+
+
+def score(name, truth, prediction, **params):
+    return evaluate(name, np.array(truth), np.array(prediction), params)
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "prediction", "by_hand"),
+    [
+        ("accuracy", ["a", "b", "b", "a"], ["a", "b", "a", "b"], 0.5),
+        ("accuracy", [True, False], [True, False], 1.0),
+        ("accuracy", [[1, 2], [3, 4]], [[1, 2], [3, 5]], 0.5),
+        ("mae", [1.0, 2.0, 3.0], [2.0, 2.0, 5.0], 1.0),
+        ("rmse", [1.0, 2.0, 3.0], [2.0, 2.0, 5.0], math.sqrt(5 / 3)),
+        # log(1 + e - 1) = 1 and log(1 + 0) = 0: errors 1 and 0.
+        ("rmsle", [0.0, 0.0], [math.e - 1, 0.0], math.sqrt(0.5)),
+        # Pairs (positive, negative): 0.35 > 0.1, 0.35 < 0.4, 0.8 > both: 3 of 4.
+        ("roc_auc", [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], 0.75),
+        ("roc_auc", [0, 1], [0.5, 0.5], 0.5),
+        ("log_loss", [1, 0], [0.5, 0.75], (math.log(2) + math.log(4)) / 2),
+        # The second row sums to 2 and is halved.
+        ("log_loss", [[1, 0], [0, 1]], [[0.5, 0.5], [1.5, 0.5]], (math.log(2) + math.log(4)) / 2),
+        ("log_loss", [1], [0.0], -math.log(1e-15)),
+    ],
+)
+def test_a_metric_gives_the_number_worked_out_by_hand(name, truth, prediction, by_hand):
+    assert score(name, truth, prediction) == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "prediction"),
+    [("roc_auc", [1, 1], [0.1, 0.2]), ("rmsle", [1.0], [-2.0]), ("log_loss", [[1, 0]], [[0.0, 0.0]])],
+)
+def test_a_metric_without_a_value_is_nan(name, truth, prediction):
+    assert math.isnan(score(name, truth, prediction))
+
+
+@pytest.mark.parametrize("name", sorted(set(names()) - {"roc_auc"}))
+def test_no_rows_have_no_score(name):
+    assert math.isnan(score(name, np.empty(0), np.empty(0)))
+
+
+@given(st.lists(st.tuples(REAL, REAL), min_size=1))
+def test_distances_equal_those_of_scikit_learn(pairs):
+    truth, prediction = np.array(pairs).T
+    assert score("mae", truth, prediction) == pytest.approx(sklearn.metrics.mean_absolute_error(truth, prediction))
+    assert score("rmse", truth, prediction) == pytest.approx(sklearn.metrics.root_mean_squared_error(truth, prediction))
+    positive = np.abs(truth), np.abs(prediction)
+    assert score("rmsle", *positive) == pytest.approx(sklearn.metrics.root_mean_squared_log_error(*positive))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.01, 0.2, 0.5, 0.7, 0.99])), min_size=1))
+def test_class_metrics_equal_those_of_scikit_learn(pairs):
+    truth = np.array([true for true, _ in pairs] + [True, False])
+    prediction = np.array([given for _, given in pairs] + [0.4, 0.4])
+    assert score("accuracy", truth, prediction > 0.5) == sklearn.metrics.accuracy_score(truth, prediction > 0.5)
+    assert score("roc_auc", truth, prediction) == pytest.approx(sklearn.metrics.roc_auc_score(truth, prediction))
+    assert score("log_loss", truth, prediction) == pytest.approx(sklearn.metrics.log_loss(truth, prediction))
+
+
+@given(st.lists(st.integers(0, 2), min_size=1), st.randoms(use_true_random=False))
+def test_log_loss_of_several_classes_equals_that_of_scikit_learn(classes, random):
+    probability = np.array([[random.uniform(0.01, 1) for _ in range(3)] for _ in classes])
+    probability /= probability.sum(axis=1, keepdims=True)
+    expected = sklearn.metrics.log_loss(classes, probability, labels=[0, 1, 2])
+    assert score("log_loss", np.eye(3)[classes], probability) == pytest.approx(expected)
+
+
+def test_arrays_of_different_shape_are_a_mistake_and_not_a_score():
+    with pytest.raises(ValueError, match="shape"):
+        score("rmse", [1.0, 2.0], [[1.0], [2.0]])
+
+
+def test_an_unknown_metric_is_answered_with_the_nearest():
+    with pytest.raises(CallError, match="did you mean accuracy"):
+        metric("acuracy")
+
+
+def test_every_listed_metric_exists():
+    assert all(metric(name).__doc__ for name in names())

@@ -1,0 +1,60 @@
+"""What the lab's tests share: a lab in a fresh home, answers to look for, and a view of the host's processes."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+from inside import Open
+
+from assay.disk import fresh_token
+from assay.home import Home
+from assay.lab import Lab, Limits, SandboxName, Setup, environment, open_lab
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def core() -> Path:
+    """The machine's built `core` environment."""
+    return environment(Home.default(), "core")
+
+
+@pytest.fixture
+def opened(home: Home, core: Path) -> Open:
+    """Opens a lab in the fresh home."""
+
+    def open_one(
+        sandbox: SandboxName = "bubblewrap", limits: Limits = Limits(), data: Path | None = None, **more: object
+    ) -> AbstractAsyncContextManager[Lab]:
+        return open_lab(home, Setup(core, data=data, limits=limits, **more), sandbox)  # type: ignore[arg-type]
+
+    return open_one
+
+
+@pytest.fixture
+def secret() -> str:
+    """A word that nobody in a lab should ever read."""
+    return f"secret-{fresh_token()}"
+
+
+@pytest.fixture
+def answers(home: Home, secret: str) -> Path:
+    """Answers where they really lie: in a private folder of the same home."""
+    file = home.data / "mlebench/leaf-classification/v1/real/private/answers.csv"
+    file.parent.mkdir(parents=True)
+    file.write_text(secret)
+    return file
+
+
+@pytest.fixture
+def public(home: Home, answers: Path) -> Path:
+    """Public data as a task has it: a link with the task's name in its path, to a folder that tells nothing."""
+    folder = home.public / fresh_token()
+    folder.mkdir()
+    (folder / "train.csv").write_text("id,y\n1,2\n")
+    link = answers.parent.parent / "public"
+    link.symlink_to(folder)
+    return link

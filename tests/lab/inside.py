@@ -1,0 +1,33 @@
+"""Ways to do things in a lab, and to see from the host what is left of them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from assay.lab import Completed, Lab, Limits
+
+Open = Callable[..., AbstractAsyncContextManager[Lab]]
+
+SMALL = Limits(memory=200 * 10**6, processes=64, cores=1, disk=16 * 10**6, file_size=64 * 10**6, output=10**6)
+
+
+async def python(lab: Lab, code: str, *words: str | Path, seconds: float = 30) -> Completed:
+    """Run Python code in the lab."""
+    return await lab.run(["python", "-c", code, *map(str, words)], seconds=seconds)
+
+
+async def shell(lab: Lab, script: str, seconds: float = 30) -> Completed:
+    """Run a shell script in the lab."""
+    return await lab.run(["/bin/sh", "-c", script], seconds=seconds)
+
+
+def host_processes(word: str) -> Sequence[int]:
+    """The processes on the host that have `word` in their command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and word.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found

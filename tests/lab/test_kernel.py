@@ -1,0 +1,99 @@
+"""Code in a lab tries the system calls that widen what it can attack. In sandbox `none` the kernel answers differently."""
+
+import platform
+
+import pytest
+from inside import Open, python, shell
+
+from assay.errors import LabError
+from assay.lab import seccomp
+
+pytestmark = pytest.mark.anyio
+
+# Calls an ordinary user may make: (x86_64, aarch64). The filter alone answers EPERM to them.
+ALLOWED_OUTSIDE = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "kcmp": (312, 272),
+    "keyctl": (250, 219),
+    "io_uring_setup": (425, 425),
+    "name_to_handle_at": (303, 264),
+    "open_tree": (428, 428),
+    "pidfd_getfd": (438, 438),
+}
+CALL = """
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for number in sys.argv[1:]:
+    ctypes.set_errno(0)
+    libc.syscall(int(number), 0, 0, 0, 0, 0, 0)
+    print(errno.errorcode.get(ctypes.get_errno(), 'done'))
+"""
+
+
+def numbers() -> list[str]:
+    return [str(pair[0 if platform.machine() == "x86_64" else 1]) for pair in ALLOWED_OUTSIDE.values()]
+
+
+async def test_denied_system_calls_are_refused(opened: Open):
+    async with opened("none") as lab:
+        outside = (await python(lab, CALL, *numbers())).stdout.text.split()
+    async with opened() as lab:
+        inside = (await python(lab, CALL, *numbers())).stdout.text.split()
+    assert "EPERM" not in outside
+    assert inside == ["EPERM"] * len(ALLOWED_OUTSIDE)
+
+
+async def test_making_a_nested_user_namespace_fails(opened: Open):
+    attempts = "unshare --user true && echo unshared; unshare --user --map-root-user --mount true && echo mapped"
+    async with opened("none") as lab:
+        assert "unshared" in (await shell(lab, attempts)).stdout.text
+    async with opened() as lab:
+        assert (await shell(lab, attempts)).stdout.text == ""
+
+
+async def test_clone_with_a_new_namespace_fails_and_threads_still_start(opened: Open):
+    clone = f"""
+import ctypes, errno, threading
+libc = ctypes.CDLL(None, use_errno=True)
+for flags in (0x10000000, 0x20000, 0x40000000):
+    assert libc.syscall({56 if platform.machine() == "x86_64" else 220}, flags | 17, 0, 0, 0, 0) == -1
+    print(errno.errorcode[ctypes.get_errno()])
+assert libc.syscall(435, 0, 0) == -1
+print(errno.errorcode[ctypes.get_errno()])
+thread = threading.Thread(target=print, args=('thread',))
+thread.start()
+thread.join()
+"""
+    async with opened() as lab:
+        assert (await python(lab, clone)).stdout.text.split() == ["EPERM", "EPERM", "EPERM", "ENOSYS", "thread"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only this processor has a second system call table")
+async def test_calls_through_the_32_bit_table_kill_the_caller(opened: Open):
+    # mov eax, 20 (getpid); int 0x80; ret
+    foreign = """
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')
+print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))())
+"""
+    async with opened() as lab:
+        called = await python(lab, foreign)
+    assert called.ended == "signal"
+    assert called.stdout.text == ""
+
+
+async def test_the_terminal_of_the_harness_cannot_be_typed_into(opened: Open):
+    async with opened() as lab:
+        typed = await python(lab, "import fcntl, os; fcntl.ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x')")
+    assert "No such device or address" in typed.stderr.text
+
+
+def test_there_are_filters_for_both_processors_and_no_others():
+    for machine in ("x86_64", "aarch64"):
+        program = seccomp.program(machine)
+        assert len(program) % 8 == 0
+        assert len(program) // 8 < 4096  # the kernel's limit
+    with pytest.raises(LabError, match="riscv64"):
+        seccomp.program("riscv64")

@@ -1,0 +1,135 @@
+"""Code in a lab tries to use up the machine."""
+
+import dataclasses
+
+import pytest
+from inside import SMALL, Open, python, shell
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_forking_without_end_stops_at_the_limit(opened: Open):
+    bomb = """
+import os, time
+made = 0
+try:
+    while made < 200:
+        if os.fork() == 0:
+            time.sleep(100)
+        made += 1
+except BlockingIOError:
+    pass
+print(made)
+"""
+    async with opened(limits=SMALL) as lab:
+        assert int((await python(lab, bomb)).stdout.text) < SMALL.processes
+    async with opened(limits=dataclasses.replace(SMALL, processes=400)) as lab:
+        assert int((await python(lab, bomb)).stdout.text) == 200
+
+
+async def test_eating_memory_ends_the_command(opened: Open):
+    eat = "import sys; food = bytearray(int(sys.argv[1])); print('ate', len(food))"
+    async with opened(limits=SMALL) as lab:
+        assert (await python(lab, eat, "100000000")).succeeded
+        ate = await python(lab, eat, "400000000")
+    assert ate.ended == "memory"
+    assert "ate" not in ate.stdout.text
+
+
+async def test_eating_memory_in_many_processes_ends_the_command(opened: Open):
+    eat = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        food = bytearray(60_000_000)
+        time.sleep(60)
+while True:
+    os.wait()
+"""
+    async with opened(limits=SMALL) as lab:
+        assert (await python(lab, eat, seconds=5)).ended in ("memory", "time")
+        assert (await python(lab, eat + "raise SystemExit(1)", seconds=5)).stdout.total == 0
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
+async def test_filling_a_memory_disk_stops_at_its_size(opened: Open, place: str):
+    fill = "import sys; open(sys.argv[1] + '/full', 'wb').write(bytes(60_000_000))"
+    async with opened(limits=SMALL) as lab:
+        assert "No space left" in (await python(lab, fill, place)).stderr.text
+        assert (await python(lab, fill.replace("60_000", "20_000"), place)).succeeded
+
+
+async def test_memory_disks_count_as_memory(opened: Open):
+    both = """
+for place in ('/tmp', '/dev/shm'):
+    open(place + '/full', 'wb').write(bytes(45_000_000))
+food = bytearray(150_000_000)
+print('ate')
+"""
+    async with opened(limits=SMALL) as lab:
+        ate = await python(lab, both)
+    assert ate.ended == "memory"
+    assert "ate" not in ate.stdout.text
+
+
+async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
+    fill = "for i in range(64): open(f'part{i}', 'wb').write(bytes(1_000_000))"
+    async with opened(limits=SMALL) as lab:
+        filled = await python(lab, fill)
+        assert filled.ended == "disk"
+        size = sum([len(await lab.read(str(path), most=10**8)) async for path in lab.files()])
+        assert size <= SMALL.disk * 1.05
+        assert (await shell(lab, "rm part*")).succeeded
+    async with opened(limits=dataclasses.replace(SMALL, disk=100 * 10**6)) as lab:
+        assert (await python(lab, fill)).succeeded
+
+
+async def test_many_empty_files_stop_too(opened: Open):
+    crowd = "for i in range(100_000): open(f'{i}', 'w').close()"
+    async with opened(limits=SMALL) as lab:
+        assert (await python(lab, crowd)).ended == "disk"
+
+
+async def test_one_huge_file_stops_at_the_file_limit(opened: Open):
+    limits = dataclasses.replace(SMALL, file_size=10**6)
+    huge = "import sys; open(sys.argv[1], 'wb').truncate(2_000_000)"
+    async with opened(limits=limits) as lab:
+        for place in ("huge", "/tmp/huge", "/dev/shm/huge"):
+            assert "File too large" in (await python(lab, huge, place)).stderr.text
+        assert (await python(lab, huge.replace("2_000", "900"), "small")).succeeded
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_printing_without_end_ends_the_command(opened: Open, stream: str):
+    async with opened(limits=SMALL) as lab:
+        printed = await shell(lab, "yes >&2" if stream == "stderr" else "yes")
+    output = printed.stderr if stream == "stderr" else printed.stdout
+    assert printed.ended == "output"
+    assert len(output.head) + len(output.tail) < 200_000
+    assert output.total > SMALL.output
+
+
+async def test_running_out_of_time_ends_the_command(opened: Open):
+    async with opened() as lab:
+        late = await shell(lab, "echo early; sleep 1000", seconds=0.3)
+    assert (late.ended, late.code, late.stdout.head) == ("time", 137, b"early\n")
+
+
+async def test_core_files_are_not_written(opened: Open):
+    async with opened() as lab:
+        died = await shell(lab, "kill -SEGV $$")
+        assert (died.ended, died.code) == ("signal", 139)
+        assert [path async for path in lab.files()] == []
+
+
+async def test_processor_time_is_shared_out(opened: Open):
+    spin = """
+import resource, time
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+"""
+    async with opened(limits=dataclasses.replace(SMALL, cores=0.2)) as lab:
+        assert "cpu" in lab.sealing.enforced, lab.sealing.missing
+        assert float((await python(lab, spin)).stdout.text) < 0.6

@@ -1,0 +1,130 @@
+"""Code in a lab tries to see what it should not: the answers, the host, the task's name. In sandbox `none` each succeeds."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from inside import Open, python, shell
+
+from assay.home import Home
+
+pytestmark = pytest.mark.anyio
+
+READ = "import sys; print(open(sys.argv[1]).read())"
+
+
+async def test_reading_the_answers_by_path_fails(opened: Open, answers: Path, secret: str):
+    async with opened("none") as lab:
+        assert secret in (await python(lab, READ, answers)).stdout.text
+    async with opened() as lab:
+        read = await python(lab, READ, answers)
+    assert secret not in read.stdout.text
+    assert "No such file" in read.stderr.text
+
+
+async def test_reading_the_answers_through_a_planted_link_fails(opened: Open, answers: Path, secret: str):
+    plant = "import os, sys; os.symlink(sys.argv[1], 'link'); print(open('link').read())"
+    async with opened("none") as lab:
+        assert secret in (await python(lab, plant, answers)).stdout.text
+    async with opened() as lab:
+        assert secret not in (await python(lab, plant, answers)).stdout.text
+
+
+async def test_reading_the_answers_through_proc_fails(opened: Open, answers: Path, secret: str):
+    through = """
+import glob, os, sys
+for way in glob.glob('/proc/*/root') + glob.glob('/proc/*/cwd') + glob.glob('/proc/*/fd/*'):
+    for target in (way + sys.argv[1], way + '/' + os.path.relpath(sys.argv[1], '/'), way):
+        try:
+            print(open(target, errors='replace').read(100))
+        except OSError:
+            pass
+"""
+    handle = os.open(answers, os.O_RDONLY)
+    try:
+        async with opened("none") as lab:
+            assert (
+                secret in (await python(lab, through.replace("/proc/*", f"/proc/{os.getpid()}"), answers)).stdout.text
+            )
+        async with opened() as lab:
+            assert secret not in (await python(lab, through, answers)).stdout.text
+    finally:
+        os.close(handle)
+
+
+async def test_the_harness_environment_is_not_seen(opened: Open, secret: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    everywhere = "env; cat /proc/*/environ"
+    async with opened("none") as lab:
+        # The harness started with its own environment; what was set later is in its memory, not in /proc.
+        assert "PATH=" in (await shell(lab, f"cat /proc/{os.getpid()}/environ")).stdout.text
+    async with opened() as lab:
+        seen = (await shell(lab, everywhere)).stdout.text
+    assert secret not in seen
+    assert "OPENAI_API_KEY" not in seen
+    assert "HOME=/workspace" in seen
+
+
+async def test_the_host_home_is_not_seen(opened: Open, secret: str, home: Home):
+    file = home.root / "id_rsa"
+    file.write_text(secret)
+    file.chmod(0o644)
+    find = "import os, sys; print([d for d in ('/root', '/home', '/var/cache', sys.argv[1]) if os.path.exists(d)])"
+    async with opened("none") as lab:
+        assert str(file) in (await python(lab, find, file)).stdout.text
+    async with opened() as lab:
+        assert (await python(lab, find, file)).stdout.text == "[]\n"
+
+
+async def test_host_processes_are_neither_seen_nor_signalled(opened: Open):
+    probe = """
+import os, sys
+pids = [int(name) for name in os.listdir('/proc') if name.isdigit()]
+try:
+    os.kill(int(sys.argv[1]), 0)
+    print('signalled')
+except ProcessLookupError:
+    print('no such process')
+print(max(pids))
+"""
+    async with opened("none") as lab:
+        assert "signalled" in (await python(lab, probe, str(os.getpid()))).stdout.text
+    async with opened() as lab:
+        said = (await python(lab, probe, str(os.getpid()))).stdout.text.split("\n")
+    assert said[0] == "no such process"
+    assert int(said[1]) < 10
+
+
+async def test_the_name_of_the_task_is_not_in_mounts_arguments_or_variables(opened: Open, public: Path):
+    assert "leaf-classification" in str(public)
+    look = "cat /proc/self/mountinfo /proc/mounts /proc/*/cmdline /proc/*/environ; env; readlink -f data; df -a"
+    async with opened(data=public) as lab:
+        seen = (await shell(lab, look)).stdout.text
+    assert public.resolve().name in seen, "the probe must see mount paths, or it proves nothing"
+    for word in ("leaf", "mlebench", "real", "private"):
+        assert word not in seen
+
+
+async def test_the_assay_package_is_not_importable(opened: Open):
+    tried = "import importlib.util; print(importlib.util.find_spec('assay'))"
+    async with opened() as lab:
+        assert (await python(lab, tried)).stdout.text == "None\n"
+        system = await shell(lab, f"/usr/bin/python3 -c {tried!r} || true; find / -name 'assay*' -not -path '/proc/*'")
+    assert "ModuleSpec" not in system.stdout.text
+    assert "assay" not in system.stdout.text
+
+
+async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers: Path, secret: str):
+    handle = os.open(answers, os.O_RDONLY)
+    os.set_inheritable(handle, True)
+    listening = socket.socket()
+    listening.set_inheritable(True)
+    try:
+        async with opened() as lab:
+            listed = await shell(lab, "ls /proc/self/fd; cat /proc/self/fd/* < /dev/null 2> /dev/null")
+    finally:
+        os.close(handle)
+        listening.close()
+    assert listed.stdout.text.split()[:4] == ["0", "1", "2", "3"]  # 3 is the listed folder itself
+    assert secret not in listed.stdout.text

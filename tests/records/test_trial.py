@@ -1,0 +1,125 @@
+"""Trial folders: identity, lease, what was handed in."""
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from assay.errors import RecordError
+from assay.records import Clock, LeaseLost, OutOfBudget, State, TrialFolder, trial_id
+from assay.tasks import Budget
+
+ASKED = {
+    "task": "pocket/house-price",
+    "edition": "v1",
+    "variant": "real",
+    "agent": "automl",
+    "settings": {"share": 0.8},
+    "models": {},
+    "seed": 1,
+    "budget": {"time": 60.0, "steps": 5},
+    "environment": "core",
+    "sandbox": "bubblewrap",
+}
+
+
+def test_a_trial_is_the_same_trial_only_if_all_that_was_asked_is_the_same():
+    other = {
+        "seed": 2,
+        "agent": "starter",
+        "budget": {"time": 61.0, "steps": 5},
+        "edition": "fixed",
+        "environment": "torch",
+    }
+    ids = {trial_id(ASKED)} | {trial_id(ASKED | {key: value}) for key, value in other.items()}
+    assert len(ids) == 1 + len(other)
+    assert trial_id(dict(reversed(ASKED.items()))) == trial_id(ASKED)
+
+
+def test_a_trial_id_can_be_read_and_is_a_plain_file_name():
+    assert trial_id(ASKED).startswith("house-price-automl-1-")
+    assert "/" not in trial_id(ASKED | {"agent": "../x.py:My Agent"})
+
+
+def hold(path: Path, held: "multiprocessing.synchronize.Event", let_go: "multiprocessing.synchronize.Event") -> None:
+    with TrialFolder(path).lease():
+        held.set()
+        let_go.wait()
+
+
+def test_only_one_living_process_has_the_lease_and_a_dead_one_has_none(tmp_path: Path):
+    context = multiprocessing.get_context("spawn")
+    held, let_go = context.Event(), context.Event()
+    holder = context.Process(target=hold, args=(tmp_path, held, let_go))
+    holder.start()
+    held.wait()
+    with TrialFolder(tmp_path).lease() as lease:
+        assert lease is None
+    holder.kill()
+    holder.join()
+    with TrialFolder(tmp_path).lease() as lease:
+        assert lease is not None and lease.epoch == 2
+
+
+def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
+    with TrialFolder(tmp_path).lease() as lease:
+        assert lease is not None
+        lease.check()
+        (tmp_path / "lease").write_text(f"{lease.epoch + 1}\n")
+        with pytest.raises(LeaseLost):
+            lease.check()
+
+
+def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
+    folder = TrialFolder(tmp_path)
+    assert not folder.handed_in
+    folder.hand_in("submission.csv", b"id,x\n1,2\n")
+    assert folder.handed_in
+    assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
+
+
+def test_handing_in_nothing_ends_the_agents_work_too(tmp_path: Path):
+    folder = TrialFolder(tmp_path)
+    folder.hand_in("submission.csv", None, why="there is none")
+    assert folder.handed_in and folder.submission is None
+
+
+def test_a_damaged_state_is_named(tmp_path: Path):
+    (tmp_path / "state.json").write_text('{"format": "state/9"}')
+    with pytest.raises(RecordError, match="format"):
+        _ = TrialFolder(tmp_path).state
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "final"),
+    [
+        ("done", None, True),
+        ("inapplicable", None, True),
+        ("failed", "agent", True),
+        ("failed", "infrastructure", False),
+        ("stopped", "user", False),
+        ("running", None, False),
+        ("waiting", None, False),
+        ("submitted", None, False),
+    ],
+)
+def test_only_what_the_agent_brought_about_is_final(status, cause, final):
+    assert State(status=status, cause=cause).final is final
+
+
+def test_time_is_counted_on_a_clock_that_does_not_jump():
+    ticks = iter([100.0, 103.0, 103.0, 111.0])
+    clock = Clock(Budget(time=10, steps=5), now=lambda: next(ticks))
+    assert clock.elapsed == 3.0
+    assert clock.seconds_left == 7.0
+    assert clock.seconds_left == 0.0
+
+
+def test_steps_and_time_run_out():
+    clock = Clock(Budget(time=10, steps=1), now=lambda: 0.0)
+    clock.step()
+    with pytest.raises(OutOfBudget, match="steps"):
+        clock.step()
+    times = iter([0.0, 10.0])
+    with pytest.raises(OutOfBudget, match="seconds"):
+        Clock(Budget(time=10, steps=1), now=lambda: next(times)).step()

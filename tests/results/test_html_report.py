@@ -1,0 +1,233 @@
+"""The report is opened the way a reader's browser does, and read as markup by a parser of its own."""
+
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections import Counter
+from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from textwrap import dedent
+from xml.etree import ElementTree
+
+import pytest
+from made_up import MADE_AT, changed, failed, grade, outcome, panels, run
+
+from assay.results import canvas, figures
+from assay.results.report import html
+from assay.results.statistics import cells, standings
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</svg><img src=x onerror=alert(1)>",
+    "</style></title><b>bold</b>",
+    "\" onload=\"alert(1)' x='",
+    "{{ 7 * 7 }} {% raw %}",
+    "nul\x00 bell\x07 escape\x1b[31m \u202eright to left",
+)
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words = Counter(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def text():
+    return html(run(), panels(), "Pocket run", MADE_AT)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_the_report_says_what_was_measured(page):
+    for words in ("Pocket run", "26 October 2026, 14:03 UTC", "pocket v1", "4 × 2 × 3", "Handwritten digits", "Wilson"):
+        assert words in page.text
+    assert "does not apply" in page.text and "3 of 9, 33 %" in page.text and "12–65 %" in page.text
+    assert page.tags["svg"] == 6 and page.tags["table"] == 3
+
+
+def test_the_report_holds_everything_and_runs_nothing(page, text):
+    assert not {"script", "link", "img", "iframe", "object", "embed", "image", "use", "base", "form"} & set(page.tags)
+    for tag, name, value in page.attributes:
+        assert name not in ("src", "srcset", "action", "data", "xlink:href") and not name.startswith("on"), (tag, name)
+        assert name != "href" or value.startswith("#")
+    assert "http:" not in text and "https:" not in text and "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_the_same_outcomes_give_the_same_report():
+    few = run(seeds=1)[:2]
+    assert html(few, panels(), "x", MADE_AT) == html(few, panels(), "x", MADE_AT)
+
+
+def test_nothing_written_by_an_agent_becomes_markup(page):
+    trials = run()
+    for place, words in enumerate(HOSTILE):
+        trials.append(failed("pocket/digits", words, place, why=words))
+        trials.append(outcome("pocket/house-price", words, place, 0.15))
+        trials.append(
+            outcome("pocket/house-price", "x", place, 0.15, grade=grade("pocket/house-price", None, why=words))
+        )
+    trials = changed(trials, lambda o: o.task == "pocket/house-price", title=HOSTILE[1], metric=HOSTILE[0])
+    text = html(trials, panels(), HOSTILE[2], MADE_AT)
+    hostile = Page(text)
+    assert set(hostile.tags) <= set(page.tags) | {"ul", "li", "br"}
+    assert not [name for _, name, _ in hostile.attributes if name.startswith("on")]
+    assert HOSTILE[0] in hostile.text and "{{ 7 * 7 }}" in hostile.text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+
+
+def test_ids_are_unique_on_the_page(page):
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_failures_unsealed_and_unfinished_trials_stand_in_the_headline():
+    trials = changed(run(), lambda o: o.seed == 0, sealed=False)
+    trials += [
+        failed("pocket/digits", "automl", 3, "infrastructure", "the lab was lost"),
+        outcome(seed=9, status="running", grade=None),
+    ]
+    head = Page(html(trials, panels(), "x", MADE_AT)).text.split("Results")[0]
+    assert "Sealed in part" in head and "7 trials" in head
+    assert "1 infrastructure" in head and "Still to come 1" in head and "Not final" in head
+
+
+def test_editions_are_reported_apart():
+    both = [*run(), *changed(run(), lambda o: True, edition="fixed")]
+    text = Page(html(both, panels(), "x", MADE_AT)).text
+    assert "Results: pocket v1" in text and "Results: pocket fixed" in text
+    assert text.count("12–65 %") == 2 and "6 of 18" not in text
+
+
+@pytest.mark.parametrize(
+    "trials", [[], run(seeds=1)[:1], [outcome(status="waiting", grade=None)]], ids=["none", "one", "waiting"]
+)
+def test_a_report_can_be_made_of_little(trials):
+    assert "Little" in Page(html(trials, {}, "Little", MADE_AT)).text
+
+
+def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
+    trials, palette = run(), figures.colours(run())
+    digits = [one for one in trials if one.task == "pocket/digits"]
+    drawn = figures.strip(digits, panels()["pocket/digits"], palette)
+    words = "".join(ElementTree.fromstring(drawn).itertext())
+    assert "panel of 13" in words and "starter 0.9167" in words and "automl" in words and "higher is better" in words
+    assert drawn.count(f'"{canvas.PANEL}"') == 12  # the thirteenth solution is far off, and counted at the edge
+    assert "◂ 1" in words
+    for figure in (figures.improvements(cells(trials), palette), figures.success(standings(trials), palette)):
+        assert figure is not None and ElementTree.fromstring(figure).tag.endswith("svg")
+
+
+def test_a_panel_of_another_edition_or_of_other_data_is_not_shown():
+    digits = [one for one in run() if one.task == "pocket/digits"]
+    palette = figures.colours(digits)
+    for fields in ({"edition": "fixed"}, {"variant": "synthetic-1"}):
+        other = changed(digits, lambda o: True, **fields)
+        assert "panel of" not in figures.strip(other, panels()["pocket/digits"], palette)
+
+
+def test_improvements_of_a_tenth_and_of_fifty_times_are_both_visible():
+    scale = canvas.improvement_scale([0.1, 50.0])
+    assert scale.kind == "symlog" and scale.holds(0) and scale.holds(50)
+    assert canvas.improvement_scale([0.02, 0.3]).kind == "linear"
+    assert canvas.improvement_scale([0.0]).holds(0)
+
+
+def test_agents_keep_their_colours_and_every_colour_has_a_dark_one():
+    palette = figures.colours(run(agents=[str(n) for n in range(8)], seeds=1))
+    assert len(set(palette.values())) == 8 and set(palette.values()) <= set(canvas.DARK)
+    drawn = figures.improvements(cells(run()), figures.colours(run())) or ""
+    used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', drawn))
+    assert used <= set(canvas.DARK)
+
+
+@pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
+def test_a_missing_package_is_named_with_the_way_to_install_it(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None\n" + dedent(
+        """
+        from assay.errors import AssayError
+        from assay.results.report import html
+        from made_up import MADE_AT, run
+        try:
+            html(run(), {}, "x", MADE_AT)
+        except AssayError as error:
+            print(error)
+        """
+    )
+    folder = Path(__file__).parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert missing in done.stdout and 'pip install "assay[web]"' in done.stdout, done.stderr
+
+
+def test_a_browser_shows_the_report_without_errors_and_asks_nobody_for_anything(tmp_path):
+    with listening() as (address, asked):
+        lure = f'<img src="{address}/a"><script src="{address}/b"></script><style>@import "{address}/c";</style>'
+        trials = [*run(), failed("pocket/digits", lure, 0, why=lure), outcome("pocket/house-price", lure, 0, 0.15)]
+        report = tmp_path / "report.html"
+        report.write_text(html(trials, panels(), "Pocket run", MADE_AT))
+        dom, complaints = browse(report, tmp_path / "profile")
+        assert "Pocket run" in dom and dom.count("<svg") == 6 and "</html>" in dom
+        assert complaints == [] and asked == []
+
+        bait = tmp_path / "bait.html"
+        bait.write_text(f"<body>{lure}<script>console.error('heard')</script>")
+        _, complaints = browse(bait, tmp_path / "profile")
+        assert any("heard" in line for line in complaints) and asked, "the check itself must notice errors and requests"
+
+
+def browse(path, profile):
+    """The page as Chromium understood it, and what it wrote on its console."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert browser, "this test needs Chromium: apt-get install chromium"
+    background = ("background-networking", "component-update", "sync", "gpu", "quic")
+    call = [browser, "--headless", "--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in background)]
+    call += ["--enable-logging=stderr", f"--user-data-dir={profile}", "--dump-dom", path.as_uri()]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+class listening:  # noqa: N801 - used as a function
+    """A web server on this machine that remembers what it was asked for."""
+
+    def __enter__(self):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                self.send_error(404)
+
+            def log_message(self, *words):
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+        return f"http://127.0.0.1:{self.server.server_port}", asked
+
+    def __exit__(self, *error):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()

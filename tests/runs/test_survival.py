@@ -1,0 +1,85 @@
+"""Kill `assay run` at any moment: nothing finished is lost, nothing is done twice, `assay resume` completes it."""
+
+import os
+import signal
+
+import pytest
+
+AGENTS = ("Steps", "starter")
+SEEDS = 2
+EVENTS = 2 * SEEDS + 6 * 3  # about as many as one run writes in all
+
+
+def kill_after(process, tiny, events: int, everything: bool, number: int = signal.SIGKILL) -> None:
+    """Kill the run once its trials have written so many events, or let it end if it is quicker."""
+    while process.poll() is None and sum(map(len, tiny.events().values())) < events:
+        pass
+    if process.poll() is None:
+        (os.killpg if everything else os.kill)(process.pid, number)
+    process.communicate()
+
+
+def finished(tiny) -> dict[str, bytes]:
+    """The log of every trial that is over."""
+    if not (tiny.out / "run.json").exists():
+        return {}
+    return {trial.path.name: trial.events.read_bytes() for trial in tiny.folder.trials() if trial.state.final}
+
+
+def check_complete(tiny) -> None:
+    trials = list(tiny.folder.trials())
+    assert len(trials) == len(AGENTS) * SEEDS
+    for trial in trials:
+        assert trial.state.status == "done", trial.state
+        kinds = tiny.events()[trial.path.name]
+        assert kinds.count("submitted") == 1
+        assert kinds.count("graded") == 1
+        assert trial.grade is not None and trial.grade.valid_submission
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("everything", [False, True], ids=["the-driver-alone", "every-process"])
+@pytest.mark.parametrize("events", [0, 1, 3, 6, 9, 13, 17, 22])
+def test_a_run_killed_anywhere_is_completed_by_resume(tiny, events, everything):
+    words = tiny.run_words(*AGENTS, seeds=SEEDS)
+    kill_after(tiny.start(*words), tiny, events, everything)
+    before = finished(tiny)
+    # Before run.json exists there is no run to resume; the same call starts it.
+    again = tiny.call("resume", str(tiny.out)) if (tiny.out / "run.json").exists() else tiny.call(*words)
+    assert again.returncode == 0, again.stderr
+    check_complete(tiny)
+    after = finished(tiny)
+    assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.slow
+def test_a_run_killed_many_times_over_is_completed(tiny):
+    words = tiny.run_words(*AGENTS, seeds=SEEDS)
+    for events in range(2, 26, 4):
+        kill_after(tiny.start(*words), tiny, events, everything=bool(events % 8))
+    result = tiny.call(*words)
+    assert result.returncode == 0, result.stderr
+    check_complete(tiny)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_asked_to_stop_says_how_to_go_on(tiny, number):
+    process = tiny.start(*tiny.run_words("Sleeps", time="600s"))
+    while not any("action" in kinds for kinds in tiny.events().values()):
+        assert process.poll() is None
+    os.kill(process.pid, number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"assay resume {tiny.out}" in stderr
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.status, trial.state.cause) == ("stopped", "user")
+
+
+def test_two_resumes_at_once_do_nothing_twice(tiny):
+    words = tiny.run_words(*AGENTS, seeds=SEEDS)
+    kill_after(tiny.start(*words), tiny, 3, everything=True)
+    both = [tiny.start("resume", str(tiny.out)) for _ in range(2)]
+    for process in both:
+        process.communicate(timeout=120)
+    assert tiny.call("resume", str(tiny.out)).returncode == 0
+    check_complete(tiny)

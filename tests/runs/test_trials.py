@@ -1,0 +1,102 @@
+"""How trials end: each cause told apart, seeds and budgets real, nothing repeated."""
+
+import json
+
+import pytest
+
+
+def only_trial(tiny):
+    (trial,) = tiny.folder.trials()
+    return trial
+
+
+def test_a_starter_trial_is_graded_and_recorded(tiny):
+    result = tiny.call(*tiny.run_words("starter"))
+    assert result.returncode == 0, result.stderr
+    trial = only_trial(tiny)
+    assert trial.state.status == "done"
+    assert trial.grade is not None and trial.grade.score == pytest.approx(20 / 30, abs=1e-5)
+    assert trial.grade.sealed is True
+    assert tiny.events()[trial.path.name] == [
+        "started", "lab", "action", "observation", "snapshot", "submitted", "graded",
+    ]  # fmt: skip
+
+
+def test_the_same_run_again_does_nothing(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    before = {path: path.stat().st_mtime_ns for path in tiny.out.rglob("*") if path.is_file()}
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in tiny.out.rglob("*") if path.is_file()} == before
+
+
+def test_more_seeds_in_the_same_folder_run_only_what_is_missing(tiny):
+    assert tiny.call(*tiny.run_words("starter", seeds=1)).returncode == 0
+    first = only_trial(tiny).path
+    before = (first / "events.jsonl").read_bytes()
+    assert tiny.call(*tiny.run_words("starter", seeds=3)).returncode == 0
+    assert len(list(tiny.folder.trials())) == 3
+    assert (first / "events.jsonl").read_bytes() == before
+
+
+def test_an_agent_that_crashes_fails_by_its_own_fault(tiny):
+    assert tiny.call(*tiny.run_words("Crashes")).returncode == 0
+    state = only_trial(tiny).state
+    assert (state.status, state.cause) == ("failed", "agent")
+    assert "nothing was handed in: 'submission.csv' does not exist" in (state.why or "")
+    assert "I forgot what I was doing" in (state.why or "")
+
+
+def test_an_agent_that_hands_nothing_in_fails_by_its_own_fault(tiny):
+    result = tiny.call(*tiny.run_words("Idles"))
+    assert result.returncode == 0
+    trial = only_trial(tiny)
+    assert (trial.state.status, trial.state.cause) == ("failed", "agent")
+    assert trial.grade is not None and not trial.grade.submission_exists
+
+
+def test_a_link_handed_in_is_not_followed(tiny):
+    assert tiny.call(*tiny.run_words("Links")).returncode == 0
+    trial = only_trial(tiny)
+    assert trial.state.status == "failed"
+    assert trial.submission is None
+    assert not [path for path in trial.path.rglob("*") if path.is_file() and b"root:x:0" in path.read_bytes()]
+
+
+def test_time_that_runs_out_ends_the_trial_and_what_is_there_counts(tiny):
+    assert tiny.call(*tiny.run_words("Sleeps", time="5s")).returncode == 0
+    trial = only_trial(tiny)
+    assert trial.state.status == "done"
+    assert trial.grade is not None and trial.grade.valid_submission
+
+
+def test_steps_that_run_out_end_the_trial_and_what_is_there_counts(tiny):
+    assert tiny.call(*tiny.run_words("Greedy"), "--steps", "4").returncode == 0
+    trial = only_trial(tiny)
+    assert (trial.state.status, trial.state.steps) == ("done", 4)
+
+
+def test_a_process_that_keeps_dying_is_the_infrastructures_failure(tiny):
+    result = tiny.call(*tiny.run_words("KillsItself", "starter"))
+    assert result.returncode == 1
+    assert "could not run" in result.stderr
+    killed, starter = tiny.folder.trials()
+    assert (killed.state.status, killed.state.cause, killed.attempts) == ("failed", "infrastructure", 3)
+    assert starter.state.status == "done"
+
+
+def test_seeds_reach_the_code_in_the_lab(tiny):
+    assert tiny.call(*tiny.run_words("Steps", seeds=2)).returncode == 0
+    for trial in tiny.folder.trials():
+        last = sorted((trial.snapshots).rglob("*"))
+        assert any(path.is_file() and path.read_bytes() == f"{trial.file.seed}\n".encode() for path in last)
+
+
+def test_an_unsealed_run_says_so_everywhere(tiny):
+    result = tiny.call(*tiny.run_words("starter"), "--sandbox", "none")
+    assert result.returncode == 0, result.stderr
+    trial = only_trial(tiny)
+    assert trial.state.sealing is not None and trial.state.sealing["sealed"] is False
+    assert trial.grade is not None and trial.grade.sealed is False
+    assert "unsealed" in result.stdout
+    report = json.loads(tiny.call("report", str(tiny.out), "--json").stdout)
+    assert "unsealed" in json.dumps(report) or '"sealed": false' in json.dumps(report)
