@@ -27,9 +27,9 @@ def opened(home: Home, core: Path) -> Open:
     """Opens a lab in the fresh home."""
 
     def open_one(
-        sandbox: SandboxName = "bubblewrap", limits: Limits = Limits(), data: Path | None = None, **more: object
+        sandbox: SandboxName = "bubblewrap", limits: Limits | None = None, data: Path | None = None
     ) -> AbstractAsyncContextManager[Lab]:
-        return open_lab(home, Setup(core, data=data, limits=limits, **more), sandbox)  # type: ignore[arg-type]
+        return open_lab(home, Setup(core, data=data, limits=limits or Limits()), sandbox)
 
     return open_one
 

@@ -1,4 +1,4 @@
-"""Code in a lab tries the system calls that widen what it can attack. In sandbox `none` the kernel answers differently."""
+"""Code in a lab tries the system calls that widen what it can attack; without a sandbox the kernel answers others."""
 
 import platform
 

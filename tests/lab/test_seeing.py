@@ -1,4 +1,4 @@
-"""Code in a lab tries to see what it should not: the answers, the host, the task's name. In sandbox `none` each succeeds."""
+"""Code in a lab tries to see what it should not: the answers, the host, the task's name. In sandbox `none` it does."""
 
 import os
 import socket

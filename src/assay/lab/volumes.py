@@ -23,9 +23,10 @@ class Volume:
     point: Path
 
     def full(self) -> bool:
-        """Whether there is no room left for another file's first block, or for another name."""
+        """Whether there is no room left, for content or for another name."""
         found = os.statvfs(self.point)
-        return found.f_bavail < 16 or found.f_favail == 0
+        # The file system keeps a fiftieth, 4096 blocks at most, for itself and counts it as free.
+        return found.f_bavail <= min(found.f_blocks // 50, 4096) + 16 or found.f_favail == 0
 
 
 def create(folder: Path, size: int) -> Volume:

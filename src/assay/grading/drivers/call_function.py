@@ -1,4 +1,4 @@
-"""Answers requests to call one function of one file: runs inside a lab as `python call_function.py FILE FUNCTION CORES`.
+"""Answers requests to call a function of a file: runs inside a lab as `python call_function.py FILE FUNCTION CORES`.
 
 A request, on standard input, is a token, the number of arguments, and the arguments. The answer is the token of the
 request, a kind, and an array: the result (`RESULT`), or the text of what went wrong as bytes (`FAULT`). An array is a

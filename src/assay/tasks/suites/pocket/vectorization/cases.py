@@ -10,7 +10,7 @@ Input = tuple[np.ndarray, np.ndarray]
 Shape = tuple[int, ...]
 
 _TOLERANCE = 1e-4
-_TIMED = ((4, 30, 30, 32), (24, 5, 5, 32))
+_TIMED = ((3, 30, 30, 32), (24, 5, 5, 32))
 _EDGES = (
     ((1, 1, 1, 1), (1, 1, 1, 1)),
     ((2, 5, 7, 3), (4, 5, 7, 3)),

@@ -1,0 +1,156 @@
+"""Whatever a command leaves running, and however its harness ends, nothing of a lab is left."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from inside import Open, host_processes, shell
+
+from assay.disk import fresh_token
+from assay.home import Home
+from assay.lab import Setup, open_lab
+
+pytestmark = pytest.mark.anyio
+
+DAEMONS = {
+    "background": "sleep {0} &",
+    "nohup": "nohup sleep {0} > /dev/null 2>&1 &",
+    "setsid": "setsid sleep {0} &",
+    "double fork": "(setsid sh -c 'sleep {0} &' &) ; true",
+    "keeps our pipes": "setsid sleep {0} 1>&2 &",
+}
+
+
+@pytest.mark.parametrize("way", DAEMONS)
+async def test_a_process_left_in_the_background_is_gone_at_the_end(opened: Open, way: str):
+    word = f"1{fresh_number()}"
+    async with opened() as lab:
+        left = await shell(lab, DAEMONS[way].format(word) + " sleep 0.2; echo started")
+        assert left.stdout.text == "started\n"
+        assert host_processes(word) == []
+
+
+@pytest.mark.parametrize("way", DAEMONS)
+async def test_a_process_left_in_the_background_is_gone_after_a_timeout(opened: Open, way: str):
+    word = f"1{fresh_number()}"
+    async with opened() as lab:
+        late = await shell(lab, DAEMONS[way].format(word) + f" sleep {word}", seconds=0.5)
+        assert late.ended == "time"
+        assert host_processes(word) == []
+
+
+async def test_the_probe_for_leftover_processes_finds_one(opened: Open):
+    word = f"1{fresh_number()}"
+    async with opened() as lab:
+        process = await lab.start(["/bin/sh", "-c", f"echo ready; sleep {word}; true"])
+        await process.receive(6)
+        assert host_processes(word)
+        await process.kill()
+        assert host_processes(word) == []
+
+
+async def test_cancelling_a_command_leaves_no_process(opened: Open):
+    word = f"1{fresh_number()}"
+    async with opened() as lab:
+        with anyio.move_on_after(0.5) as scope:
+            await shell(lab, f"setsid sleep {word} & sleep {word}", seconds=1000)
+        assert scope.cancelled_caught
+        assert host_processes(word) == []
+        assert (await shell(lab, "echo still usable")).succeeded
+
+
+async def test_an_error_in_the_block_closes_the_lab_and_is_told_as_it_is(opened: Open, home: Home):
+    word = f"1{fresh_number()}"
+    with pytest.raises(KeyError, match="mine"):
+        async with opened() as lab:
+            await lab.start(["sleep", word])
+            raise KeyError("mine")
+    assert host_processes(word) == []
+    assert leftovers(home) == []
+
+
+async def test_closing_a_lab_leaves_no_process_folder_mount_or_group(opened: Open, home: Home):
+    word = f"1{fresh_number()}"
+    async with opened() as lab:
+        await lab.start(["sleep", word])
+        name = next(home.labs.iterdir()).name
+        assert leftovers(home, name) != []
+    assert host_processes(word) == []
+    assert leftovers(home, name) == []
+
+
+HARNESS = """
+import anyio, sys
+from pathlib import Path
+from assay.home import Home
+from assay.lab import Setup, open_lab
+
+async def main():
+    async with open_lab(Home(Path(sys.argv[1])), Setup(Path(sys.argv[2]))) as lab:
+        process = await lab.start(["/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo ready; sleep {sys.argv[3]}"])
+        print((await process.receive(6)).decode(), flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+async def test_killing_the_harness_leaves_no_process_and_the_next_lab_clears_the_rest(
+    home: Home, core: Path, how: signal.Signals
+):
+    word = f"1{fresh_number()}"
+    command = [sys.executable, "-c", HARNESS, str(home.root), str(core), word]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"ready\n"
+        name = next(home.labs.iterdir()).name
+        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
+        assert sleepers
+        harness.send_signal(how)
+        harness.wait(30)
+        for sleeper in sleepers:
+            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
+            os.close(sleeper)
+    assert host_processes(word) == []
+    if how == signal.SIGKILL:
+        assert leftovers(home, name) != []
+    async with open_lab(home, Setup(core)):
+        assert [folder.name for folder in home.labs.iterdir()] != [name]
+        assert leftovers(home, name) == []
+    assert leftovers(home) == []
+
+
+async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Home):
+    async with opened() as one, opened() as other:
+        assert len(list(home.labs.iterdir())) == 2
+        await one.write("mine", b"1")
+        assert [path async for path in other.files()] == []
+        if os.geteuid() == 0:
+            assert one.sealing.enforced["user"] != other.sealing.enforced["user"]
+    assert leftovers(home) == []
+
+
+def fresh_number() -> str:
+    """A number of seconds that no other test sleeps."""
+    return str(int(fresh_token(), 16))[:9]
+
+
+def leftovers(home: Home, name: str = "") -> list[str]:
+    """What is still there of the labs in a home: folders, mounts, loop devices, control groups."""
+    found = [str(folder) for folder in home.labs.iterdir() if name in folder.name]
+    where = str(home.labs / name) if name else str(home.labs)
+    found += [line for line in Path("/proc/mounts").read_text().splitlines() if where in line]
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            found += [str(backing)] if where in backing.read_text() else []
+        except FileNotFoundError:
+            continue
+    if name:
+        found += [place for place, _, _ in os.walk("/sys/fs/cgroup") if name in place]
+    return found

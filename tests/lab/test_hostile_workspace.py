@@ -1,0 +1,180 @@
+"""Code in a lab plants traps for the host, which reads, walks, keeps, restores and deletes the workspace afterwards."""
+
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+import pytest
+from inside import Open, python, shell
+
+from assay.errors import UnsafePath
+from assay.lab import reading
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_link_to_the_answers_is_not_read(opened: Open, answers: Path, secret: str):
+    async with opened() as lab:
+        await shell(lab, f"ln -s {answers} submission.csv")
+        with pytest.raises(UnsafePath, match="is a link"):
+            await lab.read("submission.csv", most=1000)
+        assert [path async for path in lab.files()] == []
+
+
+async def test_a_linked_folder_is_not_passed_through(opened: Open, answers: Path):
+    async with opened() as lab:
+        await shell(lab, f"ln -s {answers.parent} out")
+        with pytest.raises(UnsafePath, match="plain folders"):
+            await lab.read(f"out/{answers.name}", most=1000)
+        with pytest.raises(UnsafePath, match="plain folders"):
+            await lab.write("out/planted", b"x")
+    assert [file.name for file in answers.parent.iterdir()] == [answers.name]
+
+
+async def test_a_folder_swapped_for_a_link_between_two_reads_is_noticed(opened: Open, answers: Path):
+    async with opened() as lab:
+        await lab.write(f"out/{answers.name}", b"mine")
+        assert await lab.read(f"out/{answers.name}", most=1000) == b"mine"
+        await shell(lab, f"mv out away && ln -s {answers.parent} out")
+        with pytest.raises(UnsafePath, match="plain folders"):
+            await lab.read(f"out/{answers.name}", most=1000)
+
+
+async def test_writing_replaces_a_link_and_not_what_it_points_to(opened: Open, answers: Path, secret: str):
+    async with opened() as lab:
+        await shell(lab, f"ln -s {answers} notes.txt")
+        await lab.write("notes.txt", b"ours")
+        assert await lab.read("notes.txt", most=10) == b"ours"
+    assert answers.read_text() == secret
+
+
+@pytest.mark.parametrize("path", ["../answers.csv", "/etc/passwd", "a/../../x", "", ".", "a\0b"])
+async def test_a_path_that_leaves_the_workspace_is_refused(opened: Open, path: str):
+    async with opened() as lab:
+        with pytest.raises(UnsafePath, match="not a path inside"):
+            await lab.read(path, most=10)
+        with pytest.raises(UnsafePath, match="not a path inside"):
+            await lab.write(path, b"")
+
+
+async def test_a_pipe_does_not_hold_the_host_up(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await shell(lab, "mkfifo submission.csv")
+        with pytest.raises(UnsafePath, match="not a plain file"):
+            await lab.read("submission.csv", most=10)
+        kept = await lab.snapshot(tmp_path)
+    assert kept.left_out == ("submission.csv",)
+
+
+async def test_a_socket_is_not_read(opened: Open):
+    async with opened() as lab:
+        await python(lab, "import socket; socket.socket(socket.AF_UNIX).bind('submission.csv')")
+        with pytest.raises(UnsafePath, match="not a plain file"):
+            await lab.read("submission.csv", most=10)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a device to be refused")
+def test_a_device_is_not_read(tmp_path: Path):
+    os.mknod(tmp_path / "zero", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    with pytest.raises(UnsafePath, match="not a plain file"):
+        reading.read_file(tmp_path, "zero", most=10)
+
+
+async def test_a_file_larger_than_asked_for_is_refused(opened: Open):
+    async with opened() as lab:
+        await shell(lab, "truncate --size 1T huge || truncate --size 1G huge")
+        with pytest.raises(UnsafePath, match="larger than 1,000 bytes"):
+            await lab.read("huge", most=1000)
+
+
+async def test_hard_links_in_the_workspace_are_kept_as_separate_files(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await shell(lab, "echo one > a && ln a b")
+        kept = await lab.snapshot(tmp_path)
+        await lab.restore(tmp_path, kept)
+        await shell(lab, "echo two > a")
+        assert await lab.read("b", most=10) == b"one\n"
+
+
+async def test_names_that_are_no_text_are_listed_kept_and_restored(opened: Open, tmp_path: Path):
+    names = ["a\nb", "c\udcff", "-rf", " ", "x" * 255]
+    plant = "import os\nfor name in (b'a\\nb', b'c\\xff', b'-rf', b' ', b'x' * 255): open(name, 'w').write('1')"
+    async with opened() as lab:
+        assert (await python(lab, plant)).succeeded
+        assert {path async for path in lab.files()} == {PurePosixPath(name) for name in names}
+        kept = await lab.snapshot(tmp_path)
+        await shell(lab, "rm -- *")
+        await lab.restore(tmp_path, kept)
+        assert {path async for path in lab.files()} == {PurePosixPath(name) for name in names}
+        assert await lab.read("c\udcff", most=10) == b"1"
+
+
+DEEP = """
+import os, sys
+for _ in range(4000):
+    os.mkdir('d')
+    os.chdir('d')
+open('bottom', 'w').close()
+"""
+
+
+async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await lab.write("top", b"")
+        assert (await python(lab, DEEP)).succeeded
+        assert [path async for path in lab.files()] == [PurePosixPath("top")]
+        kept = await lab.snapshot(tmp_path)
+        assert len(kept.left_out) == 1
+        await lab.restore(tmp_path, kept)
+        assert len(kept.folders) == reading.DEEPEST - 1
+
+
+def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").touch()
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "link").symlink_to(victim)
+    os.mkfifo(tree / "pipe")
+    start = Path.cwd()
+    os.chdir(tree)
+    try:
+        for _ in range(3000):
+            Path("d").mkdir()
+            Path("link").symlink_to(victim) if not Path("link").is_symlink() else None
+            os.chdir("d")
+        Path("closed").mkdir(mode=0)
+    finally:
+        os.chdir(start)
+    reading.remove_tree(tree)
+    assert not tree.exists()
+    assert [file.name for file in victim.iterdir()] == ["file"]
+    reading.remove_tree(tree)
+
+
+def test_a_workspace_with_too_many_names_is_refused_in_bounded_memory(tmp_path: Path):
+    for number in range(30):
+        (tmp_path / str(number)).touch()
+    assert len(list(reading.walk(tmp_path, most=30))) == 30
+    with pytest.raises(UnsafePath, match="more than 20 names"):
+        list(reading.walk(tmp_path, most=20))
+
+
+def test_a_walk_that_is_left_early_closes_its_folders(tmp_path: Path):
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    walk = reading.walk(tmp_path)
+    next(walk), next(walk)
+    walk.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+async def test_the_data_folder_is_not_written_listed_or_kept(opened: Open, public: Path, tmp_path: Path):
+    async with opened(data=public) as lab:
+        with pytest.raises(UnsafePath, match="read-only"):
+            await lab.write("data/planted", b"")
+        await lab.write("mine", b"")
+        assert [str(path) async for path in lab.files()] == ["mine"]
+        assert list((await lab.snapshot(tmp_path)).files) == ["mine"]
+        assert (await shell(lab, "cat data/train.csv")).succeeded

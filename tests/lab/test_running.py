@@ -1,0 +1,127 @@
+"""How commands are run and long-lived processes spoken to."""
+
+from pathlib import Path
+
+import pytest
+from inside import Open, python, shell
+
+from assay.errors import LabError
+from assay.home import Home
+from assay.lab import Setup, open_lab
+from assay.lab.running import Gathered
+
+pytestmark = pytest.mark.anyio
+
+SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+
+
+@SANDBOXES
+async def test_exit_codes_and_signals_are_told(opened: Open, sandbox: str):
+    async with opened(sandbox) as lab:
+        good, bad, signalled, missing = [
+            await lab.run(command, seconds=20)
+            for command in (["true"], ["sh", "-c", "exit 7"], ["sh", "-c", "kill -TERM $$"], ["no-such-program"])
+        ]
+    assert (good.ended, good.code, good.succeeded) == ("exit", 0, True)
+    assert (bad.ended, bad.code, bad.succeeded) == ("exit", 7, False)
+    assert (signalled.ended, signalled.code) == ("signal", 143)
+    assert (missing.ended, missing.code) == ("exit", 127)
+
+
+@SANDBOXES
+async def test_streams_input_variables_and_folder(opened: Open, sandbox: str):
+    async with opened(sandbox) as lab:
+        done = await lab.run(
+            ["sh", "-c", "cat; echo $WORD; pwd | grep -o workspace; echo wrong >&2"],
+            seconds=20,
+            stdin=b"input\n",
+            variables={"WORD": "given"},
+        )
+        assert done.stdout.text == "input\ngiven\nworkspace\n"
+        assert done.stderr.text == "wrong\n"
+        assert (await lab.run(["cat"], seconds=20)).stdout.total == 0
+
+
+@SANDBOXES
+async def test_the_environment_works(opened: Open, sandbox: str):
+    fit = """
+import numpy, pandas, sys
+from flaml import AutoML
+from lightgbm import LGBMClassifier
+from sklearn.linear_model import LogisticRegression
+print(sys.prefix, LogisticRegression().fit([[0], [1]], [0, 1]).predict([[1]]))
+"""
+    async with opened(sandbox) as lab:
+        done = await python(lab, fit, seconds=120)
+    assert done.stdout.text.endswith("[1]\n"), done.stderr.text
+    if sandbox == "bubblewrap":
+        assert done.stdout.text.startswith("/opt/env ")
+
+
+async def test_a_long_output_keeps_its_beginning_and_its_end(opened: Open):
+    async with opened() as lab:
+        long = (await python(lab, "print('begin'); print('x' * 1_000_000); print('end')")).stdout
+    assert long.total == 6 + 1_000_001 + 4
+    assert long.head.startswith(b"begin\n")
+    assert long.tail.endswith(b"x\nend\n")
+    assert f"… {long.total - 2 * 65536:,} bytes left out …" in long.text
+
+
+def test_gathering_keeps_every_byte_of_a_short_stream():
+    gathered = Gathered()
+    for byte in range(256):
+        gathered.add(bytes([byte]) * 300)
+    output = gathered.output()
+    assert output.head + output.tail == b"".join(bytes([byte]) * 300 for byte in range(256))
+
+
+@SANDBOXES
+async def test_a_long_lived_process_answers_until_it_is_killed(opened: Open, sandbox: str):
+    async with opened(sandbox) as lab:
+        process = await lab.start(["sh", "-c", "while read line; do echo got $line; done; echo bye"])
+        for word in (b"one", b"two"):
+            await process.send(word + b"\n")
+            assert await process.receive(8) == b"got " + word + b"\n"
+        with pytest.raises(LabError, match="something runs in the lab"):
+            await lab.read("x", most=1)
+        assert (await shell(lab, "echo beside")).stdout.text == "beside\n"
+        ended = await process.kill()
+        assert (ended.ended, ended.code) == ("signal", 137)
+        await lab.write("x", b"")
+
+
+@SANDBOXES
+async def test_a_long_lived_process_that_ends_is_told_with_its_last_words(opened: Open, sandbox: str):
+    async with opened(sandbox) as lab:
+        process = await lab.start(["sh", "-c", "echo out; echo why >&2; exit 3"])
+        assert await process.receive(4) == b"out\n"
+        with pytest.raises(LabError, match="has ended"):
+            await process.receive(1)
+        ended = await process.kill()
+    assert (ended.ended, ended.code, ended.stderr.text) == ("exit", 3, "why\n")
+
+
+async def test_the_workspace_outlives_commands_and_scratch_does_not(opened: Open):
+    async with opened() as lab:
+        await shell(lab, "echo kept > file; echo gone > /tmp/file; echo gone > /dev/shm/file")
+        assert (await shell(lab, "cat file; ls /tmp /dev/shm")).stdout.text == "kept\n/dev/shm:\n\n/tmp:\n"
+
+
+async def test_what_walls_stand_is_told(opened: Open):
+    async with opened() as lab:
+        assert lab.sealing.sealed
+        assert lab.sealing.network == "none"
+        assert {"network", "files", "user", "disk", "memory", "processes"} <= set(lab.sealing.enforced)
+    async with opened("none") as lab:
+        assert not lab.sealing.sealed
+        assert lab.sealing.network == "host"
+        assert "network" in lab.sealing.missing
+
+
+async def test_a_lab_without_an_environment_or_data_says_what_to_do(home: Home, core: Path):
+    with pytest.raises(LabError, match="assay lab build"):
+        async with open_lab(home, Setup(home.root)):
+            pass
+    with pytest.raises(LabError, match="prepare the task"):
+        async with open_lab(home, Setup(core, data=home.root / "absent")):
+            pass
