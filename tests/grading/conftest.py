@@ -1,16 +1,46 @@
 """What grading tests share: small tasks made on the spot, prepared without any download."""
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from assay.grading import Grade, grade_file
+from assay.home import Home
 from assay.tasks import Column, Leaderboard, Measured, Task
 
 GRADED = "id,price\n007,10\n8,20\n9,30\n"
 
 MakeTask = Callable[..., Task]
+Judge = Callable[..., Grade]
+
+REFERENCE = """
+import numpy as np
+
+def squares(numbers):
+    result = np.zeros(len(numbers))
+    for place in range(len(numbers)):
+        result[place] = numbers[place] * numbers[place]
+    return result
+"""
+
+CASES = """
+import numpy as np
+
+FUNCTION = "squares"
+
+def checks(random):
+    yield (random.standard_normal(1),)
+    yield (random.standard_normal(1000),)
+
+def timed(random):
+    return (random.standard_normal(100_000),)
+
+def difference(output, expected):
+    return None if np.allclose(output, expected) else "the output is wrong"
+"""
 
 
 @dataclass(frozen=True)
@@ -70,3 +100,44 @@ def make_task() -> MakeTask:
         )
 
     return make
+
+
+@pytest.fixture
+def squares(tmp_path: Path, prepared: Prepared) -> Task:
+    """A small timed task: square the numbers."""
+    (prepared.private / "reference.py").write_text(REFERENCE)
+    (tmp_path / "cases.py").write_text(CASES)
+    return Task.model_validate(
+        {
+            "format": "task/1",
+            "title": "Squares",
+            "summary": "Squares.",
+            "kind": "code-speed",
+            "source": {"about": "made up", "licence": "MIT"},
+            "submission": {"form": "file", "file": "squares.py", "max_size": 10_000},
+            "metric": {"name": "speedup", "direction": "higher"},
+            "budget": {"time": "1m"},
+            "suite": "made-up",
+            "name": "squares",
+            "folder": tmp_path,
+            "editions": ["v1"],
+        }
+    )
+
+
+@pytest.fixture
+def judge(squares: Task, home: Home, prepared: Prepared, tmp_path: Path) -> Judge:
+    """Grade pieces of code, put together, on the small timed task."""
+
+    def graded(*code: str) -> Grade:
+        path = tmp_path / "squares.py"
+        path.write_text("".join(map(textwrap.dedent, code)))
+        return grade_file(path, squares, prepared, home=home)
+
+    return graded
+
+
+@pytest.fixture
+def reference() -> str:
+    """The code that the small timed task compares with."""
+    return REFERENCE

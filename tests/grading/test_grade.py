@@ -12,8 +12,24 @@ from assay.grading import Grade, grade_file, grade_file_async
 from assay.home import Home
 from assay.tasks import Leaderboard, Measured, Solution
 
-PUBLISHED = """competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal gold_medal
-silver_medal bronze_medal above_median submission_exists valid_submission is_lower_better created_at submission_path""".split()
+PUBLISHED = [
+    "competition_id",
+    "score",
+    "gold_threshold",
+    "silver_threshold",
+    "bronze_threshold",
+    "median_threshold",
+    "any_medal",
+    "gold_medal",
+    "silver_medal",
+    "bronze_medal",
+    "above_median",
+    "submission_exists",
+    "valid_submission",
+    "is_lower_better",
+    "created_at",
+    "submission_path",
+]
 
 BOARD = Leaderboard(gold=1, silver=2, bronze=3, median=4, teams=50, percentiles={"0": 9, "100": 1})
 MEASURED = Measured(

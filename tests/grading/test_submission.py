@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,8 +224,6 @@ def test_a_socket_is_refused(file, make_task, prepared, monkeypatch):
 
 
 def test_a_device_is_refused(make_task, prepared):
-    from pathlib import Path
-
     assert refusal(Path("/dev/zero"), make_task(), prepared) == "zero is a device; hand in a regular file."
 
 
@@ -256,9 +255,11 @@ def test_damaged_answers_are_not_blamed_on_the_submission(file, make_task, prepa
         grade_file(file, make_task(), prepared, home=Home(file.parent))
 
 
-PIECES = st.sampled_from(
-    ["id", "price", "007", "8", "9", ",", ",", "\n", "\n", "\r\n", "\r", '"', "'", "\0", "\ufeff", "é", " ", "1e999"]
-    + ["nan", "-", "1", "\t", ";", "#", "\\", "\u2028", "٣"]
+PIECES = st.one_of(
+    st.sampled_from(["id", "price", "007", "8", "9", ",", "\n", "\r\n", '"']),
+    st.sampled_from(
+        ["\r", "'", "\0", "\ufeff", "é", " ", "1e999", "nan", "-", "1", "\t", ";", "#", "\\", "\u2028", "٣"]
+    ),
 )
 ODD_FILES = st.one_of(
     st.binary(max_size=200),

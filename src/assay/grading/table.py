@@ -1,7 +1,7 @@
 """From bytes to a table of text: the CSV rules, before anything is known of what the columns mean.
 
 A table is UTF-8 text, with or without a byte-order mark, with lines that end in LF or CRLF, comma-separated, quoted
-with `"` where a value holds commas or newlines. The first line names the columns, in any order. Blank lines are left out.
+with `"` where a value holds commas or newlines. The first line has the names, in any order. Blank lines are skipped.
 """
 
 import csv

@@ -62,8 +62,10 @@ class Bubblewrap:
             try:
                 self._place.group.admit(await started.first_process())
                 os.write(go, b"!")
-            except BaseException:
+            except BaseException as error:
                 await started.end()
+                if isinstance(error, ProcessLookupError):
+                    raise started.failure(await _rest(process)) from error
                 raise
         return started
 
@@ -88,8 +90,7 @@ class Sandboxed:
         while b"\n" not in self._said:
             await anyio.wait_readable(self._status)
             if not self._listen():
-                await self.process.wait()
-                raise _why(await _rest(self.process))
+                raise ProcessLookupError("bwrap ended before there was a sandbox")
         first = int(json.loads(self._said.split(b"\n")[0])["child-pid"])
         self._first = os.pidfd_open(first)
         self.root = first
@@ -109,6 +110,20 @@ class Sandboxed:
             if b"exit-code" in line:
                 return int(json.loads(line)["exit-code"])
         return None
+
+    def failure(self, said: str) -> LabError:
+        """What bwrap's last words mean, and what to do about it."""
+        if re.search(r"No permissions to create|creating new namespace|setting up uid map", said, re.IGNORECASE):
+            return LabError(
+                "this kernel refuses user namespaces to ordinary users. Allow them with whichever of these exists:\n"
+                "  sysctl -w kernel.unprivileged_userns_clone=1\n"
+                "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
+                "  sysctl -w user.max_user_namespaces=10000\n"
+                f"({said.strip()})"
+            )
+        if match := re.search(r"source path (\S+): Permission denied", said):
+            return LabError(f"the lab's user cannot reach {match[1]}; make every folder above it passable (chmod o+x)")
+        return LabError(f"the sandbox failed: {said.strip() or 'it was killed from outside'}")
 
     async def _end(self) -> None:
         if self._first is None:
@@ -165,19 +180,4 @@ async def _rest(process: Process) -> str:
         with suppress(anyio.EndOfStream):
             while len(said) < 10_000:
                 said += await process.stderr.receive()
-    return said.decode(errors="replace").strip()
-
-
-def _why(said: str) -> LabError:
-    """Turn bwrap's last words into what to do."""
-    if re.search(r"(creating|create|setting up) (new namespace|uid map)|No permissions to create", said, re.IGNORECASE):
-        return LabError(
-            "this kernel refuses user namespaces to ordinary users. Allow them with whichever of these exists:\n"
-            "  sysctl -w kernel.unprivileged_userns_clone=1\n"
-            "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
-            "  sysctl -w user.max_user_namespaces=10000\n"
-            f"({said})"
-        )
-    if match := re.search(r"source path (\S+): Permission denied", said):
-        return LabError(f"the lab's user cannot reach {match[1]}; make every folder above it passable (chmod o+x)")
-    return LabError(f"the sandbox could not be set up: {said or 'bwrap said nothing'}")
+    return said.decode(errors="replace")

@@ -29,10 +29,12 @@ class Group:
         return sorted(set(self.folders.values()))
 
     def admit(self, pid: int) -> None:
-        """Put a process, and all that it will start, under the limits."""
+        """Put a process, and all that it will start, under the limits; `ProcessLookupError` if it is dead already."""
         for folder in self.places:
             try:
                 (folder / "cgroup.procs").write_text(str(pid))
+            except ProcessLookupError:
+                raise
             except OSError as error:
                 raise LabError(f"cannot put process {pid} under the limits of {folder}: {error.strerror}") from error
 

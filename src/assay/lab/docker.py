@@ -73,6 +73,10 @@ class Contained:
         code = self.process.returncode
         return None if self._killed or code is None or code == _ENGINE_FAILED else code
 
+    def failure(self, said: str) -> LabError:
+        """What the engine said of itself."""
+        return LabError(f"the container engine failed: {said.strip() or 'it was killed from outside'}")
+
     async def _end(self) -> None:
         self._killed = self.process.returncode is None
         asked = [self._engine, "inspect", "--format", "{{.State.OOMKilled}}", self._name]

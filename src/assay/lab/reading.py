@@ -147,9 +147,9 @@ def walk(
                 continue
             kind = _kind(found.st_mode)
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < deepest else None
-            yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
             if inner is not None:
                 open_folders.append((inner, f"{prefix}{name}/", iter(_names(inner, most))))
+            yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
     finally:
         for folder, _, _ in open_folders:
             os.close(folder)

@@ -1,5 +1,6 @@
 """A started command from its first byte to its end: what it prints, how long it takes, what it uses up."""
 
+import dataclasses
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -7,11 +8,10 @@ from contextlib import asynccontextmanager, suppress
 import anyio
 from anyio.abc import ByteReceiveStream
 
-from assay.errors import LabError
 from assay.lab.interface import Completed, Ended, Limits, Output
 from assay.lab.places import Place
 from assay.lab.sandbox import KILLED, Started
-from assay.lab.usage import over_limit
+from assay.lab.usage import disk_used, over_limit
 
 _KEPT = 64 * 1024
 _POLL_SECONDS = 0.3
@@ -47,6 +47,7 @@ class Running:
         self._seconds = 0.0
         self._memory_kills = place.group.memory_kills()
         self._polled = place.volume is None or "memory" not in place.group.enforced
+        self._disk = limits.disk
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
@@ -105,11 +106,13 @@ class Running:
         """How it ended; `LabError` if it is the sandbox that failed."""
         code = self.started.code()
         ended = self._stopped
+        if ended == "signal" and code not in (None, KILLED):
+            ended = None  # it ended by itself before the signal came
         kills = self._place.group.memory_kills() - self._memory_kills
         if ended is None and (kills > 0 or self.started.out_of_memory):
             ended = "memory"
         if ended is None and code is None:
-            raise LabError(f"the sandbox failed: {self.stderr.output().text.strip() or 'it was killed from outside'}")
+            raise self.started.failure(self.stderr.output().text)
         if ended is None and code != 0 and self._place.volume is not None and self._place.volume.full():
             ended = "disk"
         if ended is None:
@@ -118,6 +121,10 @@ class Running:
         return Completed(ended, code, self.stdout.output(), self.stderr.output(), self._seconds)
 
     async def _watch(self) -> None:
+        if self._place.volume is None:
+            # In a workspace that is too full already, a command may still clean up.
+            used = await anyio.to_thread.run_sync(disk_used, self._place.workspace)
+            self._disk = max(self._limits.disk, used)
         while True:
             before = time.monotonic()
             if over := await self._look():
@@ -127,7 +134,8 @@ class Running:
             await anyio.sleep(max(_POLL_SECONDS, 5 * (time.monotonic() - before)))
 
     async def _look(self) -> Ended | None:
-        return await anyio.to_thread.run_sync(over_limit, self._place, self._limits, self.started.root)
+        limits = dataclasses.replace(self._limits, disk=self._disk)
+        return await anyio.to_thread.run_sync(over_limit, self._place, limits, self.started.root)
 
 
 class Gathered:

@@ -37,6 +37,10 @@ class Started(Protocol):
         """The command's own exit code once it is over; None if it was killed or never began."""
         ...
 
+    def failure(self, said: str) -> LabError:
+        """What to raise when the sandbox itself failed and `said` something on its standard error."""
+        ...
+
 
 class Sandbox(Protocol):
     """A way to start commands that cannot leave the lab."""

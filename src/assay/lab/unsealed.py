@@ -8,6 +8,7 @@ from contextlib import suppress
 import anyio
 from anyio.abc import Process
 
+from assay.errors import LabError
 from assay.lab.interface import Sealing, Setup
 from assay.lab.places import Place
 from assay.lab.sandbox import limited, variables_of
@@ -54,6 +55,10 @@ class Plain:
         self.process = process
         self.root: int | None = process.pid
         self._place = place
+
+    def failure(self, said: str) -> LabError:
+        """There is no sandbox that could fail."""
+        return LabError(f"the command was lost: {said.strip()}")
 
     async def end(self) -> None:
         """Kill the process group; what has left it lives until the lab closes, without control groups even longer."""

@@ -9,29 +9,32 @@ from assay.lab import reading
 from assay.lab.interface import Ended, Limits
 from assay.lab.places import Place
 
+_UNCOUNTABLE = 2**63
+
 
 def over_limit(place: Place, limits: Limits, root: int | None) -> Ended | None:
     """The limit that a lab, whose processes descend from `root` as far as the host sees them, has passed."""
-    if place.volume is None and disk_used(place.workspace, limits.disk) > limits.disk:
+    if place.volume is None and disk_used(place.workspace) > limits.disk:
         return "disk"
     if root is not None and "memory" not in place.group.enforced and memory_used(root) > limits.memory:
         return "memory"
     return None
 
 
-def disk_used(workspace: Path, enough: int) -> int:
-    """Bytes on disk below `workspace`, counted no further than `enough` is passed.
+def disk_used(workspace: Path) -> int:
+    """Bytes on disk below `workspace`.
 
-    What cannot be counted (too many names, a folder too deep or closed to us) counts as too much: it is a hiding place.
+    What cannot be counted (too many names, a folder too deep or closed to us) is a hiding place, and counts as more
+    than any disk holds.
     """
     used = 0
     try:
         for entry in reading.walk(workspace):
+            if not entry.readable:
+                return _UNCOUNTABLE
             used += entry.stat.st_blocks * 512
-            if used > enough or not entry.readable:
-                return max(used, enough + 1)
     except UnsafePath:
-        return enough + 1
+        return _UNCOUNTABLE
     return used
 
 

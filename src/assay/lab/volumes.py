@@ -25,8 +25,8 @@ class Volume:
     def full(self) -> bool:
         """Whether there is no room left, for content or for another name."""
         found = os.statvfs(self.point)
-        # The file system keeps a fiftieth, 4096 blocks at most, for itself and counts it as free.
-        return found.f_bavail <= min(found.f_blocks // 50, 4096) + 16 or found.f_favail == 0
+        # The file system keeps a fiftieth, 4096 blocks at most, for itself and counts it as free; a megabyte is slack.
+        return found.f_bavail <= min(found.f_blocks // 50, 4096) + 256 or found.f_favail == 0
 
 
 def create(folder: Path, size: int) -> Volume:
@@ -35,8 +35,8 @@ def create(folder: Path, size: int) -> Volume:
         raise Refused("only root can mount a disk")
     volume = Volume(folder / "disk", folder / "volume")
     with volume.image.open("xb") as file:
-        # The file system's own tables take about a fiftieth.
-        file.truncate(size + size // 50 + 4 * 2**20)
+        # The file system's own tables, and what it keeps back, take about a twenty-fifth.
+        file.truncate(size + size // 25 + 2**19)
     volume.point.mkdir()
     try:
         _run("mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "16384", "-m", "0", "-O", "^has_journal,^resize_inode",

@@ -18,15 +18,15 @@ from assay.lab.sandbox import SYSTEM_PATH
 
 WORKSPACE = "/workspace"
 
+_OLDEST = (0, 8)
+
 
 def walls(home: Home, place: Place, setup: Setup) -> list[str]:
     """What bwrap is told. The order matters: later mounts lie on top of earlier ones."""
     room = str(max(setup.limits.memory // 4, 2**20))
-    # Before 0.8 only the system call filter forbids namespaces within namespaces.
-    nested = ["--disable-userns"] if version(program()) >= (0, 8) else []
     data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
     return [
-        "--unshare-all", "--unshare-user", *nested, "--die-with-parent", "--new-session",
+        "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
         "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
         "--ro-bind", str(_make_etc(place.folder / "etc")), "/etc",
@@ -42,12 +42,17 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
 
 
 def program() -> str:
-    """The path of `bwrap`."""
+    """The path of a `bwrap` that is new enough."""
     found = shutil.which("bwrap", path=SYSTEM_PATH)
     if found is None:
         raise LabError(
             "bubblewrap is not installed; run: apt-get install bubblewrap (or: dnf install bubblewrap).\n"
             "Without it there is --sandbox docker, or --sandbox none, which seals nothing."
+        )
+    if version(found) < _OLDEST:
+        needed, has = (".".join(map(str, numbers)) for numbers in (_OLDEST, version(found)))
+        raise LabError(
+            f"{found} has version {has}; labs need {needed}, which can limit memory disks and forbid namespaces"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Reference solutions from slow to fast: `--list` prints their names in that order, `NAME` writes one as convolve.py."""
+"""Reference solutions from slow to fast: `--list` prints their names in that order, `NAME` writes it to convolve.py."""
 
 import sys
 from pathlib import Path

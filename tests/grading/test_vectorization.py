@@ -1,0 +1,74 @@
+"""The vectorization task: its starter is the measure, and its panel is right."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.data.store import prepare
+from assay.grading import Grade, grade_file
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Registry
+
+TASK = Registry().task("pocket/vectorization")
+
+
+@pytest.fixture
+def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
+    """Grade a piece of code on the real task."""
+    prepared = prepare(home, TASK, progress=Silent())
+
+    def graded(code: str) -> Grade:
+        path = tmp_path / "convolve.py"
+        path.write_text(code)
+        return grade_file(path, TASK, prepared, home=home)
+
+    return graded
+
+
+def panel(*words: str, cwd: Path | None = None) -> str:
+    command = [sys.executable, TASK.folder / "panel.py", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+def test_the_starter_scores_about_one(vectorization):
+    grade = vectorization((TASK.folder / "starter" / "convolve.py").read_text())
+    assert grade.why is None
+    assert 0.5 < grade.score < 2
+    assert grade.valid_submission and grade.sealed
+    assert not grade.deterministic and grade.tolerance is not None and not grade.any_medal
+
+
+@pytest.mark.slow
+def test_the_last_of_the_panel_is_faster_than_the_starter(vectorization, tmp_path):
+    panel(panel("--list").split()[-1], cwd=tmp_path)
+    assert vectorization((tmp_path / "convolve.py").read_text()).score > 2
+
+
+def test_every_solution_of_the_panel_is_right_on_every_shape(tmp_path):
+    """In one process on the host: these are our own solutions."""
+    program = """
+import importlib.util, json, sys
+import numpy as np
+def load(path):
+    spec = importlib.util.spec_from_file_location("loaded", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+cases, right, tried = load(sys.argv[1]), load(sys.argv[2]).convolve, load("convolve.py").convolve
+faults = [cases.difference(tried(*given), right(*given)) for given in cases.checks(np.random.default_rng())]
+print(json.dumps([fault for fault in faults if fault]))
+"""
+    names = panel("--list").split()
+    assert 12 <= len(names) <= 15
+    for name in names:
+        panel(name, cwd=tmp_path)
+        words = [TASK.folder / "cases.py", TASK.folder / "starter" / "convolve.py"]
+        finished = subprocess.run([sys.executable, "-c", program, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert finished.returncode == 0, finished.stderr
+        assert (name, json.loads(finished.stdout)) == (name, [])

@@ -1,0 +1,101 @@
+"""Environments are built once, whole or not at all, from exact pins, and work where the lab sees them."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from inside import Open, python
+
+from assay.errors import CallError, LabError
+from assay.home import Home
+from assay.lab.environments import build, environment
+from assay.progress import Silent
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def own(home: Home) -> Home:
+    """A home with environments of its own."""
+    (home.root / "environments").unlink()
+    return home
+
+
+def test_a_built_environment_is_not_built_again(core: Path):
+    before = core.stat().st_ctime_ns
+    assert build(Home.default(), "core", Silent()) == core
+    assert core.stat().st_ctime_ns == before
+
+
+@pytest.mark.anyio
+async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core: Path):
+    record = json.loads((core / "environment.json").read_text())
+    listed = (SOURCE / "assay/lab/environments/core.txt").read_text().splitlines()
+    pins = dict(line.split()[0].split("==") for line in listed if "==" in line)
+    assert {name.lower(): version for name, version in record["packages"].items()} == pins
+    async with opened() as lab:
+        done = await python(lab, "from flaml import AutoML; import xgboost, PIL; print(AutoML.__name__)", seconds=120)
+        assert done.stdout.text == "AutoML\n", done.stderr.text
+        script = await lab.run(["numpy-config", "--version"], seconds=60)
+    assert script.stdout.text.strip() == pins["numpy"], script.stderr.text
+
+
+def test_every_user_can_read_it_and_none_but_its_owner_write(core: Path):
+    for path in (core, core / "bin/python", core / "lib", core / "environment.json"):
+        assert path.stat().st_mode & 0o005 == (0o005 if path.is_dir() or path.parent.name == "bin" else 0o004)
+        assert not path.stat().st_mode & 0o022
+
+
+def test_building_needs_nothing_but_the_standard_library():
+    code = "import sys, assay.lab.environments; print([m for m in ('anyio', 'pydantic', 'rich') if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_two_builders_at_once_build_one_that_works_elsewhere(own: Home, tmp_path: Path):
+    bare = tmp_path / "bare.txt"
+    bare.write_text("# nothing but Python\n")
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: build(own, str(bare), Silent()), range(2))
+    assert one == other == environment(own, str(bare))
+    assert [folder.name for folder in own.environments.iterdir()] == [one.name]
+    moved = tmp_path / "moved"
+    one.rename(moved)
+    look = "import json, sys; print(sys.prefix, json.__cached__.endswith('.pyc'), 'test' in sys.modules)"
+    done = subprocess.run(
+        [moved / "bin/python", "-I", "-c", look],
+        env={"LD_LIBRARY_PATH": str(moved / "lib")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"{moved} True False\n", done.stderr
+    assert list(moved.glob("lib*/python3*/json/__pycache__/*.pyc"))
+    assert not list(moved.glob("lib*/python3*/test"))
+
+
+def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path: Path):
+    wanted = tmp_path / "wanted.txt"
+    wanted.write_text("no-such-package-of-anybody==0.0.1\n")
+    with pytest.raises(LabError, match="pip could not install"):
+        build(own, str(wanted), Silent())
+    assert all(folder.name.startswith(".") for folder in own.environments.iterdir())
+    with pytest.raises(LabError, match="assay lab build"):
+        environment(own, str(wanted))
+
+
+@pytest.mark.parametrize("line", ["numpy", "numpy>=2", "-r other.txt", "--index-url x", "git+ssh://x"])
+def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
+    wanted = tmp_path / "wanted.txt"
+    wanted.write_text(f"{line}\n")
+    with pytest.raises(CallError, match="exact pin"):
+        environment(home, str(wanted))
+
+
+def test_an_unknown_name_lists_the_known_ones(home: Home):
+    with pytest.raises(CallError, match="there is core"):
+        environment(home, "nonsense")

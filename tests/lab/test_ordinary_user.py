@@ -1,0 +1,68 @@
+"""Labs of an ordinary user: the same walls; memory and disk are watched from outside instead of held by the kernel."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from inside import host_processes
+
+from assay.home import Home
+
+SOURCE = Path(__file__).parents[2] / "src/assay"
+USER = 12345
+
+
+@pytest.fixture
+def report(home: Home, core: Path, public: Path) -> dict:
+    """What came of every attack in a lab opened by an ordinary user: another one, if we are root."""
+    data = home.public / public.resolve().name
+    if os.geteuid() != 0:
+        command, settings = [sys.executable], dict(os.environ)
+    else:
+        code = home.root / "code"
+        shutil.copytree(SOURCE, code / "assay")
+        for name in ("anyio", "idna", "typing_extensions"):
+            found = find_spec(name)
+            assert found and found.origin
+            part = Path(found.origin)
+            if part.name == "__init__.py":
+                shutil.copytree(part.parent, code / name)
+            else:
+                shutil.copy(part, code)
+        # The environment's own interpreter: the one that runs the tests may lie where only root can reach it.
+        command = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", str(core / "bin/python")]
+        settings = {"PYTHONPATH": str(code), "LD_LIBRARY_PATH": str(core / "lib"), "PATH": os.environ["PATH"]}
+        own = home.root / "own"
+        own.mkdir()
+        os.chown(own, USER, USER)
+        home = Home(own)
+    script = home.root / "as_anybody.py"
+    shutil.copy(Path(__file__).with_name("as_anybody.py"), script)
+    script.chmod(0o644)
+    done = subprocess.run(
+        [*command, script, home.root, core, data], env=settings, capture_output=True, text=True, timeout=300, cwd="/"
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_an_ordinary_user_has_the_same_walls(report: dict):
+    assert report["uid"] != 0
+    assert report["hello"]["out"] == "1000 id,y\n1,2\n\n"
+    assert report["fill"]["ended"] == "disk", report
+    assert report["eat"]["ended"] == "memory" or "MemoryError" in report["eat"]["err"], report
+    assert report["eat together"]["ended"] == "memory", report
+    assert int(report["bomb"]["out"]) < 40
+    assert "Read-only file system" in report["write data"]["err"]
+    assert "Network is unreachable" in report["connect"]["err"]
+    assert report["left"]["ended"] == "exit"
+    assert host_processes("7654321") == []
+    assert report["time"]["ended"] == "time"
+    assert report["read"] == "1"
+    assert report["hide"]["ended"] in ("disk", "time"), "a folder nobody can look into is a hiding place"
+    assert report["left over"] == []

@@ -1,0 +1,101 @@
+"""What the doctor finds, and how sandboxes that are not there say so."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from inside import Open
+
+from assay.errors import CallError, LabError
+from assay.home import Home
+from assay.lab import Setup, open_lab, walls
+from assay.lab.doctor import examine
+
+
+def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
+    found = {finding.name: finding for finding in examine(home)}
+    limits = {f"{limit} limit" for limit in ("memory", "processes", "disk", "cpu")}
+    assert set(found) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
+    for name in ("bubblewrap", "lab", "network", "system calls", "environment core", "memory limit", "disk limit"):
+        assert found[name].state != "missing", found[name]
+    assert all(finding.remedy for finding in found.values() if finding.state != "ok")
+
+
+@pytest.mark.anyio
+async def test_a_machine_without_bubblewrap_is_told_what_to_install(opened: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(walls, "SYSTEM_PATH", "/nowhere")
+    with pytest.raises(LabError, match="apt-get install bubblewrap"):
+        async with opened():
+            pass
+
+
+@pytest.mark.anyio
+async def test_a_kernel_that_refuses_namespaces_is_told_which_switches_to_set(
+    opened: Open, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    refusing = program(
+        home.root / "bwrap",
+        '[ "$1" = --version ] && exec echo 0.8.0; echo "bwrap: No permissions to create new namespace" >&2; exit 1',
+    )
+    monkeypatch.setattr(walls, "SYSTEM_PATH", str(refusing.parent))
+    with pytest.raises(LabError, match=r"kernel\.unprivileged_userns_clone=1"):
+        async with opened() as lab:
+            await lab.run(["true"], seconds=5)
+
+
+@pytest.mark.anyio
+async def test_an_environment_the_lab_cannot_reach_is_named(home: Home, core: Path, tmp_path: Path):
+    if os.geteuid() != 0:
+        pytest.skip("only root's labs run as another user")
+    closed = tmp_path / "closed"  # below pytest's own folder, which only its owner may pass
+    (closed / "bin").mkdir(parents=True)
+    (closed / "bin/python").touch()
+    with pytest.raises(LabError, match="chmod o"):
+        async with open_lab(home, Setup(closed)) as lab:
+            await lab.run(["true"], seconds=5)
+
+
+@pytest.mark.anyio
+async def test_a_machine_without_a_container_engine_is_told_so(opened: Open, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(LabError, match="neither docker nor podman"):
+        async with opened("docker"):
+            pass
+
+
+@pytest.mark.anyio
+async def test_an_unknown_sandbox_is_a_wrong_call(opened: Open):
+    with pytest.raises(CallError, match="there is bubblewrap, docker and none"):
+        async with opened("chroot"):
+            pass
+
+
+@pytest.mark.anyio
+async def test_a_container_is_asked_for_with_every_wall_and_removed(
+    opened: Open, public: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """No engine is at hand in most test machines, so this records what one would be asked."""
+    log = tmp_path / "asked"
+    answer = f'echo "$@" >> {log}; case "$1" in version) echo 1.0;; run) echo ran; exit 5;; inspect) echo true;; esac'
+    program(tmp_path / "docker", answer)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with opened("docker", data=public) as lab:
+        done = await lab.run(["python", "train.py"], seconds=10)
+    asked = log.read_text()
+    assert (done.ended, done.code, done.stdout.text) == ("memory", 5, "ran\n")
+    walls_asked = (
+        "--network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges --pids-limit= --memory= --cpus="
+    )
+    assert [wall for wall in walls_asked.split() if wall not in asked] == []
+    assert f"source={public.resolve()},target=/workspace/data,readonly" in asked
+    assert "debian:stable-slim python train.py" in asked
+    assert "rm --force" in asked.splitlines()[-1]
+    assert "leaf-classification" not in asked
+
+
+def program(path: Path, script: str) -> Path:
+    """A program that every user can run."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return path
