@@ -1,6 +1,7 @@
 """`assay grade` and `assay validate`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,10 @@ from assay.errors import CallError
 from assay.grading import grade_file, validate_file
 from assay.grading.model import Grade
 from assay.home import Home
-from assay.lab.interface import SandboxName
 from assay.tasks import Task
+
+if TYPE_CHECKING:
+    from assay.lab.interface import SandboxName
 
 
 @click.command("grade")
@@ -22,7 +25,7 @@ from assay.tasks import Task
 @as_json
 @click.pass_obj
 def grade_command(
-    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, sandbox: SandboxName, json_: bool
+    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, sandbox: "SandboxName", json_: bool
 ) -> None:
     """Grade a submission: score, rank or medal, improvement over the starter.
 
@@ -72,7 +75,9 @@ def _print(task: Task, grade: Grade) -> None:
     spread = f" ± {grade.tolerance:.0%}" if grade.tolerance else ""
     click.echo(f"  {task.metric.name} {grade.score:.5f}{spread} ({task.metric.direction} is better)")
     if grade.rank is not None:
-        click.echo(f"  rank {grade.rank} among {grade.panel_size} reference solutions")
+        click.echo(
+            f"  rank {grade.rank} of {(grade.panel_size or 0) + 1}, itself and {grade.panel_size} reference solutions"
+        )
     if task.leaderboard:
         medal = next((name for name in ("gold", "silver", "bronze") if getattr(grade, f"{name}_medal")), "no")
         click.echo(f"  {medal} medal, {'above' if grade.above_median else 'not above'} the median team")

@@ -1,14 +1,17 @@
 """`assay panel`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
 from assay.grading.panel import measure, write
 from assay.home import Home
-from assay.lab.interface import SandboxName
 from assay.progress import Bars, Silent
+
+if TYPE_CHECKING:
+    from assay.lab.interface import SandboxName
 
 
 @click.command("panel")
@@ -26,7 +29,7 @@ def panel_command(
     folders: tuple[Path, ...],
     task: str,
     edition: str | None,
-    sandbox: SandboxName,
+    sandbox: "SandboxName",
     seeds: int,
     keep: bool,
     quiet: bool,

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,10 +10,12 @@ from assay.cli.output import edition, quiet, registry, sandbox
 from assay.cli.report import print_report
 from assay.errors import AssayError, CallError
 from assay.home import Home
-from assay.lab.interface import SandboxName
 from assay.progress import Bars, Silent
 from assay.records import RunFolder
 from assay.tasks import seconds_of
+
+if TYPE_CHECKING:
+    from assay.lab.interface import SandboxName
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -47,7 +50,7 @@ def run_command(
     time_: float | None,
     steps: int | None,
     edition: str | None,
-    sandbox: SandboxName,
+    sandbox: "SandboxName",
     out: Path | None,
     cores: int | None,
     quiet: bool,

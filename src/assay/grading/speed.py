@@ -48,7 +48,7 @@ Arguments = tuple[Array, ...]
 
 PAIRS = 7
 TIMED_CALLS = 2
-"""Timed calls in each lab, after one that is not; a measurement is the shortest of them."""
+"""Timed calls in each lab, after a small one that is not; a measurement is the shortest of them."""
 
 _MOST_OUTPUT = 256 * 10**6
 _START_SECONDS = 60.0
@@ -63,7 +63,7 @@ class Cases(Protocol):
     FUNCTION: str
 
     def checks(self, random: np.random.Generator) -> Iterable[Arguments]:
-        """Inputs of every shape that the contract allows, for checking."""
+        """Inputs of every shape that the contract allows, for checking; the first is small, to warm up with."""
         ...
 
     def timed(self, random: np.random.Generator) -> Arguments:
@@ -90,7 +90,8 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
         async with _alone(home):
             await _pair(bench, cases, reference, code, list(cases.checks(random)))
             for _ in range(PAIRS):
-                inputs = [cases.timed(random) for _ in range(1 + TIMED_CALLS)]
+                warm_up = next(iter(cases.checks(random)))
+                inputs = [warm_up, *(cases.timed(random) for _ in range(TIMED_CALLS))]
                 ratios.append(await _pair(bench, cases, reference, code, inputs))
     except InvalidSubmission as error:
         return Judgement(why=str(error), sealed=bench.sealed)
