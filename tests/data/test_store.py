@@ -98,14 +98,17 @@ def test_what_is_not_prepared_names_the_command(alone: Home, toy: MakeTask) -> N
         prepared(alone, toy(SIMPLE))
 
 
-def test_data_from_another_prepare_py_or_source_is_not_used(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
-    prepare(alone, toy(SIMPLE), progress=Silent())
-    for change in (lambda: toy(SIMPLE + "\n# changed"), lambda: toy(SIMPLE, wheel())):
-        changed = change()
-        for call in (lambda task: prepared(alone, task), lambda task: prepare(alone, task, progress=Silent())):
-            with pytest.raises(NotPrepared, match=r"another version of its prepare\.py .* --again toys/toy"):
-                call(changed)
-    prepare(alone, toy(SIMPLE + "\n# changed"), progress=Silent(), again=True)
+@pytest.mark.parametrize("change", ["prepare.py", "source"])
+def test_data_from_another_prepare_py_or_source_is_made_anew(
+    alone: Home, toy: MakeTask, wheel: MakeWheel, change: str
+) -> None:
+    old = prepare(alone, toy(SIMPLE), progress=Silent())
+    changed = toy(SIMPLE + "\n# changed") if change == "prepare.py" else toy(SIMPLE, wheel())
+    with pytest.raises(NotPrepared, match=r"another version of its prepare\.py .* run: assay prepare toys/toy"):
+        prepared(alone, changed)
+    new = prepare(alone, changed, progress=Silent())
+    assert new.manifest.recipe != old.manifest.recipe
+    assert not old.folder.exists() and not old.public.exists()
 
 
 def test_a_new_title_or_metric_leaves_the_data_valid(alone: Home, toy: MakeTask) -> None:
@@ -123,8 +126,9 @@ def test_damaged_data_is_not_used(alone: Home, toy: MakeTask, damage: str) -> No
         (ready.folder / "manifest.json").write_text("{")
     else:
         ready.public.rename(alone.public / "gone")
-    with pytest.raises(NotPrepared, match="run: assay prepare --again toys/toy"):
+    with pytest.raises(NotPrepared, match="run: assay prepare toys/toy"):
         prepared(alone, task)
+    assert prepare(alone, task, progress=Silent()).folder != ready.folder
 
 
 @pytest.mark.parametrize(("edition", "variant"), [("v9", "real"), ("v1", "synthetic-1")])

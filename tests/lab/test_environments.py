@@ -13,6 +13,7 @@ from assay.errors import CallError, LabError
 from assay.home import Home
 from assay.lab.environments import build, environment
 from assay.progress import Silent
+from assay.tasks import Registry
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -41,6 +42,20 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
         assert done.stdout.text == "AutoML\n", done.stderr.text
         script = await lab.run(["numpy-config", "--version"], seconds=60)
     assert script.stdout.text.strip() == pins["numpy"], script.stderr.text
+
+
+def test_no_data_that_a_task_is_made_of_is_in_the_environment(core: Path):
+    members = [member for task in Registry().tasks() for source in task.source.installed for member in source.members]
+    assert members
+    for member in members:
+        assert not list(core.rglob(Path(member).name)), member
+
+
+def test_a_file_to_leave_out_must_exist(own: Home, tmp_path: Path):
+    wanted = tmp_path / "wanted.txt"
+    wanted.write_text("without no/such/file.csv\n")
+    with pytest.raises(LabError, match="no package has it"):
+        build(own, str(wanted), Silent())
 
 
 def test_every_user_can_read_it_and_none_but_its_owner_write(core: Path):

@@ -115,6 +115,13 @@ async def test_the_assay_package_is_not_importable(opened: Open):
     assert "assay" not in system.stdout.text
 
 
+async def test_software_of_the_machine_owner_is_not_seen(opened: Open):
+    places = [place for place in map(Path, ("/usr/local", "/usr/lib/python3/dist-packages")) if place.is_dir()]
+    assert any(list(place.iterdir()) for place in places), "the probe must have something to find"
+    async with opened() as lab:
+        assert (await shell(lab, f"find {' '.join(map(str, places))} -mindepth 1")).stdout.text == ""
+
+
 async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers: Path, secret: str):
     handle = os.open(answers, os.O_RDONLY)
     os.set_inheritable(handle, True)

@@ -11,5 +11,5 @@ class Starter(Agent):
 
     async def work(self, bench: Workbench) -> None:
         """Run `train.py` where the task has one; else the starter's file is the submission already."""
-        if (bench.task.folder / "starter" / "train.py").exists():
+        if "train.py" in bench.task.starter:
             await bench.run(["python", "train.py"])

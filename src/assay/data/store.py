@@ -70,11 +70,15 @@ def prepare(
     progress: Progress,
     again: bool = False,
 ) -> Prepared:
-    """Make a task's data ready, or return what is ready already; `again` makes it anew and then drops the old one."""
+    """Make a task's data ready, or return what is ready already.
+
+    What was made by another recipe, or is no longer whole, is made anew, and so is everything with `again`; the old one
+    is dropped when the new one is in place.
+    """
     edition, place = _place(home, task, edition, variant)
     with locked(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
         _sweep(home, place)
-        if again or not (place / "manifest.json").is_file():
+        if again or not _usable(home, task, edition, variant):
             try:
                 built = _build(home, task, edition, variant, place, progress)
                 # The name is a link, because a link, unlike a folder, can be replaced in one stroke.
@@ -97,17 +101,25 @@ def prepared(home: Home, task: Task, edition: str | None = None, variant: str = 
         raise NotPrepared(f"{task.id} is not prepared on this machine; run: assay prepare {task.id}") from None
     except ValidationError as error:
         raise NotPrepared(
-            f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); run: assay prepare --again {task.id}"
+            f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); run: assay prepare {task.id}"
         ) from None
     if manifest.recipe != _recipe(task):
         raise NotPrepared(
             f"{task.id} was prepared by another version of its prepare.py or from another source; "
-            f"run: assay prepare --again {task.id}"
+            f"run: assay prepare {task.id}"
         )
     public = home.public / manifest.token
     if not public.is_dir():
-        raise NotPrepared(f"the public files of {task.id} are gone from {public}; run: assay prepare --again {task.id}")
+        raise NotPrepared(f"the public files of {task.id} are gone from {public}; run: assay prepare {task.id}")
     return Prepared(task, edition, variant, folder, public, folder / "private", manifest)
+
+
+def _usable(home: Home, task: Task, edition: str, variant: str) -> bool:
+    try:
+        prepared(home, task, edition, variant)
+    except NotPrepared:
+        return False
+    return True
 
 
 def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[str, Path]:
@@ -130,6 +142,8 @@ def _recipe(task: Task) -> str:
         raise CallError(f"{code} is missing")
     source = task.source.model_dump(mode="json", include={"packages", "installed"})
     parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
+    if task.timed:
+        parts += task.starter.values()  # the reference that submissions are timed beside
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 

@@ -39,7 +39,7 @@ _PIP_SETTINGS_WE_DECIDE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "
 
 def environment(home: Home, name: str) -> Path:
     """The folder of a built environment: one that comes with Assay, by name, or the path of a requirements file."""
-    folder = _folder(home, _requirements(name))
+    folder = _folder(home, _order(name))
     if not folder.is_dir():
         python = platform.python_version()
         raise LabError(f"environment {name!r} is not built for Python {python}; run: assay lab build {name}")
@@ -48,8 +48,8 @@ def environment(home: Home, name: str) -> Path:
 
 def build(home: Home, name: str, progress: Progress) -> Path:
     """Build an environment, or return the one that is there already."""
-    requirements = _requirements(name)
-    folder = _folder(home, requirements)
+    order = _order(name)
+    folder = _folder(home, order)
     if folder.is_dir():
         return folder
     with locked(home.locks / f"environment-{folder.name}"):
@@ -59,12 +59,13 @@ def build(home: Home, name: str, progress: Progress) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         with progress.stage(f"Copying Python {platform.python_version()}"):
             interpreter = _copy_interpreter(unfinished)
-        if requirements:
-            with progress.stage(f"Installing {len(requirements)} packages", len(requirements)) as advance:
-                _install(interpreter, requirements, advance)
+        if order.pins:
+            with progress.stage(f"Installing {len(order.pins)} packages", len(order.pins)) as advance:
+                _install(interpreter, order.pins, advance)
+        _leave_out(interpreter, order.without)
         with progress.stage("Compiling"):
             _compile(interpreter.folder)
-        _describe(interpreter, name, requirements)
+        _describe(interpreter, name, order)
         _open_to_readers(unfinished)
         unfinished.rename(folder)
     return folder
@@ -85,21 +86,32 @@ class _Interpreter:
     packages: Path
 
 
-def _requirements(name: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class _Order:
+    """What an environment's file asks for: exact pins, and files of the packages that labs must not see."""
+
+    pins: tuple[str, ...]
+    without: tuple[str, ...]
+
+
+def _order(name: str) -> _Order:
     path = Path(name) if name.endswith(".txt") else _NAMED / f"{name}.txt"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in _NAMED.glob("*.txt")))
         raise CallError(f"no environment {name!r}; there is {known}, or give the path of a requirements file (*.txt)")
     lines = (line.split(" #")[0].strip() for line in path.read_text().splitlines())
-    wanted = tuple(sorted(line for line in lines if line and not line.startswith("#")))
-    for line in wanted:
+    wanted = sorted(line for line in lines if line and not line.startswith("#"))
+    without = tuple(line.removeprefix("without ") for line in wanted if line.startswith("without "))
+    pins = tuple(line for line in wanted if not line.startswith("without "))
+    for line in pins:
         if not re.match(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+", line):
             raise CallError(f"{path}: {line!r} is not an exact pin; write name==version, so that every lab is the same")
-    return wanted
+    return _Order(pins, without)
 
 
-def _folder(home: Home, requirements: tuple[str, ...]) -> Path:
-    parts = (_FORMAT, sys.implementation.cache_tag, platform.python_version(), platform.machine(), *requirements)
+def _folder(home: Home, order: _Order) -> Path:
+    asked = (*order.pins, *(f"without {file}" for file in order.without))
+    parts = (_FORMAT, sys.implementation.cache_tag, platform.python_version(), platform.machine(), *asked)
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
 
 
@@ -176,6 +188,14 @@ def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: 
     _move_scripts(interpreter)
 
 
+def _leave_out(interpreter: _Interpreter, files: tuple[str, ...]) -> None:
+    for file in files:
+        path = interpreter.packages / file
+        if not path.is_file():
+            raise LabError(f"{file} is to be left out of the environment, but no package has it")
+        path.unlink()
+
+
 def _pip() -> list[str]:
     """The command that runs pip for this interpreter: installed, else the one that comes inside Python."""
     if importlib.util.find_spec("pip"):
@@ -222,7 +242,7 @@ def _bytecode_allowed() -> Iterator[None]:
         sys.dont_write_bytecode = before
 
 
-def _describe(interpreter: _Interpreter, name: str, requirements: tuple[str, ...]) -> None:
+def _describe(interpreter: _Interpreter, name: str, order: _Order) -> None:
     found = importlib.metadata.distributions(path=[str(interpreter.packages)])
     write_json(
         interpreter.folder / "environment.json",
@@ -231,7 +251,8 @@ def _describe(interpreter: _Interpreter, name: str, requirements: tuple[str, ...
             "name": Path(name).stem,
             "python": platform.python_version(),
             "machine": platform.machine(),
-            "requirements": hashlib.sha256("\n".join(requirements).encode()).hexdigest(),
+            "requirements": hashlib.sha256("\n".join(order.pins).encode()).hexdigest(),
+            "without": list(order.without),
             "packages": dict(sorted((package.metadata["Name"], package.version) for package in found)),
         },
     )

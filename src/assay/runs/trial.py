@@ -138,10 +138,8 @@ async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None
 async def furnish(lab: Lab, task: Task) -> None:
     """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
     await lab.write("description.md", task.description.encode())
-    starter = task.folder / "starter"
-    for path in sorted(starter.rglob("*")) if starter.is_dir() else []:
-        if path.is_file() and "__pycache__" not in path.parts:
-            await lab.write(path.relative_to(starter).as_posix(), path.read_bytes())
+    for path, content in task.starter.items():
+        await lab.write(path, content)
 
 
 def _setup(file: TrialFile, task: Task, home: Home) -> Setup:

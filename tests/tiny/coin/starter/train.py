@@ -1,6 +1,8 @@
 """Guesses tails for every coin."""
 
-with open("data/test.csv") as test, open("submission.csv", "w") as submission:
+from pathlib import Path
+
+with Path("data/test.csv").open() as test, Path("submission.csv").open("w") as submission:
     next(test)
     submission.write("coin,side\n")
     submission.writelines(f"{line.strip()},0\n" for line in test)
