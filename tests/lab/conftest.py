@@ -27,9 +27,12 @@ def opened(home: Home, core: Path) -> Open:
     """Opens a lab in the fresh home."""
 
     def open_one(
-        sandbox: SandboxName = "bubblewrap", limits: Limits | None = None, data: Path | None = None
+        sandbox: SandboxName = "bubblewrap",
+        limits: Limits | None = None,
+        data: Path | None = None,
+        pinned: bool = False,
     ) -> AbstractAsyncContextManager[Lab]:
-        return open_lab(home, Setup(core, data=data, limits=limits or Limits()), sandbox)
+        return open_lab(home, Setup(core, data=data, limits=limits or Limits(), pinned=pinned), sandbox)
 
     return open_one
 

@@ -131,3 +131,13 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
     async with opened(limits=dataclasses.replace(SMALL, cores=0.2)) as lab:
         assert "cpu" in lab.sealing.enforced, lab.sealing.missing
         assert float((await python(lab, spin)).stdout.text) < 0.6
+
+
+@pytest.mark.anyio
+async def test_code_in_a_pinned_lab_stays_on_its_processors(opened: Open):
+    move = "import os; os.sched_setaffinity(0, range(os.cpu_count())); print(len(os.sched_getaffinity(0)))"
+    async with opened(pinned=True) as lab:
+        moved = await python(lab, move)
+        seen = await python(lab, "import os; print(len(os.sched_getaffinity(0)))")
+    assert "PermissionError" in moved.stderr.text
+    assert seen.stdout.text == "1\n"

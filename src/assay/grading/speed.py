@@ -161,7 +161,7 @@ class _Bench:
         self._sandbox: SandboxName = sandbox
         resources = task.resources
         limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk, processes=64)
-        self._setup = Setup(environment(home, task.environment), limits=limits)
+        self._setup = Setup(environment(home, task.environment), limits=limits, pinned=True)
 
     async def calls(
         self,
@@ -176,7 +176,7 @@ class _Bench:
             self.sealed = lab.sealing.sealed and self.sealed is not False
             await lab.write(program.name, program.read_bytes())
             await lab.write(file, code)
-            process = await lab.start(["python", program.name, file, self._function, str(self.task.resources.cores)])
+            process = await lab.start(["python", program.name, file, self._function])
             made: list[_Call] = []
             try:
                 for place, arguments in enumerate(inputs):

@@ -17,7 +17,7 @@ from assay.lab import seccomp
 from assay.lab.environments import INSIDE
 from assay.lab.interface import Sealing, Setup
 from assay.lab.places import Place
-from assay.lab.sandbox import limited, sealed_file, tool, variables_of
+from assay.lab.sandbox import limited, pinned, sealed_file, tool, variables_of
 from assay.lab.walls import WORKSPACE, program, walls
 
 
@@ -26,8 +26,8 @@ class Bubblewrap:
 
     def __init__(self, home: Home, place: Place, setup: Setup) -> None:
         self._place = place
-        self._filter = seccomp.program()
-        self._program = [*_become(place), program()]
+        self._filter = seccomp.program(pinned=setup.pinned)
+        self._program = [*pinned(setup), *_become(place), program()]
         self._walls = walls(home, place, setup)
         self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced)
         self._variables = variables_of(setup, Path(INSIDE), WORKSPACE)

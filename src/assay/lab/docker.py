@@ -17,7 +17,7 @@ from assay.home import Home
 from assay.lab.environments import INSIDE
 from assay.lab.interface import Sealing, Setup
 from assay.lab.places import Place
-from assay.lab.sandbox import variables_of
+from assay.lab.sandbox import processors, variables_of
 
 _ENGINE_FAILED = 125
 
@@ -119,6 +119,7 @@ def _options(engine: str, place: Place, setup: Setup) -> list[str]:
         f"--ulimit=fsize={limits.file_size}:{limits.file_size}",
         f"--tmpfs=/tmp:rw,mode=1777,size={limits.memory // 4}", f"--shm-size={limits.memory // 4}",
         *(f"--mount=type=bind,source={source},target={target}{more}" for source, target, more in mounts),
+        *([f"--cpuset-cpus={processors(setup)}"] if setup.pinned else []),
         "--workdir=/workspace",
     ]  # fmt: skip
 

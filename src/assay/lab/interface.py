@@ -27,6 +27,9 @@ class Limits:
 class Setup:
     """What a lab is made of. Every bound folder has a name that tells nothing about the task.
 
+    A pinned lab stays on as many processors as it has cores, and its code cannot change that: a share of processor time
+    alone, which is how labs are limited otherwise, lets a short burst use all of them.
+
     `image` is for sandbox `docker` alone; its C library must not be older than that of the machine the environment was
     built on.
     """
@@ -35,6 +38,7 @@ class Setup:
     data: Path | None = None
     limits: Limits = Limits()
     variables: Mapping[str, str] = field(default_factory=dict)
+    pinned: bool = False
     image: str = "debian:stable-slim"
 
 

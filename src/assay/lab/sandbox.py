@@ -87,6 +87,16 @@ def limited(limits: Limits, *, memory_per_process: bool, processes: bool = True)
     return [tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
 
 
+def pinned(setup: Setup) -> list[str]:
+    """The beginning of a command that keeps the rest on the processors of a pinned lab."""
+    return [tool("taskset"), "--cpu-list", processors(setup)] if setup.pinned else []
+
+
+def processors(setup: Setup) -> str:
+    """The processors of a pinned lab: the last ones, as interrupts and other programs prefer the first."""
+    return ",".join(map(str, sorted(os.sched_getaffinity(0))[-math.ceil(setup.limits.cores) :]))
+
+
 def tool(name: str) -> str:
     """The path of a program every Linux system has."""
     found = shutil.which(name, path=SYSTEM_PATH)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from assay.errors import LabError
 
 
-def program(machine: str | None = None) -> bytes:
-    """The filter for this machine's processor, in the form `bwrap --seccomp` reads."""
+def program(machine: str | None = None, *, pinned: bool = False) -> bytes:
+    """The filter for this machine's processor, in the form `bwrap --seccomp` reads; `pinned` forbids to move away."""
     name = machine or platform.machine()
     if name not in _PROCESSORS:
         raise LabError(f"there is no system call filter for {name}; known are {', '.join(_PROCESSORS)}")
@@ -21,7 +21,7 @@ def program(machine: str | None = None) -> bytes:
     code = [_load(_ARCHITECTURE), *_unless_equal(cpu.audit, _KILL), _load(_NUMBER)]
     if cpu.x32_bit:
         code += _if_at_least(cpu.x32_bit, _refuse(errno.ENOSYS))
-    for number in cpu.denied:
+    for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
         code += _if_equal(number, _refuse(errno.EPERM))
     # The C library falls back to clone, whose flags can be read here; those of clone3 lie behind a pointer.
     code += _if_equal(_CLONE3, _refuse(errno.ENOSYS))
@@ -38,6 +38,7 @@ class _Processor:
     audit: int
     clone: int
     socket: int
+    sched_setaffinity: int
     denied: tuple[int, ...]
     x32_bit: int = 0
 
@@ -70,6 +71,7 @@ _PROCESSORS = {
         0xC000003E,
         clone=56,
         socket=41,
+        sched_setaffinity=203,
         denied=(*(x86 for x86, _ in _DENIED.values()), *_DENIED_EVERYWHERE),
         x32_bit=0x40000000,
     ),
@@ -77,6 +79,7 @@ _PROCESSORS = {
         0xC00000B7,
         clone=220,
         socket=198,
+        sched_setaffinity=122,
         denied=(*(arm for _, arm in _DENIED.values() if arm), *_DENIED_EVERYWHERE),
     ),
 }

@@ -11,7 +11,7 @@ from anyio.abc import Process
 from assay.errors import LabError
 from assay.lab.interface import Sealing, Setup
 from assay.lab.places import Place
-from assay.lab.sandbox import limited, variables_of
+from assay.lab.sandbox import limited, pinned, variables_of
 
 # Joins the control groups named before "--" and becomes the rest, so that nothing it starts is outside of them.
 _JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
@@ -22,7 +22,8 @@ class Unsealed:
 
     def __init__(self, place: Place, setup: Setup) -> None:
         self._place = place
-        self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced, processes=False)
+        limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced, processes=False)
+        self._limits = [*pinned(setup), *limits]
         self._variables = variables_of(setup, setup.environment, str(place.workspace))
         if setup.data:
             (place.workspace / "data").symlink_to(setup.data)

@@ -17,6 +17,8 @@ from assay.lab.places import Place
 from assay.lab.sandbox import SYSTEM_PATH
 
 WORKSPACE = "/workspace"
+# Of the machine's own /etc a lab sees these: which program goes by which name, where libraries are, whom to trust.
+_ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
 
 _OLDEST = (0, 8)
 
@@ -30,7 +32,7 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
         "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
         "--ro-bind", str(_make_etc(place.folder / "etc")), "/etc",
-        "--ro-bind-try", "/etc/ssl/certs", "/etc/ssl/certs",
+        *(word for name in _ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
         "--proc", "/proc", "--dev", "/dev",
         "--perms", "1777", "--size", room, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--perms", "1777", "--size", room, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
@@ -87,7 +89,8 @@ def _system_links() -> Iterator[str]:
 
 def _make_etc(folder: Path) -> Path:
     """A folder with the few files of /etc that programs need, and none that tell of this machine."""
-    (folder / "ssl/certs").mkdir(parents=True)
+    for name in _ETC_FOLDERS:
+        (folder / name).mkdir(parents=True)
     texts = {
         "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",
         "group": "agent:x:1000:\n",
@@ -97,11 +100,9 @@ def _make_etc(folder: Path) -> Path:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("ld.so.cache", "ld.so.conf", "localtime", "ld.so.conf.d", "alternatives"):
+    for name in ("ld.so.cache", "ld.so.conf", "localtime"):
         source = Path("/etc") / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, symlinks=True)
-        elif source.exists():
+        if source.exists():
             shutil.copy(source, folder / name, follow_symlinks=name != "localtime")
     for place, _, files in os.walk(folder):
         Path(place).chmod(0o755)

@@ -1,4 +1,4 @@
-"""Answers requests to call a function of a file: runs inside a lab as `python call_function.py FILE FUNCTION CORES`.
+"""Answers requests to call a function of a file: runs inside a lab as `python call_function.py FILE FUNCTION`.
 
 A request, on standard input, is a token, the number of arguments, and the arguments. The answer is the token of the
 request, a kind, and an array: the result (`RESULT`), or the text of what went wrong as bytes (`FAULT`). An array is a
@@ -32,10 +32,8 @@ HEADER_SIZE = _HEADER.size
 _PIPE_SIZE = 1 << 20
 
 
-def main(file: str, function: str, cores: str) -> None:
+def main(file: str, function: str) -> None:
     """Serve requests until standard input ends."""
-    # A share of processor time, which is how labs are limited, would let a short call use many cores at once.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-int(cores) :])
     with contextlib.suppress(OSError):  # larger pipes mean fewer hand-overs; without, it is only slower
         for pipe in (0, 1):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
