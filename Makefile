@@ -8,7 +8,7 @@ DEMO := runs/demo
 demo:
 	@$(PYTHON) tools/install.py demo
 	@$(BIN)/assay prepare pocket
-	@$(BIN)/assay run pocket --agent starter --agent automl --seeds 3 --time 40s --out $(DEMO)
+	@$(BIN)/assay run pocket --agent starter --agent automl --seeds 3 --time 24s --out $(DEMO)
 	@$(BIN)/assay report $(DEMO) --html $(DEMO)/report.html
 
 test:
