@@ -27,7 +27,7 @@ def test_a_reader_who_does_what_the_page_says_has_a_task(home: Home, tmp_path: P
             (tmp_path / step["file"]).write_text(step["text"])
     assert "my-suite/cells: prepared" in said
     assert "is a valid submission for my-suite/cells" in said
-    assert re.search(r"rank \d among 3 reference solutions", said)
+    assert re.search(r"rank \d of 4, itself and 3 reference solutions", said)
     assert (tmp_path / "my-suite/cells/measured.json").is_file()
 
 
