@@ -1,7 +1,6 @@
 """Code in a lab plants traps for the host, which reads, walks, keeps, restores and deletes the workspace afterwards."""
 
 import os
-import stat
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -73,11 +72,9 @@ async def test_a_socket_is_not_read(opened: Open):
             await lab.read("submission.csv", most=10)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a device to be refused")
-def test_a_device_is_not_read(tmp_path: Path):
-    os.mknod(tmp_path / "zero", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+def test_a_device_is_not_read():
     with pytest.raises(UnsafePath, match="not a plain file"):
-        reading.read_file(tmp_path, "zero", most=10)
+        reading.read_file(Path("/dev"), "zero", most=10)
 
 
 async def test_a_file_larger_than_asked_for_is_refused(opened: Open):
@@ -121,7 +118,9 @@ open('bottom', 'w').close()
 async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await lab.write("top", b"")
-        assert (await python(lab, DEEP)).succeeded
+        # Where we count what lies on the disk ourselves, what is too deep to be counted is too much.
+        polled = "polled" in lab.sealing.enforced["disk"]
+        assert (await python(lab, DEEP)).ended == ("disk" if polled else "exit")
         assert [path async for path in lab.files()] == [PurePosixPath("top")]
         kept = await lab.snapshot(tmp_path)
         assert len(kept.left_out) == 1

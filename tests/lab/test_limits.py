@@ -1,11 +1,21 @@
 """Code in a lab tries to use up the machine."""
 
 import dataclasses
+import os
 
 import pytest
 from inside import SMALL, Open, python, shell
 
+from assay.lab import Lab
+
 pytestmark = pytest.mark.anyio
+
+
+def held_by_kernel(lab: Lab, limit: str) -> bool:
+    """Whether the kernel holds a limit, as it always does for root; ordinary users may have to make do with less."""
+    held = "polled" not in lab.sealing.enforced.get(limit, "polled")
+    assert held or os.geteuid() != 0, lab.sealing
+    return held
 
 
 async def test_forking_without_end_stops_at_the_limit(opened: Open):
@@ -32,7 +42,7 @@ async def test_eating_memory_ends_the_command(opened: Open):
     async with opened(limits=SMALL) as lab:
         assert (await python(lab, eat, "100000000")).succeeded
         ate = await python(lab, eat, "400000000")
-    assert ate.ended == "memory"
+    assert ate.ended == "memory" or (not held_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
     assert "ate" not in ate.stdout.text
 
 
@@ -59,14 +69,17 @@ async def test_filling_a_memory_disk_stops_at_its_size(opened: Open, place: str)
 
 async def test_memory_disks_count_as_memory(opened: Open):
     both = """
+import sys
 for place in ('/tmp', '/dev/shm'):
     open(place + '/full', 'wb').write(bytes(45_000_000))
-food = bytearray(150_000_000)
+food = bytearray(int(sys.argv[1]))
 print('ate')
 """
     async with opened(limits=SMALL) as lab:
-        ate = await python(lab, both)
-    assert ate.ended == "memory"
+        # Without control groups these disks come on top of what a process may have.
+        food = 150_000_000 if held_by_kernel(lab, "memory") else 250_000_000
+        ate = await python(lab, both, str(food))
+    assert ate.ended == "memory" or (not held_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
     assert "ate" not in ate.stdout.text
 
 
@@ -76,7 +89,7 @@ async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
         filled = await python(lab, fill)
         assert filled.ended == "disk"
         size = sum([len(await lab.read(str(path), most=10**8)) async for path in lab.files()])
-        assert size <= SMALL.disk * 1.05
+        assert size <= SMALL.disk * 1.05 or not held_by_kernel(lab, "disk")
         assert (await shell(lab, "rm part*")).succeeded
     async with opened(limits=dataclasses.replace(SMALL, disk=100 * 10**6)) as lab:
         assert (await python(lab, fill)).succeeded
@@ -129,11 +142,13 @@ while time.monotonic() < end:
 print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
 """
     async with opened(limits=dataclasses.replace(SMALL, cores=0.2)) as lab:
-        assert "cpu" in lab.sealing.enforced, lab.sealing.missing
-        assert float((await python(lab, spin)).stdout.text) < 0.6
+        used = float((await python(lab, spin)).stdout.text)
+    if held_by_kernel(lab, "cpu"):
+        assert used < 0.6
+    else:
+        assert "control group" in lab.sealing.missing["cpu"]
 
 
-@pytest.mark.anyio
 async def test_code_in_a_pinned_lab_stays_on_its_processors(opened: Open):
     move = "import os; os.sched_setaffinity(0, range(os.cpu_count())); print(len(os.sched_getaffinity(0)))"
     async with opened(pinned=True) as lab:

@@ -141,7 +141,7 @@ class OpenLab:
 
 
 def _check(setup: Setup) -> None:
-    if not (setup.environment / "bin/python").exists():
+    if not os.access(setup.environment / "bin/python", os.R_OK):
         raise LabError(f"{setup.environment} is not an environment; run: assay lab build")
     if setup.data and not setup.data.is_dir():
         raise LabError(f"the data folder {setup.data} does not exist; prepare the task")

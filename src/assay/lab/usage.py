@@ -10,6 +10,7 @@ from assay.lab.interface import Ended, Limits
 from assay.lab.places import Place
 
 _UNCOUNTABLE = 2**63
+_LEAST = 4096  # even an empty file takes a name and an inode, of which a disk has only so many
 
 
 def over_limit(place: Place, limits: Limits, root: int | None) -> Ended | None:
@@ -32,7 +33,7 @@ def disk_used(workspace: Path) -> int:
         for entry in reading.walk(workspace):
             if not entry.readable:
                 return _UNCOUNTABLE
-            used += entry.stat.st_blocks * 512
+            used += max(entry.stat.st_blocks * 512, _LEAST)
     except UnsafePath:
         return _UNCOUNTABLE
     return used
