@@ -21,6 +21,7 @@ lint:
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/imports.py
+	@$(BIN)/python tools/typecheck_tasks.py
 
 clean:
 	rm -rf .venv build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache $(DEMO)

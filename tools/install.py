@@ -88,7 +88,7 @@ def harness(what: str) -> list[list[str]]:
 
 def run_all(jobs: list[Job]) -> list[Job]:
     """Run jobs side by side, show how they go on, and return those that failed."""
-    threads = [threading.Thread(target=job.run) for job in jobs]
+    threads = [threading.Thread(target=job.run, daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
     show(jobs, threads)
@@ -142,4 +142,8 @@ def fail(message: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    try:
+        sys.exit(main(sys.argv[1]))
+    except KeyboardInterrupt:
+        # What was being installed got the interrupt too; whatever is half done is done again by the next call.
+        sys.exit(fail("stopped; call it again to go on") and 130)

@@ -35,11 +35,15 @@ def execute(run: RunFolder, home: Home, *, cores: int | None = None, progress: P
     unfinished = [folder for folder in run.trials() if not folder.state.final]
     if not unfinished:
         return
-    with progress.stage(f"{len(unfinished)} trials on {available} cores", total=len(unfinished)) as advance:
+    with progress.stage(
+        f"{_counted(len(unfinished), 'trial')} on {_counted(available, 'core')}", total=len(unfinished)
+    ) as advance:
         _pool(unfinished, home, trial.conduct, available, lambda: advance(1))
     timed = [folder for folder in unfinished if not folder.state.final and folder.handed_in]
     if timed:
-        with progress.stage(f"grading {len(timed)} timed trials, one at a time", total=len(timed)) as advance:
+        with progress.stage(
+            f"grading {_counted(len(timed), 'timed trial')}, one at a time", total=len(timed)
+        ) as advance:
             _pool(timed, home, trial.grade_timed, 1, lambda: advance(1))
 
 
@@ -82,6 +86,10 @@ def _pool(folders: Sequence[TrialFolder], home: Home, job: Job, cores: int, ende
         if stop.asked:
             _stop_all(list(running))
             raise Stopped
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _cores(folder: TrialFolder) -> int:
