@@ -8,6 +8,7 @@ import click
 from assay.cli.output import as_json
 from assay.disk import write_whole
 from assay.errors import CallError
+from assay.progress import Bars
 from assay.records import RunFolder
 
 
@@ -59,11 +60,8 @@ def write_page(run: RunFolder, path: Path) -> None:
     from assay.results.report import html
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    collected = collect(run)
-    write_whole(
-        path,
-        html(
-            collected, panels(run), title=run.path.resolve().name, made_at=datetime.fromisoformat(run.file.created_at)
-        ),
-    )
+    with Bars().stage("drawing the page"):
+        made_at = datetime.fromisoformat(run.file.created_at)
+        page = html(collect(run), panels(run), title=run.name, made_at=made_at)
+    write_whole(path, page)
     click.echo(f"page: {path}", err=True)
