@@ -20,6 +20,7 @@ COMMANDS = {
     "resume": ("run", "Go on with a run after any interruption."),
     "validate": ("grade", "Check the form of a submission, without a score."),
     "grade": ("grade", "Grade a submission."),
+    "aggregate": ("aggregate", "Add up grading reports over seeds: medal rates, standard errors, pass@k."),
     "report": ("report", "Show the results of a run: table, CSV, JSON or HTML."),
     "panel": ("panel", "Measure a task's reference solutions again."),
 }

@@ -5,43 +5,104 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, edition, registry, sandbox
+from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
 from assay.data.store import prepared
-from assay.errors import CallError
+from assay.errors import AssayError, CallError
 from assay.grading import grade_file, validate_file
 from assay.grading.model import Grade
 from assay.home import Home
 from assay.tasks import Task
 
 if TYPE_CHECKING:
+    from assay.grading.batch import NotGraded
     from assay.lab.interface import SandboxName
 
 
 @click.command("grade")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("task")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("task", required=False)
+@click.option("--batch", type=click.Path(path_type=Path), help="A JSONL list of submissions to grade instead.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="With --batch: where the report goes.")
+@click.option(
+    "--leaderboard", type=click.Path(path_type=Path), help="A CSV file with the column score: all human teams."
+)
 @edition
 @sandbox
+@quiet
 @as_json
 @click.pass_obj
 def grade_command(
-    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, sandbox: "SandboxName", json_: bool
+    folders: tuple[Path, ...],
+    file: Path | None,
+    task: str | None,
+    batch: Path | None,
+    out: Path | None,
+    leaderboard: Path | None,
+    edition: str | None,
+    sandbox: "SandboxName",
+    quiet: bool,
+    json_: bool,
 ) -> None:
-    """Grade a submission: score, rank or medal, improvement over the starter.
+    """Grade a submission, or a list of them: score, rank or medal, improvement over the starter.
 
-    Exits with 0 for every file it could judge, an invalid one included.
+    Exits with 0 for every file it could judge, an invalid one included. A list has one JSON object per line, with
+    competition_id and submission_path, and its report has the published benchmark's keys.
 
     \b
     Example:
       assay grade submission.csv pocket/house-price
+      assay grade --batch submissions.jsonl --out reports
     """
+    if batch:
+        if file or task or leaderboard or not out:
+            raise CallError("--batch goes with --out, and without FILE, TASK and --leaderboard")
+        _grade_batch(folders, batch, out, edition, sandbox, quiet, json_)
+        return
+    if file is None or task is None:
+        raise CallError("grade what? Give FILE and TASK, or --batch LIST --out DIR")
     found, home = registry(folders).task(task), Home.default()
     _must_exist(file)
+    if leaderboard:
+        from assay.grading.leaderboard import read
+
+        found = found.model_copy(update={"leaderboard": read(leaderboard, found.metric)})
     grade = grade_file(file, found, prepared(home, found, edition), home=home, sandbox=sandbox)
     if json_:
         click.echo(grade.model_dump_json(indent=2))
     else:
         _print(found, grade)
+
+
+def _grade_batch(
+    folders: tuple[Path, ...],
+    path: Path,
+    out: Path,
+    edition: str | None,
+    sandbox: "SandboxName",
+    quiet: bool,
+    json_: bool,
+) -> None:
+    from assay.grading.batch import NotGraded, grade_all, read_list, report, write_report
+    from assay.progress import Bars, Silent
+
+    progress = Silent() if quiet or json_ else Bars()
+    entries, home = read_list(path), Home.default()
+    results = grade_all(entries, home=home, folders=folders, edition=edition, sandbox=sandbox, progress=progress)
+    written = write_report(out, report(results))
+    if json_:
+        click.echo(written.read_text(), nl=False)
+    else:
+        rows = [_row(entry.task, entry.path, result) for entry, result in zip(entries, results, strict=True)]
+        table(["task", "submission", "result"], rows)
+    click.echo(f"report: {written}", err=True)
+    if faults := [result for result in results if isinstance(result, NotGraded)]:
+        raise AssayError(f"{len(faults)} of {len(results)} could not be graded; line {faults[0].line}: {faults[0].why}")
+
+
+def _row(task: str, path: str | None, result: "Grade | NotGraded") -> list[str]:
+    if not isinstance(result, Grade):
+        return [task, str(path), f"not graded: {result.why}"]
+    return [task, str(path), f"{result.score:.5f}" if result.score is not None else f"not valid: {result.why}"]
 
 
 @click.command("validate")

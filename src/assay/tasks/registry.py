@@ -41,6 +41,23 @@ class Registry:
         """The tasks meant by several names, each once, in the order named."""
         return list({task.id: task for name in names for task in self.select(name)}.values())
 
+    def names(self, split: str) -> list[str]:
+        """The bare task names of a suite, a split (`suite:split`, or `split` alone for `mlebench`), or a file of names.
+
+        Nothing is loaded, so a file may name tasks that are not here.
+        """
+        if split in self.suites:
+            return list(self.suites[split][0].tasks)
+        suite, _, name = split.rpartition(":")
+        found = self.suites.get(suite or "mlebench")
+        if found and name in found[0].splits:
+            return list(found[0].splits[name])
+        if Path(split).is_file():
+            lines = [line.strip() for line in Path(split).read_text().splitlines()]
+            return [line.rpartition("/")[2] for line in lines if line and not line.startswith("#")]
+        known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
+        raise CallError(f"no split or file is called {split!r}; there are: {', '.join([*self.suites, *known])}")
+
     def task(self, name: str) -> Task:
         """The one task called `suite/task`, or `task` where that is unique."""
         found = self.select(name)

@@ -1,0 +1,46 @@
+"""A leaderboard from the scores of all its teams: where medals lie, and which score stands at each percentile."""
+
+import csv
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import CallError
+from assay.tasks import Leaderboard, Metric
+
+
+def positions(teams: int) -> tuple[int, int, int]:
+    """The last places, counted from 1, that win gold, silver and bronze among so many teams; Kaggle's rules."""
+    if teams < 100:
+        return max(1, int(teams * 0.1)), max(1, int(teams * 0.2)), max(1, int(teams * 0.4))
+    if teams < 250:
+        return 10, int(teams * 0.2), int(teams * 0.4)
+    if teams < 1000:
+        return 10 + int(teams * 0.002), 50, 100
+    return 10 + int(teams * 0.002), int(teams * 0.05), int(teams * 0.1)
+
+
+def from_scores(scores: Sequence[float], metric: Metric) -> Leaderboard:
+    """The leaderboard of teams with these scores, in any order."""
+    best_first = sorted(scores, reverse=metric.direction == "higher")
+    teams = len(best_first)
+    gold, silver, bronze = (best_first[place - 1] for place in positions(teams))
+    percentiles = {str(share): best_first[round((100 - share) / 100 * (teams - 1))] for share in range(101)}
+    median = statistics.median(best_first)
+    return Leaderboard(gold=gold, silver=silver, bronze=bronze, median=median, teams=teams, percentiles=percentiles)
+
+
+def read(path: Path, metric: Metric) -> Leaderboard:
+    """The leaderboard in a CSV file with one team per row and a column `score`."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.DictReader(file))
+        scores = [float(row["score"]) for row in rows]
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise CallError(
+            f"{path} is not a leaderboard, a CSV file with a number in its column score: {error!r}"
+        ) from None
+    if not scores or not all(map(math.isfinite, scores)):
+        raise CallError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")
+    return from_scores(scores, metric)
