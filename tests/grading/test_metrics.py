@@ -49,7 +49,13 @@ def test_a_metric_without_a_value_is_nan(name, truth, prediction):
     assert math.isnan(score(name, truth, prediction))
 
 
-@pytest.mark.parametrize("name", sorted(set(names()) - {"roc_auc"}))
+NEEDS_MORE = {  # metrics that cannot be called with truth and prediction alone, or that are tested for this elsewhere
+    "dice_hausdorff", "grouped_log_mae", "haversine_p50_p95", "jigsaw_bias_auc", "map_at_k", "point_in_box_f1",
+    "roc_auc", "weighted_multilabel_log_loss",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(names()) - NEEDS_MORE))
 def test_no_rows_have_no_score(name):
     assert math.isnan(score(name, np.empty(0), np.empty(0)))
 

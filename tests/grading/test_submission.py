@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InvalidSubmission, NotPrepared
-from assay.grading import grade_file, validate_file
-from assay.grading.submission import check
+from assay.grading import grade_file, submission, validate_file
+from assay.grading.submission import check, read_answers
 from assay.home import Home
 from assay.tasks import Column
 
@@ -22,6 +22,10 @@ GOOD = "id,price\n9,3\n007,1\n8,2\n"
 def file(tmp_path):
     """Where the submission goes."""
     return tmp_path / "submission.csv"
+
+
+def checked(file, task, prepared):
+    return check(file, task, read_answers(task, prepared))
 
 
 def refusal(file, task, prepared):
@@ -45,7 +49,7 @@ def refusal(file, task, prepared):
 )
 def test_a_good_table_is_put_into_the_order_of_the_answers(content, file, make_task, prepared):
     file.write_bytes(content.encode())
-    assert check(file, make_task(), prepared).values.tolist() == [1, 2, 3]
+    assert checked(file, make_task(), prepared).values.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ def test_values_are_read_as_the_rule_says(rule, written, values, file, make_task
     file.write_text(
         "id,price\n" + "".join(f"{id},{value}\n" for id, value in zip(["007", "8", "9"], written, strict=True))
     )
-    assert check(file, make_task(rule), prepared).values.tolist() == values
+    assert checked(file, make_task(rule), prepared).values.tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -186,14 +190,14 @@ def test_without_ids_the_rows_are_counted(file, make_task, prepared):
     file.write_text("price\n1\n2\nx\n")
     assert refusal(file, task, prepared).endswith("is 'x' for row 3.")
     file.write_text("price\n1\n2\n3\n")
-    assert check(file, task, prepared).values.tolist() == [1, 2, 3]
+    assert checked(file, task, prepared).values.tolist() == [1, 2, 3]
 
 
 def test_several_columns_are_stacked_in_the_order_of_the_task(file, make_task, prepared):
     (prepared.private / "answers.csv").write_text("id,b,a\nx,1,2\n")
     file.write_text("b,a,id\n3,4,x\n")
     task = make_task(columns={"a": {"type": "number"}, "b": {"type": "number"}})
-    assert np.array_equal(check(file, task, prepared).values, [[4, 3]])
+    assert np.array_equal(checked(file, task, prepared).values, [[4, 3]])
 
 
 def test_a_missing_file_is_refused(file, make_task, prepared):
@@ -281,3 +285,21 @@ def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, con
     assert grade.submission_exists
     assert grade.valid_submission == (grade.score is not None) == (grade.why is None)
     assert grade.why is None or (grade.why.endswith(".") and "\n" not in grade.why)
+
+
+VALUES = st.one_of(
+    st.floats(0, 1e9, allow_nan=False).map(repr), st.integers(0, 10**6).map(str), st.just(" 1"), st.just("")
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(["9", "007", "8"]), values=st.lists(VALUES, min_size=3, max_size=3), ending=st.booleans())
+def test_the_quick_road_never_says_anything_else_than_the_careful_one(order, values, ending, make_task, prepared):
+    task = make_task()
+    answers = read_answers(task, prepared)
+    lines = ["id,price", *(f"{name},{value}" for name, value in zip(order, values, strict=True))]
+    content = ("\r\n" if ending else "\n").join(lines).encode()
+    quick = submission._check_quickly(content, task, answers)
+    if quick is not None:
+        careful = submission._check_carefully(content, "submission.csv", task, answers)
+        assert np.array_equal(quick.values, careful.values)

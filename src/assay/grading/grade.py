@@ -60,7 +60,7 @@ def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
     It looks only at public facts, so that its answer tells nothing about the right values. Code is not run.
     """
     if task.submission.form == "csv":
-        check(path, task, prepared)
+        check(path, task, read_answers(task, prepared))
     else:
         _code(path, task)
 
@@ -70,10 +70,10 @@ def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgeme
         return Judgement(why="Nothing was handed in.")
     answers = read_answers(task, prepared)
     try:
-        submitted = check(path, task, prepared)
+        submitted = check(path, task, answers).values
+        score = evaluate(task.metric.name, answers.values(task).values, submitted, task.metric.params)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
-    score = evaluate(task.metric.name, answers.values, submitted.values, task.metric.params)
     if not math.isfinite(score):
         return Judgement(why=f"{task.metric.name} has no finite value for these predictions.")
     return Judgement(score=score)

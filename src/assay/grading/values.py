@@ -34,13 +34,13 @@ _WORDS = {
 
 def typed(text: pl.Series, rule: Column, name: str, where: Callable[[int], str]) -> NDArray[Any]:
     """The values of a column; `InvalidSubmission` names the first that breaks the rule, and `where` says its row."""
-    if rule.type != "text":
-        text = text.str.strip_chars()
-    values, right = _parsed(text.fill_null(""), rule)
+    if text.dtype == pl.String:
+        text = (text if rule.type == "text" else text.str.strip_chars()).fill_null("")
+    values, right = _parsed(text, rule)
     if not right.all():
         wrong = np.flatnonzero(~right)
         first = int(wrong[0])
-        found = shown(text[first]) if text[first] else "empty"
+        found = "empty" if text[first] == "" else shown(text[first])
         others = f", and {len(wrong) - 1:,} more are wrong" if len(wrong) > 1 else ""
         must = f"column {text.name!r} must hold {expected(rule)}"
         raise InvalidSubmission(f"{name}: {must}, but is {found} for {where(first)}{others}.")
@@ -75,7 +75,7 @@ def _parsed(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.boo
 
 
 def _numbers(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    values = text.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    values = text.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()  # numbers already stay as they are
     right = np.isfinite(values)
     if rule.min is not None:
         right &= values >= rule.min

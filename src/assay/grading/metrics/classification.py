@@ -1,55 +1,166 @@
 """Metrics of right and wrong classes, and of the probabilities given to them."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+# What pandas takes for "no value" when it reads a table with its defaults.
+_MISSING_WORDS = {
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+}
 
-def accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+
+def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equal: bool = False) -> float:
     """The share of rows that are exactly right: `mean(truth == prediction)`.
 
-    With several columns a row is right only if all of them are. NaN for no rows.
+    With several columns a row is right only if all of them are. Numbers are compared by value, so 3 is 3.0 and true is
+    1; text is compared letter by letter, and is never equal to a number. NaN for no rows.
+
+    `missing_words_equal` counts words that pandas reads as "no value", such as "NA", "null" and "", as one word. The
+    published graders of text-normalization-challenge-english-language and -russian-language do so.
     """
     if len(truth) == 0:
         return float("nan")
-    right = truth == prediction
+    right = np.asarray(truth == prediction)
+    if missing_words_equal:
+        wrong = np.nonzero(~right)
+        pairs = zip(truth[wrong], prediction[wrong], strict=True)
+        right[wrong] = [true in _MISSING_WORDS and said in _MISSING_WORDS for true, said in pairs]
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
+
+
+def top1_error(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The share of rows whose first guess is wrong: `1 - accuracy`.
+
+    Classes are whole numbers. A row of text is a list of guesses, best first, with blanks between, and only the first
+    counts. NaN for no rows, and where a row of text does not begin with a whole number.
+    """
+    try:
+        return 1 - accuracy(_first_guess(truth), _first_guess(prediction))
+    except (ValueError, IndexError):
+        return float("nan")
+
+
+def _first_guess(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind in "biuf":
+        return values
+    return np.array([int(guesses.split()[0]) for guesses in values])
+
+
+def micro_f1_single_label(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """F1 of right and wrong pooled over all classes, for one class per row.
+
+    Each wrong row is one false positive and one false negative, so `2 right / (2 right + wrong + wrong)` is the
+    accuracy. NaN for no rows.
+    """
+    return accuracy(truth, prediction)
+
+
+def macro_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The plain mean over classes of `F1 = 2 hits / (times true + times predicted)`.
+
+    The classes are those that occur in truth or in prediction, so one that is predicted and never true counts as a
+    class with F1 of 0. NaN for no rows.
+    """
+    if len(truth) == 0:
+        return float("nan")
+    hits, true, predicted = _class_counts(truth, prediction)
+    return float(np.mean(2 * hits / (true + predicted)))
+
+
+def matthews_corrcoef(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The correlation of truth and prediction, for two classes or more; 0 where either is the same in every row.
+
+    With n rows of which h are right, and class c true in t(c) and predicted in p(c) of them:
+    `(n h - sum t p) / sqrt((n² - sum t²) (n² - sum p²))`. NaN for no rows.
+    """
+    if len(truth) == 0:
+        return float("nan")
+    rows = len(truth)
+    hits, true, predicted = _class_counts(truth, prediction)
+    together = rows * int(hits.sum()) - int(true @ predicted)
+    spread = (rows**2 - int(true @ true)) * (rows**2 - int(predicted @ predicted))
+    return together / math.sqrt(spread) if spread else 0.0
+
+
+def _class_counts(truth: NDArray[Any], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """For each class that occurs: how often it is rightly predicted, true, and predicted."""
+    classes, place = np.unique(np.concatenate([truth, prediction]), return_inverse=True)
+    true, predicted = place[: len(truth)], place[len(truth) :]
+    hits = true[true == predicted]
+    count = [np.bincount(rows, minlength=len(classes)) for rows in (hits, true, predicted)]
+    return count[0], count[1], count[2]
+
+
+def quadratic_weighted_kappa(
+    truth: NDArray[Any], prediction: NDArray[Any], *, distance_by_position: bool = False
+) -> float:
+    """Agreement of two columns of grades beyond chance, where a disagreement weighs the square of its distance.
+
+    `1 - observed / expected`: the mean of `(t - p)²` over the rows, and over all pairs of a true grade t of any row and
+    a predicted grade p of any row. Grades are whole numbers. NaN for no rows, for grades with a fraction, and where
+    all grades on both sides are the same.
+
+    `distance_by_position` measures distance between places in the sorted list of the grades that occur on either side,
+    so a grade that nobody gave takes no room: 0 and 4 are neighbours where only they occur. The published graders of
+    aptos2019-blindness-detection and learning-agency-lab-automated-essay-scoring-2 do so.
+    """
+    grades = np.concatenate([truth, prediction]).astype(np.float64)
+    if (grades != np.rint(grades)).any():
+        return float("nan")
+    if distance_by_position:
+        grades = np.unique(grades, return_inverse=True)[1].astype(np.float64)
+    rows = len(truth)
+    true, given = grades[:rows], grades[rows:]
+    # All sums are of whole numbers, hence exact: a constant prediction has a kappa of 0 and not of nearly 0.
+    observed = rows * float(np.sum((true - given) ** 2))
+    expected = rows * float(np.sum(true**2) + np.sum(given**2)) - 2 * float(np.sum(true)) * float(np.sum(given))
+    return 1 - observed / expected if expected else float("nan")
 
 
 def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The chance that a random positive is scored above a random negative, ties counting half.
 
-    From the ranks r of the predictions, equal ones sharing their mean rank, with p positives and n negatives:
-    `(sum of r over positives - p (p + 1) / 2) / (p n)`. Truth is 0/1 or boolean; predictions need only be ordered.
+    Over all pairs of one of p positives and one of n negatives: `(pairs won + pairs tied / 2) / (p n)`, counted exactly
+    by looking the sorted positives up among the sorted negatives. Truth is 0/1 or boolean; predictions need only be
+    ordered.
     With several columns, the mean over columns. NaN where a column of truth holds only one class.
     """
     if truth.ndim == 2:
         return float(np.mean([roc_auc(truth[:, column], prediction[:, column]) for column in range(truth.shape[1])]))
     positive = truth.astype(bool)
-    positives, negatives = int(positive.sum()), int((~positive).sum())
-    if positives == 0 or negatives == 0:
+    positives, negatives = np.sort(prediction[positive]), np.sort(prediction[~positive])
+    if len(positives) == 0 or len(negatives) == 0:
         return float("nan")
-    _, place, count = np.unique(prediction, return_inverse=True, return_counts=True)
-    mean_rank = np.cumsum(count) - (count - 1) / 2
-    above = mean_rank[place][positive].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * negatives))
+    won = int(np.searchsorted(negatives, positives, "left").sum())
+    won_or_tied = int(np.searchsorted(negatives, positives, "right").sum())
+    return (won + won_or_tied) / 2 / (len(positives) * len(negatives))
 
 
-def log_loss(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:
+def log_loss(
+    truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15, rescale_rows: bool = True
+) -> float:
     """The mean surprise at the true class: `-mean(log(probability given to it))`.
 
     One column: truth is 0/1 or boolean, and the prediction is the probability of 1. Several columns: one per class,
     truth is 1 in the true one, and each row of predictions is first divided by its sum. Probabilities are kept within
     `[epsilon, 1 - epsilon]`, so that one sure mistake costs much but not everything. NaN for no rows, and for a row of
     predictions that sums to 0.
+
+    The published graders (dog-breed-identification, leaf-classification, spooky-author-identification,
+    lmsys-chatbot-arena; dogs-vs-cats-redux-kernels-edition and statoil-iceberg-classifier-challenge with one column)
+    take an `epsilon` of 2.220446049250313e-16, the precision of a float, and no `rescale_rows`.
     """
     if len(truth) == 0:
         return float("nan")
     probability = prediction.astype(np.float64)
     if truth.ndim == 2:
-        total = probability.sum(axis=1, keepdims=True)
-        probability = np.divide(probability, total, out=np.full_like(probability, np.nan), where=total != 0)
+        if rescale_rows:
+            total = probability.sum(axis=1, keepdims=True)
+            probability = np.divide(probability, total, out=np.full_like(probability, np.nan), where=total != 0)
         given = probability[truth.astype(bool)]
     else:
         given = np.where(truth.astype(bool), probability, 1 - probability)

@@ -1,0 +1,187 @@
+"""How fast grading is, as ratios measured in one run: `python benchmarks/grading.py [--rows 1000000 10000000]`.
+
+Goals: reading and scoring a submission in order takes at most 2 times as long as reading both CSV files once with
+polars, a shuffled one at most 4 times; its peak memory, net of imports, is at most 5 times the file; `assay grade`
+starts in less than twice the time of `import numpy, polars`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["auc"]\n'
+TASK = """
+format = "task/1"
+title = "Many rows"
+summary = "For measuring."
+kind = "tabular-classification"
+
+[source]
+about = "made up"
+licence = "none needed"
+
+[submission]
+form = "csv"
+file = "submission.csv"
+id = "id"
+max_size = "2GB"
+
+[submission.columns.target]
+type = "number"
+min = 0
+max = 1
+
+[metric]
+name = "roc_auc"
+direction = "higher"
+
+[budget]
+time = "1m"
+"""
+PREPARE = """
+import os
+import shutil
+from pathlib import Path
+
+def prepare(raw, public, private, edition):
+    shutil.copyfile(os.environ["BENCH_ANSWERS"], private / "answers.csv")
+    (public / "nothing.txt").write_text("")
+"""
+GRADE = """
+import re, sys, time
+from pathlib import Path
+from assay.data.store import prepared
+from assay.grading import grade_file
+from assay.home import Home
+from assay.tasks import Registry
+home = Home.default()
+task = Registry([Path(sys.argv[1])]).task("bench/auc")
+data = prepared(home, task)
+import assay.grading.metrics.classification, assay.grading.submission
+if sys.argv[2] != "-":
+    grade_file(Path(sys.argv[2]), task, data, home=home)
+peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+before = peak()
+started = time.perf_counter()
+grade_file(Path(sys.argv[3]), task, data, home=home)
+print(time.perf_counter() - started, peak() - before)
+"""
+
+
+def main() -> None:
+    """Print every ratio and whether its goal is met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
+        folder = Path(name)
+        for rows in parser.parse_args().rows:
+            measure_rows(folder / str(rows), rows)
+        measure_start(folder / "start")
+        measure_batch(folder / "batch")
+
+
+def measure_rows(folder: Path, rows: int) -> None:
+    """Time and memory of one submission, in order and shuffled."""
+    environment = prepare(folder, rows)
+    answers, ordered, shuffled = (folder / f"{name}.csv" for name in ("answers", "ordered", "shuffled"))
+
+    def read_both() -> None:
+        pl.read_csv(answers)
+        pl.read_csv(ordered)
+
+    reading = fastest(read_both)
+    for path, goal in ((ordered, 2), (shuffled, 4)):
+        seconds = min(grade(folder, path, path, environment)[0] for _ in range(3))
+        say(f"{rows:,} rows, {path.stem}: time / reading both once", seconds / reading, goal, f"{seconds:.2f} s")
+    _, memory = grade(folder, "-", ordered, environment)
+    say(f"{rows:,} rows: peak memory / file size", memory / ordered.stat().st_size, 5, f"{memory / 1e6:.0f} MB")
+
+
+def measure_start(folder: Path) -> None:
+    """The command on a small file, against importing what it cannot do without."""
+    environment = prepare(folder, 100)
+    command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade"]
+    graded = fastest(lambda: call([*command, str(folder / "ordered.csv"), "bench/auc"], environment), 9)
+    bare = fastest(lambda: call([sys.executable, "-c", "import numpy, polars"], environment), 9)
+    say("cold start of assay grade / import numpy, polars", graded / bare, 2, f"{graded:.2f} s")
+
+
+def measure_batch(folder: Path) -> None:
+    """A list of 75 submissions, against one."""
+    environment = prepare(folder, 20_000)
+    entry = json.dumps({"competition_id": "bench/auc", "submission_path": str(folder / "ordered.csv")})
+    seconds = {}
+    for count in (1, 75):
+        listing = folder / f"{count}.jsonl"
+        listing.write_text(f"{entry}\n" * count)
+        command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade", "--batch", str(listing)]
+        seconds[count] = fastest(lambda: call([*command, "--out", str(folder / "out"), "--quiet"], environment), 3)  # noqa: B023
+    say("batch of 75 / single submission", seconds[75] / seconds[1], None, f"{seconds[75]:.2f} s")
+
+
+def prepare(folder: Path, rows: int) -> dict[str, str]:
+    """A home with one task of so many rows; answers and submissions beside it."""
+    (folder / "suite" / "auc").mkdir(parents=True)
+    random = np.random.default_rng(0)
+    ids = [f"row-{number:09d}" for number in range(rows)]
+    truth = random.integers(0, 2, rows)
+    guess = np.clip(truth * 0.2 + random.random(rows) * 0.8, 0, 1).round(6)
+    pl.DataFrame({"id": ids, "target": truth}).write_csv(folder / "answers.csv")
+    table = pl.DataFrame({"id": ids, "target": guess})
+    table.write_csv(folder / "ordered.csv")
+    table.sample(fraction=1, shuffle=True, seed=1).write_csv(folder / "shuffled.csv")
+    (folder / "suite" / "suite.toml").write_text(SUITE)
+    (folder / "suite" / "auc" / "task.toml").write_text(TASK)
+    (folder / "suite" / "auc" / "prepare.py").write_text(PREPARE)
+    (folder / "suite" / "auc" / "description.md").write_text("For measuring.\n")
+    environment = os.environ | {"ASSAY_HOME": str(folder / "home"), "BENCH_ANSWERS": str(folder / "answers.csv")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # where it is set, every start would compile us anew
+    call([sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "prepare", "bench", "--quiet"], environment)
+    return environment
+
+
+def grade(folder: Path, first: Path | str, path: Path, environment: dict[str, str]) -> tuple[float, float]:
+    """Seconds of grading `path` in a process that graded `first` before, and bytes of memory on top of that.
+
+    With `-` for `first` nothing was graded before, only imported.
+    """
+    command = [sys.executable, "-c", GRADE, str(folder / "suite"), str(first), str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    seconds, memory = map(float, done.stdout.split())
+    return seconds, memory
+
+
+def call(command: list[str], environment: dict[str, str]) -> None:
+    """Run a command quietly; its failure is ours."""
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+
+def fastest(work: Callable[[], None], times: int = 3) -> float:
+    """Seconds of the fastest of several runs: whatever else the machine does only adds."""
+    seconds = []
+    for _ in range(times):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds) if times < 5 else statistics.median(seconds)
+
+
+def say(what: str, ratio: float, goal: float | None, detail: str) -> None:
+    """Print one ratio, its goal, and the figure behind it."""
+    verdict = "" if goal is None else f"  goal {goal:g}: {'met' if ratio <= goal else 'MISSED'}"
+    print(f"{what:<62} {ratio:7.2f}  ({detail}){verdict}")
+
+
+if __name__ == "__main__":
+    main()

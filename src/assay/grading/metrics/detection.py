@@ -1,0 +1,287 @@
+"""Metrics of objects found in pictures and scenes: points, boxes and upright boxes in space. One picture per row."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError
+from assay.grading.codecs import Boxes, Boxes3D, Points
+
+_THRESHOLDS_3D = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+_COCO_LARGEST = 1e5**2
+_COCO_RECALLS = np.linspace(0, 1, 101)
+
+
+def point_in_box_f1(truth: Sequence[Boxes], prediction: Sequence[Points]) -> float:
+    """F1 of the boxes that a point of their label lies in: `2 hits / (boxes + points)`, over all pages.
+
+    Boxes are walked in order, and each takes the first point of its label that lies inside, not on its border, and was
+    not taken before. 0 where there is nothing at all.
+    """
+    hits = boxes = points = 0
+    for true, given in zip(truth, prediction, strict=True):
+        boxes, points = boxes + len(true.labels), points + len(given.labels)
+        for label in set(true.labels):
+            hits += _boxes_hit(true.corners[true.labels == label], given.places[given.labels == label])
+    return 2 * hits / (boxes + points) if boxes + points else 0.0
+
+
+def map_iou50_siim(
+    truth: Sequence[Boxes], prediction: Sequence[Boxes], *, threshold: float = 0.5, misses_at_zero: bool = False
+) -> float:
+    """The mean over true classes of the average precision of PASCAL VOC 2010, a hit being `IoU > threshold`.
+
+    IoU is the share of two boxes' common area in their joint one. In each picture, boxes of a class go by falling
+    score, each to the true box it overlaps most: a hit, unless that box was hit before. Over all pictures, recall is
+    hits / true boxes and precision is hits / boxes at each score that occurs, equal scores counting together; the
+    average precision is the area under the precision, raised to the best at any higher recall. NaN for no true boxes.
+
+    With `misses_at_zero`, a true box without hit joins the ranking as a hit of score 0, and a picture without any box
+    of the class as a box of score 0 that hits nothing; precision is not raised; and a box goes to the true box it
+    overlaps most of those not hit yet. Predicting nothing then earns a class its share of pictures. The published
+    grader of siim-covid19-detection does this.
+    """
+    areas = []
+    for label in _labels(truth):
+        scores, hits, number = [], [], 0
+        for true, given in zip(truth, prediction, strict=True):
+            mine, corners = _ranked(given, label), true.corners[true.labels == label]
+            hit = _hits(_iou(_sized(mine.corners), _sized(corners)), threshold, only_free=misses_at_zero)
+            number += len(corners)
+            scores.append(mine.scores)
+            hits.append(hit)
+            if misses_at_zero:
+                nothing = len(hit) == len(corners) == 0
+                hits.append(np.zeros(1, bool) if nothing else np.ones(len(corners) - hit.sum(), bool))
+                scores.append(np.zeros(len(hits[-1])))
+        areas.append(_area_by_score(np.concatenate(hits), np.concatenate(scores), number, raised=not misses_at_zero))
+    return _mean(areas)
+
+
+def coco_map_iou40(
+    truth: Sequence[Boxes],
+    prediction: Sequence[Boxes],
+    *,
+    threshold: float = 0.4,
+    most: int = 100,
+    corners_as_sizes: bool = False,
+    first_truth_never_counts: bool = False,
+) -> float:
+    """The mean over true classes of COCO's average precision at one threshold, a hit being `IoU >= threshold`.
+
+    In each picture the `most` boxes of a class with the highest scores go by falling score, each to the true box it
+    overlaps most of those not hit yet. Boxes of all pictures are ranked by score, equal ones in the order given;
+    the average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0
+    where it is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true
+    boxes.
+
+    Two errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with `corners_as_sizes`, xmax
+    and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits the very first true box
+    counts as one without hit.
+    """
+    first = next((row for row, true in enumerate(truth) if len(true.labels)), None)
+    areas = []
+    for label in _labels(truth):
+        scores, hits, counted, number = [], [], [], 0
+        for row, (true, given) in enumerate(zip(truth, prediction, strict=True)):
+            boxes, wanted = _ranked(given, label), true.labels == label
+            lost = 0 if first_truth_never_counts and row == first and wanted[0] else None
+            places = _sized(boxes.corners[:most], as_sizes=corners_as_sizes)
+            overlap = _iou(places, _sized(true.corners[wanted], as_sizes=corners_as_sizes))
+            hit = _coco_hits(overlap, threshold, lost=lost)
+            area = places[:, 2] * places[:, 3]
+            scores.append(boxes.scores[:most])
+            hits.append(hit)
+            counted.append(hit | ((area >= 0) & (area <= _COCO_LARGEST)))
+            number += int(wanted.sum())
+        order = np.argsort(-np.concatenate(scores), kind="stable")
+        order = order[np.concatenate(counted)[order]]
+        areas.append(_coco_area(np.concatenate(hits)[order], number))
+    return _mean(areas)
+
+
+def map_3d_iou(
+    truth: Sequence[Boxes3D],
+    prediction: Sequence[Boxes3D],
+    *,
+    thresholds: Sequence[float] = _THRESHOLDS_3D,
+    average_precision: bool = False,
+) -> float:
+    """The mean over scenes and thresholds of `hits / (hits + false boxes + missed boxes)`, a hit being IoU above it.
+
+    IoU is the share of two boxes' common volume in their joint one. Boxes of a class go by falling score, each to the
+    true box of that class it overlaps most: a hit, unless that box was hit before. A scene without any box, true or
+    predicted, scores 1; one without true boxes 0. NaN for no scenes.
+
+    With `average_precision`, a scene scores the mean over its true classes of the area under the precision by recall,
+    raised to the best at any higher recall; predicted classes that it does not have are free, and a scene without true
+    boxes makes the score NaN. The published grader of 3d-object-detection-for-autonomous-vehicles does this.
+    """
+    return _mean(
+        [
+            score
+            for true, given in zip(truth, prediction, strict=True)
+            for score in _scene_scores(true, given, thresholds, average_precision)
+        ]
+    )
+
+
+def _boxes_hit(corners: NDArray[np.float64], places: NDArray[np.float64]) -> int:
+    """How many boxes find a point of their own, all being of one label."""
+    hits, free = 0, np.ones(len(places), bool)
+    for box in corners:
+        inside = free & (places > box[:2]).all(axis=1) & (places < box[2:]).all(axis=1)
+        if inside.any():
+            free[inside.argmax()] = False
+            hits += 1
+    return hits
+
+
+def _labels(truth: Sequence[Boxes]) -> list[str]:
+    return sorted({label for boxes in truth for label in boxes.labels})
+
+
+def _ranked(boxes: Boxes, label: str) -> Boxes:
+    """The boxes of one label by falling score, equal ones in the order given."""
+    rows = np.flatnonzero(boxes.labels == label)
+    rows = rows[np.argsort(-boxes.scores[rows], kind="stable")]
+    return Boxes(boxes.labels[rows], boxes.scores[rows], boxes.corners[rows])
+
+
+def _sized(corners: NDArray[np.float64], *, as_sizes: bool = False) -> NDArray[np.float64]:
+    """Boxes as x, y, width, height."""
+    return corners if as_sizes else np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
+
+
+def _iou(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The IoU of each of `boxes` with each of `others`, all as x, y, width, height."""
+    one, other = boxes[:, None], others[None]
+    least = np.maximum(one[..., :2], other[..., :2])
+    greatest = np.minimum(one[..., :2] + one[..., 2:], other[..., :2] + other[..., 2:])
+    common = np.clip(greatest - least, 0, None).prod(axis=-1)
+    joint = one[..., 2:].prod(axis=-1) + other[..., 2:].prod(axis=-1) - common
+    overlap: NDArray[np.float64] = np.divide(common, joint, out=np.zeros_like(common), where=common > 0)
+    return overlap
+
+
+def _hits(overlap: NDArray[np.float64], threshold: float, *, only_free: bool) -> NDArray[np.bool_]:
+    """Which boxes (rows, by falling score) hit a true box (columns), each of which can be hit once."""
+    hits, taken = np.zeros(len(overlap), bool), np.zeros(overlap.shape[1], bool)
+    for row in np.flatnonzero((overlap > threshold).any(axis=1)):
+        open_to = np.where(taken, -1.0, overlap[row]) if only_free else overlap[row]
+        best = int(open_to.argmax())
+        hits[row] = open_to[best] > threshold and not taken[best]
+        taken[best] |= hits[row]
+    return hits
+
+
+def _coco_hits(overlap: NDArray[np.float64], threshold: float, *, lost: int | None) -> NDArray[np.bool_]:
+    """As `_hits` with COCO's rules: at the threshold is enough, of equals the last; `lost` can be hit in vain."""
+    hits, taken = np.zeros(len(overlap), bool), np.zeros(overlap.shape[1], bool)
+    for row in np.flatnonzero((overlap >= threshold).any(axis=1)):
+        open_to = np.where(taken, -1.0, overlap[row])[::-1]
+        best = len(open_to) - 1 - int(open_to.argmax())
+        if overlap[row, best] >= threshold and not taken[best]:
+            taken[best], hits[row] = True, best != lost
+    return hits
+
+
+def _area_by_score(hits: NDArray[Any], scores: NDArray[np.float64], number: int, *, raised: bool) -> float:
+    """The area under precision by recall, both taken at each score that occurs."""
+    if len(scores) == 0:
+        return 0.0
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+    return _area(np.cumsum(hits[order])[last], last + 1, number, raised=raised)
+
+
+def _area(hit: NDArray[Any], ranked: NDArray[Any], number: int, *, raised: bool = True) -> float:
+    """The sum of precision times the step of recall, at `hit` hits among the `ranked` first boxes."""
+    precision = hit / ranked
+    if raised:
+        precision = np.maximum.accumulate(precision[::-1])[::-1]
+    return float((np.diff(hit, prepend=0) / number * precision).sum())
+
+
+def _coco_area(hits: NDArray[np.bool_], number: int) -> float:
+    hit = np.cumsum(hits)
+    precision = np.maximum.accumulate((hit / (np.arange(len(hits)) + 1))[::-1])[::-1]
+    place = np.searchsorted(hit / number, _COCO_RECALLS, side="left")
+    return float(np.append(precision, 0.0)[place].mean())
+
+
+def _scene_scores(
+    truth: Boxes3D, prediction: Boxes3D, thresholds: Sequence[float], average_precision: bool
+) -> Iterator[float]:
+    """The score of one scene at each threshold."""
+    overlaps = {label: _overlap_3d(truth, prediction, label, min(thresholds)) for label in sorted(set(truth.labels))}
+    for threshold in thresholds:
+        hits = [_hits(overlap, threshold, only_free=False) for overlap in overlaps.values()]
+        if average_precision:
+            numbers = [overlap.shape[1] for overlap in overlaps.values()]
+            steps = [np.arange(len(hit)) + 1 for hit in hits]
+            yield _mean([_area(np.cumsum(h), s, n) for h, s, n in zip(hits, steps, numbers, strict=True)])
+        else:
+            hit = sum(int(each.sum()) for each in hits)
+            involved = len(truth.labels) + len(prediction.labels) - hit
+            yield hit / involved if involved else 1.0
+
+
+def _overlap_3d(truth: Boxes3D, prediction: Boxes3D, label: str, least: float) -> NDArray[np.float64]:
+    """The IoU of each predicted box of a label, by falling score, with each true one; 0 for any surely below `least`.
+
+    It is the common ground times the common height, of the joint volume.
+    """
+    rows = np.flatnonzero(prediction.labels == label)
+    rows = rows[np.argsort(-prediction.scores[rows], kind="stable")][:, None]
+    others = np.flatnonzero(truth.labels == label)[None]
+    (low, high), (other_low, other_high) = _heights(prediction, rows), _heights(truth, others)
+    height = np.clip(np.minimum(high, other_high) - np.maximum(low, other_low), 0, None)
+    volumes = prediction.sizes[rows].prod(axis=-1) + truth.sizes[others].prod(axis=-1)
+    # Polygons are slow: they are cut only where the boxes could share enough ground and are near enough to.
+    widths = np.minimum(prediction.sizes[rows, :2].prod(axis=-1), truth.sizes[others, :2].prod(axis=-1))
+    reach = np.linalg.norm(prediction.sizes[rows, :2], axis=-1) + np.linalg.norm(truth.sizes[others, :2], axis=-1)
+    apart = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
+    most = widths * height * (1 + 1e-9)
+    near = np.nonzero((apart < reach / 2) & (most > 0) & (most >= least * (volumes - most)))
+    overlap = np.zeros(volumes.shape)
+    if len(near[0]):
+        common = height[near] * _common_ground(prediction, rows[near[0], 0], truth, others[0, near[1]])
+        overlap[near] = np.clip(common / (volumes[near] - common), 0, 1)
+    return overlap
+
+
+def _heights(boxes: Boxes3D, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    middle, half = boxes.centers[rows, 2], boxes.sizes[rows, 2] / 2
+    return middle - half, middle + half
+
+
+def _common_ground(
+    boxes: Boxes3D, rows: NDArray[np.int64], others: Boxes3D, other_rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The area that the turned rectangles under pairs of boxes share."""
+    try:
+        import shapely
+    except ImportError:
+        raise AssayError('rotated boxes need shapely, which is absent: pip install "assay[mlebench]"') from None
+    origin = others.centers[other_rows, :2]
+    one, other = (_footprints(*of, origin) for of in ((boxes, rows), (others, other_rows)))
+    shared: NDArray[np.float64] = shapely.area(shapely.intersection(shapely.polygons(one), shapely.polygons(other)))
+    return shared
+
+
+def _footprints(boxes: Boxes3D, rows: NDArray[np.int64], origin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The corners of the rectangles that boxes cover on the ground, as seen from `origin`: (n, 4, 2)."""
+    width, length, _ = boxes.sizes[rows].T / 2
+    cosine, sine = np.cos(boxes.yaws[rows])[:, None], np.sin(boxes.yaws[rows])[:, None]
+    ahead, aside = np.stack([length, length, -length, -length], 1), np.stack([width, -width, -width, width], 1)
+    turned = np.stack([ahead * cosine - aside * sine, ahead * sine + aside * cosine], axis=-1)
+    corners: NDArray[np.float64] = (boxes.centers[rows, :2] - origin)[:, None] + turned
+    return corners
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return float(np.mean(scores)) if scores else math.nan

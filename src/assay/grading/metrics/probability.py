@@ -1,0 +1,65 @@
+"""Metrics of probabilities: spread over classes, weighted by what a mistake costs, or counted as parts of a row."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def kl_divergence(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:
+    """The mean over rows of the Kullback-Leibler divergence: `sum over classes of p log(p / q)`, nothing where p is 0.
+
+    One column per class. p is truth divided by its row's sum, so counts of votes will do; q is the prediction kept
+    within `[epsilon, 1 - epsilon]`, whose rows are taken to sum to 1. NaN for no rows, and for a row of truth that sums
+    to 0.
+    """
+    if len(truth) == 0:
+        return float("nan")
+    total = truth.sum(axis=1, keepdims=True).astype(np.float64)
+    p = np.divide(truth, total, out=np.full(truth.shape, np.nan), where=total != 0)
+    q = np.clip(prediction, epsilon, 1 - epsilon)
+    return float(np.mean(np.sum(p * np.log(np.where(p == 0, 1, p / q)), axis=1)))
+
+
+def weighted_multilabel_log_loss(
+    truth: NDArray[Any],
+    prediction: NDArray[Any],
+    *,
+    negative_weight: ArrayLike,
+    positive_weight: ArrayLike,
+    groups: NDArray[Any] | None = None,
+    epsilon: float = 1e-15,
+) -> float:
+    """The mean over groups of the group's weighted log loss: `sum(w loss) / sum(w)`.
+
+    Each number is one yes-or-no question: truth 0/1, prediction the probability of 1, kept within
+    `[epsilon, 1 - epsilon]`. Its weight is `positive_weight` where the answer is 1 and `negative_weight` where it is 0;
+    both are single numbers or arrays that fit truth, as one number per column. A group is a row, or, where `groups`
+    names the group of each row, all rows of that name. NaN for no rows.
+
+    In rsna-2022-cervical-spine-fracture-detection a group is a study, with weights 14 (positive) and 7 (negative) for
+    patient_overall and 2 and 1 for each vertebra.
+    """
+    if len(truth) == 0:
+        return float("nan")
+    positive = truth.astype(bool)
+    loss = -np.log(np.clip(np.where(positive, prediction, 1 - prediction), epsilon, 1 - epsilon))
+    weight = np.where(positive, positive_weight, negative_weight)
+    row_group = np.arange(len(truth)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    group = np.repeat(row_group, loss[0].size)
+    by_group = np.bincount(group, (weight * loss).ravel()) / np.bincount(group, weight.ravel())
+    return float(np.mean(by_group))
+
+
+def probabilistic_f1(truth: NDArray[Any], prediction: NDArray[Any], *, beta: float = 1.0) -> float:
+    """F-beta in which a prediction p, kept within [0, 1], is a positive in part: p of one.
+
+    With c the sum of p over the positive rows, precision is c over the sum of all p, and recall is c over the number of
+    positives n. Their F-beta is `(1 + beta²) c / (sum of all p + beta² n)`, which is 0 for predictions of nothing. NaN
+    where truth has no positive.
+    """
+    positive, given = truth.astype(bool), np.clip(prediction, 0, 1)
+    positives = int(positive.sum())
+    if positives == 0:
+        return float("nan")
+    return float((1 + beta**2) * given[positive].sum() / (given.sum() + beta**2 * positives))

@@ -1,0 +1,68 @@
+"""Metrics of texts, each row a string; where a text is missing, it is the empty string."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InvalidSubmission
+from assay.grading.metrics.combine import mean
+from assay.grading.metrics.sequence import edit_distance
+
+
+def mean_levenshtein(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The mean number of characters to insert, remove or replace to make the prediction the truth. NaN for no rows.
+
+    A character is a Unicode code point; case and spaces count.
+    """
+    return mean(list(map(edit_distance(), truth.tolist(), prediction.tolist())))
+
+
+def mean_word_jaccard(truth: NDArray[Any], prediction: NDArray[Any], *, both_empty: float = float("nan")) -> float:
+    """The share of words in common, averaged over rows: `|t ∩ p| / |t ∪ p|`. NaN for no rows.
+
+    t and p are the sets of words of truth and prediction: lower-cased, and cut at white space. `both_empty` is given to
+    a row without a word on either side, for which the formula is 0 / 0: the published grader of
+    chaii-hindi-and-tamil-question-answering gives 0, that of tweet-sentiment-extraction no score at all.
+    """
+
+    def jaccard(true: str, given: str) -> float:
+        true_words, given_words = set(true.lower().split()), set(given.lower().split())
+        either = len(true_words | given_words)
+        return len(true_words & given_words) / either if either else both_empty
+
+    return mean(list(map(jaccard, truth.tolist(), prediction.tolist())))
+
+
+def nq_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, count_true_negatives: bool = False) -> float:
+    """How well questions are answered where there is an answer, and left alone where there is none.
+
+    A prediction is one answer, `start:end` in tokens or `YES` or `NO`, or empty. Truth holds every right answer,
+    separated by spaces, or none. With `right` and `wrong` predictions, and `missed` questions, which have an answer but
+    no prediction, the score is `2 right / (2 right + wrong + missed)`. NaN where all three are 0.
+
+    The published grader of tensorflow2-question-answering averages this over "answered" and "not answered", so that it
+    also rewards leaving alone what has no answer: with `count_true_negatives` the score is the share of all rows that
+    are right or rightly empty, NaN for no rows. A file without any answer then scores well instead of 0.
+    """
+    answers = [{_answer(text) for text in texts.split()} for texts in truth.tolist()]
+    given = [_answer(text) if text else None for text in prediction.tolist()]
+    answered = np.array([text is not None for text in given], dtype=bool)
+    right = np.array([text in texts for text, texts in zip(given, answers, strict=True)], dtype=bool)
+    answerable = np.array([bool(texts) for texts in answers], dtype=bool)
+    if count_true_negatives:
+        return mean(right | ~answered & ~answerable)
+    twice = 2 * int(right.sum())
+    counted = twice + int((answered & ~right).sum()) + int((~answered & answerable).sum())
+    return twice / counted if counted else float("nan")
+
+
+def _answer(text: str) -> str | tuple[int, int]:
+    """An answer in a form that is equal for equal answers, such as 3:7 and 03:7."""
+    if text in ("YES", "NO"):
+        return text
+    start, _, end = text.partition(":")
+    try:
+        return int(start), int(end)
+    except ValueError:
+        raise InvalidSubmission(f"{text!r} is no answer: it should be start:end, YES, NO, or empty.") from None

@@ -1,0 +1,143 @@
+"""Boxes in space are compared as boxes worked out by hand, and as rectangles turned by shapely."""
+
+import builtins
+import math
+
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shapely import affinity
+
+from assay.errors import AssayError
+from assay.grading.codecs import parse_boxes_3d
+from assay.grading.metrics.detection import map_3d_iou
+
+
+def scene(*rows):
+    return parse_boxes_3d(" ".join(rows), "here")
+
+
+CAR = "1 0 0 0 2 4 1 0 car"
+
+
+@pytest.mark.parametrize(
+    ("given", "overlap"),
+    [
+        ("1 0 0 0 2 4 1 0 car", 1),
+        ("1 1 0 0 2 4 1 0 car", 3 / 5),  # moved along its length of 4 by 1: common 3, joint 5
+        ("1 0 0.5 0 2 4 1 0 car", 1.5 / 2.5),  # moved across its width of 2
+        ("1 0 0 0.25 2 4 1 0 car", 0.75 / 1.25),  # lifted
+        ("1 0 0 0 4 2 1 1.5707963267948966 car", 1),  # as wide as the other is long, and turned by a right angle
+        ("1 0 0 0 2 4 1 3.141592653589793 car", 1),
+        ("1 0 0 0 2 4 2 0 car", 0.5),
+        ("1 0 0 2 2 4 1 0 car", 0),  # above
+        ("1 9 0 0 2 4 1 0 car", 0),
+        ("1 0 0 0 2 4 1 0 bus", 0),
+    ],
+)
+def test_overlap_in_space_by_hand(given, overlap):
+    for threshold in (0.3, 0.55, 0.65, 0.99):
+        assert map_3d_iou([scene(CAR)], [scene(given)], thresholds=[threshold]) == (overlap > threshold)
+
+
+def test_a_square_turned_by_half_a_right_angle_overlaps_in_an_octagon():
+    # Its area is 2 (sqrt 2 - 1) of the unit square, so the IoU is A / (2 - A) = sqrt 1/2.
+    square, turned = scene("1 5 5 0 1 1 1 0 car"), scene(f"1 5 5 0 1 1 1 {math.pi / 4} car")
+    score = [map_3d_iou([square], [turned], thresholds=[math.sqrt(0.5) + nudge]) for nudge in (-1e-9, 1e-9)]
+    assert score == [1, 0]
+
+
+def test_ten_thresholds_are_averaged():
+    # IoU 3 / 5 is above 0.50 and 0.55; and of two scenes, the other is right.
+    truth, prediction = [scene(CAR), scene(CAR)], [scene("1 1 0 0 2 4 1 0 car"), scene(CAR)]
+    assert map_3d_iou(truth, prediction) == pytest.approx((0.2 + 1) / 2)
+    assert map_3d_iou(truth, prediction, average_precision=True) == pytest.approx((0.2 + 1) / 2)
+
+
+FAR = "1 50 50 0 2 4 1 0 car"
+BUS = "1 0 0 0 3 9 3 0 bus"
+
+
+@pytest.mark.parametrize(
+    ("true", "given", "share", "area"),
+    [
+        ([CAR], [CAR, FAR], 1 / 2, 1.0),  # a false box after the hit costs no area
+        ([CAR], [FAR, CAR], 1 / 2, 1 / 2),
+        ([CAR, FAR], [CAR], 1 / 2, 1 / 2),
+        ([CAR], [CAR, CAR], 1 / 2, 1.0),  # the second hit on the same box is false
+        ([CAR], [CAR, BUS], 1 / 2, 1.0),  # a class that is not there is free only in the area
+        ([CAR, BUS, FAR], [CAR, FAR], 2 / 3, 1 / 2),  # classes weigh the same in the area
+        ([CAR], ["0.1" + FAR[1:], CAR], 1 / 2, 1.0),  # by score, not by place
+        ([CAR, FAR], [], 0, 0),
+        ([], [CAR], 0, math.nan),
+        ([], [], 1, math.nan),
+    ],
+)
+def test_the_share_of_hits_and_the_published_area_by_hand(true, given, share, area):
+    truth, prediction = [scene(*true)], [scene(*given)]
+    assert map_3d_iou(truth, prediction) == pytest.approx(share)
+    assert map_3d_iou(truth, prediction, average_precision=True) == pytest.approx(area, nan_ok=True)
+
+
+def test_the_published_sample_of_lyft_without_boxes_scores_zero():
+    for quirk in (False, True):
+        assert map_3d_iou([scene(CAR, BUS), scene(FAR)], [scene(), scene()], average_precision=quirk) == 0
+
+
+SOLID = st.tuples(*[st.floats(-2, 2)] * 3, *[st.floats(0.5, 4)] * 3, st.floats(-7, 7), st.sampled_from([0.2, 0.5, 0.9]))
+
+
+def footprint(x, y, width, length, yaw):
+    return affinity.translate(
+        affinity.rotate(shapely.box(-length / 2, -width / 2, length / 2, width / 2), yaw, use_radians=True),
+        x,
+        y,
+    )
+
+
+@settings(deadline=None)
+@given(SOLID, SOLID, st.floats(0.01, 0.95))
+def test_overlap_in_space_equals_that_of_rotated_rectangles(one, other, threshold):
+    (x, y, z, width, length, height, yaw, _), (x2, y2, z2, width2, length2, height2, yaw2, _) = one, other
+    ground = footprint(x, y, width, length, yaw).intersection(footprint(x2, y2, width2, length2, yaw2)).area
+    low, high = max(z - height / 2, z2 - height2 / 2), min(z + height / 2, z2 + height2 / 2)
+    common = ground * max(0, high - low)
+    overlap = common / (width * length * height + width2 * length2 * height2 - common)
+    truth, prediction = (scene(" ".join(map(str, [1, *solid[:7], "car"]))) for solid in (one, other))
+    score = map_3d_iou([truth], [prediction], thresholds=[threshold])
+    assert score == (overlap > threshold) or overlap == pytest.approx(threshold)
+
+
+@given(st.lists(st.lists(SOLID, min_size=1, max_size=3), min_size=1, max_size=4), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_the_order_of_scenes_does_not_matter(solids, random):
+    scenes = [scene(*(" ".join(map(str, [s[7], *s[:7], "car"])) for s in rows)) for rows in solids]
+    pairs = list(zip(scenes, scenes[1:] + scenes[:1], strict=True))
+    moved = random.sample(pairs, len(pairs))
+    for quirk in (False, True):
+        one, other = (map_3d_iou(*zip(*each, strict=True), average_precision=quirk) for each in (pairs, moved))
+        assert one == pytest.approx(other)
+
+
+def test_boxes_of_absurd_size_are_measured_without_error():
+    extreme = ["1 0 0 0 1e-300 1e-300 1e-300 0 car", "1 1e12 1e12 0 1 1 1 0.3 car", "1 0 0 0 1e12 1e12 1e12 1e12 car"]
+    for quirk in (False, True):
+        assert 0 <= map_3d_iou([scene(CAR, *extreme)], [scene(*extreme, CAR)], average_precision=quirk) <= 1
+
+
+def test_without_shapely_the_user_is_told_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *args, **kwargs):
+        if name == "shapely":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(AssayError, match=r'pip install "assay\[mlebench\]"'):
+        map_3d_iou([scene(CAR)], [scene(CAR)])
+
+
+def test_no_scenes_have_no_score():
+    assert math.isnan(map_3d_iou([], []))

@@ -1,0 +1,135 @@
+"""Metrics of texts give what their formulas give by hand and what libraries give; published slips are reproduced."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import sklearn.preprocessing
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import AssayError, InvalidSubmission
+from assay.grading.metrics.text import mean_levenshtein, mean_word_jaccard, nq_micro_f1
+
+TEXT = st.text(alphabet="ab é", max_size=8)
+WORDS = st.lists(st.sampled_from(["a", "B", "b", "नमस्ते", "c"]), max_size=5).map(" ".join)
+ANSWER = st.sampled_from(["", "YES", "NO", "3:7", "8:9"])
+
+
+def texts(*values):
+    return np.array(values, dtype=object)
+
+
+def edits(left, right):
+    """The textbook recurrence."""
+    if not left or not right:
+        return len(left) + len(right)
+    row = list(range(len(right) + 1))
+    for i, one in enumerate(left, 1):
+        above, row = row, [i]
+        for j, other in enumerate(right, 1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != other)))
+    return row[-1]
+
+
+def test_edits_are_averaged_over_rows():
+    # kitten → sitting takes 3 edits, a missing word 4 (with its space), equal texts none.
+    truth = texts("sitting", "a big cat", "same")
+    assert mean_levenshtein(truth, texts("kitten", "a cat", "same")) == pytest.approx((3 + 4 + 0) / 3)
+
+
+def test_a_character_is_a_code_point_and_case_counts():
+    assert mean_levenshtein(texts("InChI", "é", "日本"), texts("inChI", "e", "日")) == 1.0
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=10))
+def test_edits_equal_the_textbook_recurrence_whichever_way(pairs):
+    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[given for _, given in pairs])
+    expected = np.mean([edits(*pair) for pair in pairs])
+    assert mean_levenshtein(truth, prediction) == pytest.approx(expected)
+    assert mean_levenshtein(prediction[::-1], truth[::-1]) == pytest.approx(expected)
+
+
+def test_edits_without_the_package_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
+    with pytest.raises(AssayError, match=r'pip install "assay\[mlebench\]"'):
+        mean_levenshtein(texts("a"), texts("b"))
+
+
+def test_words_in_common_are_counted_once_without_case_and_averaged():
+    # {i, like, it} and {like, it, all}: 2 of 4. Equal but for case, order, repetition and spacing: 1. Nothing: 0.
+    truth, prediction = texts("I like it", "Good day", "x"), texts("like IT all", " day\tgood  good", "y z")
+    assert mean_word_jaccard(truth, prediction) == pytest.approx((0.5 + 1 + 0) / 3)
+
+
+@pytest.mark.parametrize(
+    ("truth", "sample"),
+    [(texts("so sad", "fun"), texts("", "")), (texts("नरेन्द्र मोदी", "1947"), texts("dummy text", "dummy text"))],
+)
+def test_the_sample_submissions_score_the_published_zero(truth, sample):
+    # tweet-sentiment-extraction hands in nothing, chaii-hindi-and-tamil-question-answering 'dummy text'.
+    assert mean_word_jaccard(truth, sample) == 0.0
+
+
+def test_a_row_without_words_on_either_side_has_the_value_asked_for():
+    truth, prediction = texts("", "a"), texts(" ", "a")
+    assert math.isnan(mean_word_jaccard(truth, prediction))
+    assert mean_word_jaccard(truth, prediction, both_empty=0.0) == 0.5
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=10))
+def test_words_in_common_equal_those_of_scikit_learn(pairs):
+    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[given for _, given in pairs])
+    sets = sklearn.preprocessing.MultiLabelBinarizer(classes=["a", "b", "c", "नमस्ते"])
+    marked = [sets.fit_transform([set(text.lower().split()) for text in side]) for side in (truth, prediction)]
+    expected = sklearn.metrics.jaccard_score(*marked, average="samples", zero_division=0)
+    assert mean_word_jaccard(truth, prediction, both_empty=0.0) == pytest.approx(expected)
+
+
+def test_answers_are_scored_where_there_is_one_and_where_one_is_given():
+    truth = texts("3:7 8:9", "YES", "1:2", "", "", "4:5")
+    prediction = texts("8:9", "YES", "1:3", "6:7", "", "")
+    # Right: 8:9 and YES. Wrong: 1:3 and 6:7. Missed: 4:5. The fifth row does not count.
+    assert nq_micro_f1(truth, prediction) == pytest.approx(2 * 2 / (2 * 2 + 2 + 1))
+    # The published grader counts it: 3 of 6 rows are as they should be.
+    assert nq_micro_f1(truth, prediction, count_true_negatives=True) == 0.5
+
+
+def test_answering_nothing_is_worthless_but_earns_the_unanswerable_share_in_the_published_grader():
+    truth, nothing = texts("1:2", "", "YES", "", ""), texts("", "", "", "", "")
+    assert nq_micro_f1(truth, nothing) == 0.0
+    assert nq_micro_f1(truth, nothing, count_true_negatives=True) == 0.6
+
+
+@given(st.lists(st.tuples(st.sets(ANSWER), ANSWER), min_size=1, max_size=12))
+def test_answers_equal_the_two_f1_scores_of_scikit_learn(rows):
+    truth, prediction = texts(*[" ".join(sorted(right)) for right, _ in rows]), texts(*[given for _, given in rows])
+    answered = [given != "" for _, given in rows]
+    wanted = [given in right if given else bool(right - {""}) for right, given in rows]
+    own = sklearn.metrics.f1_score(wanted, answered, zero_division=np.nan)
+    published = sklearn.metrics.f1_score(wanted, answered, average="micro")
+    assert nq_micro_f1(truth, prediction) == pytest.approx(own, nan_ok=True)
+    assert nq_micro_f1(truth, prediction, count_true_negatives=True) == pytest.approx(published)
+
+
+def test_answers_are_compared_as_numbers():
+    assert nq_micro_f1(texts("3:7"), texts("03:7")) == 1.0
+
+
+@pytest.mark.parametrize("text", ["yes", "3", "3:", "a:b", "3:7:9", "3-7", "NONE"])
+def test_something_that_is_no_answer_is_refused(text):
+    with pytest.raises(InvalidSubmission, match="no answer"):
+        nq_micro_f1(texts("3:7"), texts(text))
+
+
+@pytest.mark.parametrize("metric", [mean_levenshtein, mean_word_jaccard, nq_micro_f1])
+def test_no_rows_have_no_score(metric):
+    assert math.isnan(metric(texts(), texts()))
+
+
+def test_questions_that_have_no_answer_and_get_none_have_no_score():
+    assert math.isnan(nq_micro_f1(texts("", ""), texts("", "")))
+    assert nq_micro_f1(texts("", ""), texts("", ""), count_true_negatives=True) == 1.0
+    assert math.isnan(nq_micro_f1(texts(), texts(), count_true_negatives=True))
