@@ -1,5 +1,6 @@
 """A grade is complete, keeps the published fields, and is quick to come by."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -87,6 +88,14 @@ def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_n
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement) == (2, 2, 4.0, 0.5)
     assert grade.success is True
     assert not grade.any_medal and not grade.above_median and grade.gold_threshold is None and grade.percentile is None
+
+
+@pytest.mark.parametrize("other", [{"edition": "fixed"}, {"variant": "synthetic-1"}])
+def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, submitted, make_task, prepared):
+    changed = dataclasses.replace(prepared, **other)
+    grade = grade_file(submitted, make_task(measured=MEASURED), changed, home=Home(submitted.parent))
+    assert grade.valid_submission
+    assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement, grade.success) == (None,) * 5
 
 
 @pytest.mark.parametrize("exists", [True, False])

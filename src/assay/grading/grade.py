@@ -14,7 +14,7 @@ from assay.grading.model import Grade, Judgement
 from assay.grading.plain_file import read_plain_file
 from assay.grading.submission import check, read_answers
 from assay.home import Home
-from assay.tasks import Task
+from assay.tasks import Measured, Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -91,7 +91,7 @@ def _code(path: Path | None, task: Task) -> bytes:
 
 
 def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
-    board, measured = task.leaderboard, task.measured
+    board, measured = task.leaderboard, _comparable(task, prepared)
     score = None if judgement.score is None else medals.rounded(judgement.score)
     won = medals.medal(score, board, task.metric) if board and score is not None else None
     gain = medals.improvement(score, measured.baseline, task.metric) if measured and score is not None else None
@@ -126,3 +126,9 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
     )
+
+
+def _comparable(task: Task, prepared: "Prepared") -> Measured | None:
+    """The task's measured figures, if they were measured by the same rules on the same data."""
+    measured = task.measured
+    return measured if measured and (prepared.edition, prepared.variant) == (measured.edition, "real") else None
