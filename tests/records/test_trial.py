@@ -1,5 +1,6 @@
 """Trial folders: identity, lease, what was handed in."""
 
+import hashlib
 import multiprocessing
 from pathlib import Path
 
@@ -73,14 +74,16 @@ def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
 def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     assert not folder.handed_in
-    folder.hand_in("submission.csv", b"id,x\n1,2\n")
-    assert folder.handed_in
+    entry = folder.keep_submission("submission.csv", b"id,x\n1,2\n")
+    assert not folder.handed_in
+    folder.hand_in(entry)
+    assert folder.handed_in and folder.handed_in.sha256 == hashlib.sha256(b"id,x\n1,2\n").hexdigest()
     assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
 
 
 def test_handing_in_nothing_ends_the_agents_work_too(tmp_path: Path):
     folder = TrialFolder(tmp_path)
-    folder.hand_in("submission.csv", None, why="there is none")
+    folder.hand_in(folder.keep_submission("submission.csv", None, why="there is none"))
     assert folder.handed_in and folder.submission is None
 
 

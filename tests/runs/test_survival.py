@@ -83,3 +83,22 @@ def test_two_resumes_at_once_do_nothing_twice(tiny):
         process.communicate(timeout=120)
     assert tiny.call("resume", str(tiny.out)).returncode == 0
     check_complete(tiny)
+
+
+@pytest.mark.slow
+def test_whatever_was_not_written_after_an_event_follows_from_the_log(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
+    lines, grade = trial.events.read_bytes().splitlines(keepends=True), trial.grade
+    for kept in range(len(lines) + 1):
+        trial.events.write_bytes(b"".join(lines[:kept]))
+        for derived in ("state.json", "grade.json", "submission/manifest.json"):
+            (trial.path / derived).unlink(missing_ok=True)
+        assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+        kinds = tiny.events()[trial.path.name]
+        assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1), kept
+        assert trial.state.status == "done"
+        assert trial.grade is not None and grade is not None and trial.grade.score == grade.score
+        assert trial.grade.sealed is True
+        # Once the submission is in the log, the agent does not work again.
+        assert kinds.count("action") == (1 if kept <= 2 or kept >= 6 else 2), kept

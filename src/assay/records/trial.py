@@ -172,15 +172,19 @@ class TrialFolder:
         """Keep the grade."""
         write_json(self.path / "grade.json", grade.model_dump(mode="json"))
 
-    def hand_in(self, name: str, content: bytes | None, why: str | None = None) -> None:
-        """Keep what was handed in, then its manifest: with the manifest on disk the agent's work is never repeated."""
+    def keep_submission(self, name: str, content: bytes | None, why: str | None = None) -> HandedIn:
+        """Keep what was handed in, or why nothing was; it counts once it is in the log and `hand_in` has said so."""
+        if content is None:
+            return HandedIn(at=now(), why=why)
         folder = self.path / "submission"
         folder.mkdir(exist_ok=True)
-        entry = HandedIn(at=now(), why=why)
-        if content is not None:
-            write_whole(folder / name, content)
-            entry = HandedIn(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
-        write_json(folder / "manifest.json", entry.model_dump(mode="json"))
+        write_whole(folder / name, content)
+        return HandedIn(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
+
+    def hand_in(self, entry: HandedIn) -> None:
+        """End the agent's work: with this on disk it is never repeated."""
+        (self.path / "submission").mkdir(exist_ok=True)
+        write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"))
 
     @contextmanager
     def lease(self) -> Iterator[Lease | None]:

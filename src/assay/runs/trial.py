@@ -19,7 +19,7 @@ from assay.home import Home
 from assay.lab import Lab, Limits, Setup, open_lab
 from assay.lab.environments import environment
 from assay.records import Clock, EventLog, Lease, OutOfBudget, State, TrialFile, TrialFolder, read_events
-from assay.records.trial import now
+from assay.records.trial import HandedIn, now
 from assay.tasks import Registry, Task
 
 SLACK = 10.0
@@ -50,8 +50,10 @@ def conduct(path: Path, home: Home) -> None:
         file = folder.file
         task = task_of(file)
         try:
+            _settle(folder)
             if not folder.handed_in:
                 anyio.run(_work, folder, file, task, lease, home)
+                _settle(folder)
             if folder.handed_in and not task.timed:
                 _grade(folder, file, task, lease, home)
         except (AssayError, OSError) as error:
@@ -111,11 +113,27 @@ async def _in_lab(
         bench = Workbench(task, lab, clock, log, file.seed, folder.snapshots)
         why = await _let_work(agent, bench, log)
         lease.check()
-        content, missing = await bench.submission()
-        folder.hand_in(task.submission.file, content, why=missing)
-        log.append("submitted", file=task.submission.file, size=None if content is None else len(content), why=missing)
-        measured = {"elapsed": round(clock.elapsed, 3), "steps": clock.steps}
-        folder.write_state(state.model_copy(update={"status": "submitted", "why": why, **measured}))
+        entry = folder.keep_submission(task.submission.file, *await bench.submission())
+        used = {"status": "submitted", "why": why, "elapsed": round(clock.elapsed, 3), "steps": clock.steps}
+        state = state.model_copy(update=used)
+        log.append("submitted", entry=entry.model_dump(mode="json"), state=state.model_dump(mode="json"))
+
+
+def _settle(folder: TrialFolder) -> None:
+    """Write down what the log says of a submission, unless it is written already.
+
+    The log is written first, and the rest follows from it: a crash in between loses nothing and repeats nothing.
+    """
+    told = _last(folder, "submitted")
+    if told and not folder.handed_in:
+        folder.write_state(State.model_validate(told["state"]))
+        folder.hand_in(HandedIn.model_validate(told["entry"]))
+
+
+def _last(folder: TrialFolder, kind: str) -> dict[str, Any] | None:
+    """What the last event of a kind says."""
+    events = read_events(folder.events) if folder.events.exists() else []
+    return next((event.about for event in reversed(events) if event.kind == kind), None)
 
 
 async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None:
@@ -162,9 +180,9 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
 
     The grade is an event first and a file second, so that a crash between the two never leads to a second grade.
     """
-    told = [event for event in read_events(folder.events) if event.kind == "graded"]
+    told = _last(folder, "graded")
     if told:
-        grade = Grade.model_validate(told[-1].about["grade"])
+        grade = Grade.model_validate(told["grade"])
     else:
         data = prepared(home, task, file.edition, file.variant)
         judged = grade_file(folder.submission, task, data, home=home, sandbox=file.sandbox)
