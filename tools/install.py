@@ -130,7 +130,9 @@ def line(job: Job, seconds: float) -> str:
 
 
 def quiet_success(command: list[str]) -> bool:
-    """Whether a command exits with 0."""
+    """Whether a command exists and exits with 0."""
+    if shutil.which(command[0]) is None:
+        return False
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True).returncode == 0
 

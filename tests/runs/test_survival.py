@@ -7,7 +7,6 @@ import pytest
 
 AGENTS = ("Steps", "starter")
 SEEDS = 2
-EVENTS = 2 * SEEDS + 6 * 3  # about as many as one run writes in all
 
 
 def kill_after(process, tiny, events: int, everything: bool, number: int = signal.SIGKILL) -> None:

@@ -1,6 +1,7 @@
 """What an agent is, and how one is found by name."""
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,7 +20,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Agent(Settings):
+class Agent(Settings, ABC):
     """Decides what to do on a task, and does it through a workbench.
 
     Subclass it, give it a docstring whose first line says what it does, and implement `work`.
@@ -36,9 +37,9 @@ class Agent(Settings):
         """Why this agent cannot take `task` on, or None when it can."""
         return None
 
+    @abstractmethod
     async def work(self, bench: Workbench) -> None:
         """Act until satisfied or out of budget; what lies in the workspace at the end is handed in."""
-        raise NotImplementedError
 
 
 def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:

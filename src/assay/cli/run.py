@@ -109,9 +109,8 @@ def _execute(run: RunFolder, cores: int | None, quiet: bool) -> None:
     click.echo(f"\nThe run is in {run.path}; as a page: assay report {run.path} --html report.html")
     broken = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
     if broken:
-        raise AssayError(
-            f"{len(broken)} trials could not run ({broken[0].state.why}); try again with: assay resume {run.path}"
-        )
+        told = f"{len(broken)} of {len(run.file.trials)} trials could not run"
+        raise AssayError(f"{told} ({broken[0].state.why}); try again with: assay resume {run.path}")
 
 
 def _agent(text: str) -> tuple[str, dict[str, str]]:
