@@ -61,17 +61,21 @@ def test_a_run_killed_many_times_over_is_completed(tiny):
     check_complete(tiny)
 
 
+@pytest.mark.parametrize("everything", [False, True], ids=["the-driver-alone", "every-process"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_asked_to_stop_says_how_to_go_on(tiny, number):
+def test_a_run_that_is_asked_to_stop_clears_up_and_says_how_to_go_on(tiny, number, everything):
     process = tiny.start(*tiny.run_words("Sleeps", time="600s"))
     while not any("action" in kinds for kinds in tiny.events().values()):
         assert process.poll() is None
-    os.kill(process.pid, number)
+    # A terminal's Ctrl-C reaches every process, and the driver then tells its trials once more.
+    (os.killpg if everything else os.kill)(process.pid, number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert stderr.count("stopped") == 1
     assert f"assay resume {tiny.out}" in stderr
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("stopped", "user")
+    assert list(tiny.home.labs.iterdir()) == []
 
 
 def test_two_resumes_at_once_do_nothing_twice(tiny):

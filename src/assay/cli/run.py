@@ -104,7 +104,7 @@ def _execute(run: RunFolder, cores: int | None, quiet: bool) -> None:
         execute(run, Home.default(), cores=cores, progress=Silent() if quiet else Bars())
     except Stopped:
         click.echo(f"assay: stopped; go on with: assay resume {run.path}", err=True)
-        raise
+        raise click.exceptions.Exit(130) from None
     print_report(run)
     click.echo(f"\nThe run is in {run.path}; as a page: assay report {run.path} --html report.html")
     broken = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]

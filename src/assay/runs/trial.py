@@ -3,7 +3,7 @@
 import errno
 import signal
 import traceback
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from assay.records.trial import HandedIn, now
 from assay.tasks import Registry, Task
 
 SLACK = 10.0
+MOMENT = 0.2
 MACHINE_FAULTS = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -89,14 +90,19 @@ async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, 
             _end(folder, "inapplicable", why=why, epoch=lease.epoch)
             return
         fault: Exception | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(_watch_for_stop, group.cancel_scope, folder)
-            try:
-                await _in_lab(folder, file, task, agent, lease, log, home)
-            except (AssayError, OSError) as error:
-                fault = error
-            group.cancel_scope.cancel()
-        if fault:
+        asked = anyio.Event()
+        # Signals are received for as long as the lab is there: a second one must not interrupt its clearing away.
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_watch_for_stop, signals, group.cancel_scope, folder, asked)
+                try:
+                    await _in_lab(folder, file, task, agent, lease, log, home)
+                except (AssayError, OSError) as error:
+                    fault = error
+                    # A Ctrl-C can hit what the lab was just starting before it reaches us: then it is no fault.
+                    await anyio.sleep(MOMENT)
+                group.cancel_scope.cancel()
+        if fault and not asked.is_set():
             log.append("broke", why=f"{type(fault).__name__}: {fault}")
             raise fault
 
@@ -167,12 +173,14 @@ def _setup(file: TrialFile, task: Task, home: Home) -> Setup:
     return Setup(environment=environment(home, task.environment), data=data.public, limits=limits, variables=variables)
 
 
-async def _watch_for_stop(scope: anyio.CancelScope, folder: TrialFolder) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()
-            _end(folder, "stopped", cause="user")
-            return
+async def _watch_for_stop(
+    signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope, folder: TrialFolder, asked: anyio.Event
+) -> None:
+    async for _ in signals:
+        asked.set()
+        scope.cancel()
+        _end(folder, "stopped", cause="user")
+        return
 
 
 def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:
