@@ -8,7 +8,7 @@ import click
 from assay.cli.output import as_json, registry, table
 from assay.home import Home
 from assay.tasks import Task
-from assay.tasks.model import duration, size
+from assay.tasks.quantities import duration, size
 
 
 @click.command("tasks")

@@ -20,7 +20,7 @@ from assay.errors import AssayError, CallError, NotPrepared
 from assay.home import Home
 from assay.progress import Progress
 from assay.tasks import Task, load_plugin
-from assay.tasks.model import Model
+from assay.tasks.quantities import Model
 
 _WRITTEN = 946_684_800  # Every public file bears this time, 2000-01-01: when a file was written must tell nothing.
 
@@ -111,7 +111,7 @@ def prepared(home: Home, task: Task, edition: str | None = None, variant: str = 
     public = home.public / manifest.token
     if not public.is_dir():
         raise NotPrepared(f"the public files of {task.id} are gone from {public}; run: assay prepare {task.id}")
-    return Prepared(task, edition, variant, folder, public, folder / "private", manifest)
+    return Prepared(task.in_edition(edition), edition, variant, folder, public, folder / "private", manifest)
 
 
 def _usable(home: Home, task: Task, edition: str, variant: str) -> bool:

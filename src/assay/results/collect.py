@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
 from assay.tasks import Measured, Registry, Task
-from assay.tasks.model import duration
+from assay.tasks.quantities import duration
 
 
 def collect(run: RunFolder) -> list[Outcome]:

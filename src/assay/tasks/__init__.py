@@ -2,30 +2,33 @@
 
 from assay.tasks.model import (
     Budget,
-    Column,
     Installed,
+    Kaggle,
     Leaderboard,
     Measured,
-    Metric,
     Package,
     Solution,
     Source,
-    Submission,
     Suite,
     Task,
-    seconds_of,
 )
+from assay.tasks.quantities import seconds_of
 from assay.tasks.registry import Registry, load_plugin, load_suite, load_task
+from assay.tasks.rules import Codec, Column, EditionRules, Metric, RowSum, Submission
 
 __all__ = [
     "Budget",
+    "Codec",
     "Column",
+    "EditionRules",
     "Installed",
+    "Kaggle",
     "Leaderboard",
     "Measured",
     "Metric",
     "Package",
     "Registry",
+    "RowSum",
     "Solution",
     "Source",
     "Submission",

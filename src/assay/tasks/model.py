@@ -1,61 +1,18 @@
 """What a task and a suite are: the contents of `task.toml`, `measured.json` and `suite.toml`, checked."""
 
-import re
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
 
-Scalar = bool | int | float | str
-Kind = Literal["tabular-classification", "tabular-regression", "image-classification", "code-speed"]
+from assay.tasks.quantities import Bytes, Md5, Model, Seconds, Sha256
+from assay.tasks.rules import EditionRules, Metric, Submission, laid_over
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-
-def seconds_of(text: str | int | float) -> float:
-    """Seconds in a duration such as `90`, `90s`, `10m`, `1h30m` or `2d`."""
-    if isinstance(text, int | float):
-        return float(text)
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
-    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
-        raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 1h30m or 2d")
-    return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
-
-
-def bytes_of(text: str | int) -> int:
-    """Bytes in a size such as `500MB` or `4GB`."""
-    if isinstance(text, int):
-        return text
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text.strip().upper())
-    if match is None:
-        raise ValueError(f"{text!r} is not a size; write 500MB or 4GB")
-    return int(float(match[1]) * _SIZES[match[2]])
-
-
-def duration(seconds: float) -> str:
-    """A duration as a person writes it: `90s`, `10m`, `1h30m`."""
-    whole = round(seconds)
-    parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
-    return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
-
-
-def size(count: int) -> str:
-    """A number of bytes as a person writes it: `500MB`, `4GB`."""
-    unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)
-    return f"{count / _SIZES[unit]:.3g}{unit}" if unit else f"{count}B"
-
-
-Seconds = Annotated[float, BeforeValidator(seconds_of)]
-Bytes = Annotated[int, BeforeValidator(bytes_of)]
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class Model(BaseModel):
-    """Plain data that cannot be changed and holds no field we do not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+Kind = Literal[
+    "tabular-classification", "tabular-regression", "image-classification", "image-to-image", "text-classification",
+    "text-to-text", "audio-classification", "code-speed",
+]  # fmt: skip
 
 
 class Package(Model):
@@ -77,54 +34,38 @@ class Installed(Model):
     members: dict[str, Sha256] = Field(description="path as installed -> SHA-256 of the file")
 
 
+class Kaggle(Model):
+    """A competition's archive on Kaggle, which needs an account and the competition's rules accepted."""
+
+    competition: str
+    md5: Md5 | None = Field(default=None, description="of the archive that the published benchmark was made from")
+
+
 class Source(Model):
     """Where a task's raw data comes from, and on what terms."""
 
     packages: tuple[Package, ...] = ()
     installed: tuple[Installed, ...] = ()
+    kaggle: Kaggle | None = None
     about: str
     licence: str
 
 
 class Data(Model):
-    """The parts of the public data that an agent without a model needs to know by name."""
+    """The files that others need to know by name: agents without a model, the grader, and checks.
+
+    `sample`, `gold` and `checksums` name files of the prepared task, as `public/…` or `private/…`.
+    """
 
     train: str | None = None
     test: str | None = None
     target: str | None = None
     id: str | None = None
     image: str | None = Field(default=None, description="column with image paths, relative to the data folder")
-
-
-class Column(Model):
-    """What one column of a submission must hold."""
-
-    type: Literal["number", "integer", "boolean", "category", "text"]
-    min: float | None = None
-    max: float | None = None
-    values: tuple[Scalar, ...] | None = None
-
-
-class Submission(Model):
-    """What is handed in, and what must hold of it before it can be scored."""
-
-    form: Literal["csv", "file", "tree"]
-    file: str
-    id: str | None = None
-    columns: dict[str, Column] = {}
-    max_size: Bytes = 100 * 10**6
-
-
-class Metric(Model):
-    """The named function that turns answers and submission into a score."""
-
-    name: str
-    direction: Literal["higher", "lower"]
-    params: dict[str, Scalar] = {}
-
-    def better(self, one: float, other: float) -> bool:
-        """Whether score `one` is strictly better than `other`."""
-        return one > other if self.direction == "higher" else one < other
+    answers: str = Field(default="answers.csv", description="the private file with the true values")
+    gold: str | None = Field(default=None, description="a perfect submission, where the answers are not one")
+    sample: str = "public/sample_submission.csv"
+    checksums: dict[str, Md5] = Field(default={}, description="prepared file -> its MD5 in the published benchmark")
 
 
 class Budget(Model):
@@ -150,7 +91,7 @@ class Leaderboard(Model):
     bronze: float
     median: float
     teams: int
-    percentiles: dict[str, float] = Field({}, description="percentile, best = 100 -> score of the team there")
+    percentiles: dict[str, float] = Field(default={}, description="percentile, best = 100 -> score of the team there")
 
 
 class Solution(Model):
@@ -189,6 +130,7 @@ class TaskFile(Model):
     resources: Resources = Resources()
     environment: str = "core"
     leaderboard: Leaderboard | None = None
+    rules: dict[str, EditionRules] = Field(default={}, description="edition -> what is particular to it")
 
 
 class Task(TaskFile):
@@ -198,6 +140,7 @@ class Task(TaskFile):
     name: str
     folder: Path
     editions: tuple[str, ...]
+    lenient: tuple[str, ...] = ()
     measured: Measured | None = None
 
     @property
@@ -214,6 +157,24 @@ class Task(TaskFile):
     def description(self) -> str:
         """What the agent reads."""
         return (self.folder / "description.md").read_text()
+
+    @property
+    def obfuscated(self) -> str | None:
+        """The description without anything that would remind a reader of the competition, where there is one."""
+        path = self.folder / "obfuscated.md"
+        return path.read_text() if path.is_file() else None
+
+    def in_edition(self, edition: str) -> "Task":
+        """The task as that edition judges it: its own rules laid over the common ones."""
+        rules, lenient = self.rules.get(edition, EditionRules()), edition in self.lenient
+        submission = laid_over(self.submission.model_dump(exclude_unset=True), rules.submission)
+        metric = laid_over(self.metric.model_dump(exclude_unset=True), rules.metric)
+        return self.model_copy(
+            update={
+                "submission": Submission.model_validate({"lenient": lenient, **submission}),
+                "metric": Metric.model_validate(metric),
+            }
+        )
 
     @property
     def starter(self) -> dict[str, bytes]:
@@ -235,5 +196,6 @@ class Suite(Model):
     name: str
     title: str
     editions: tuple[str, ...]
+    lenient: tuple[str, ...] = Field(default=(), description="editions that read as the published graders do")
     tasks: tuple[str, ...]
-    splits: dict[str, tuple[str, ...]] = {}
+    splits: dict[str, tuple[str, ...]] = Field(default={})

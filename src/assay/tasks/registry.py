@@ -5,6 +5,7 @@ import importlib.util
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -106,7 +107,10 @@ def load_task(folder: Path, suite: Suite) -> Task:
     """Read a task of `suite` from its folder."""
     path = folder / "task.toml"
     content = _toml(path)
-    content |= {"suite": suite.name, "name": folder.name, "folder": folder, "editions": suite.editions}
+    content |= {"suite": suite.name, "editions": suite.editions, "lenient": suite.lenient}
+    content |= {"name": folder.name, "folder": folder}
+    if "leaderboard" in content and folder.name in (humans := _humans(folder.parent / "humans.json")):
+        content["leaderboard"]["percentiles"] = humans[folder.name]
     measured = folder / "measured.json"
     if measured.is_file():
         content["measured"] = json.loads(measured.read_text())
@@ -123,6 +127,13 @@ def load_plugin(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@lru_cache
+def _humans(path: Path) -> dict[str, dict[str, float]]:
+    """By task, the score of the human team at each percentile: too long for task files, so one file for a suite."""
+    scores = json.loads(path.read_text()) if path.is_file() else {}
+    return {task: {str(place): score for place, score in enumerate(row)} for task, row in scores.items()}
 
 
 def _toml(path: Path) -> dict[str, Any]:

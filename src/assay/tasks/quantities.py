@@ -1,0 +1,54 @@
+"""Durations and sizes as people write them, and the base of every model."""
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def seconds_of(text: str | int | float) -> float:
+    """Seconds in a duration such as `90`, `90s`, `10m`, `1h30m` or `2d`."""
+    if isinstance(text, int | float):
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
+        raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 1h30m or 2d")
+    return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
+
+
+def bytes_of(text: str | int) -> int:
+    """Bytes in a size such as `500MB` or `4GB`."""
+    if isinstance(text, int):
+        return text
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text.strip().upper())
+    if match is None:
+        raise ValueError(f"{text!r} is not a size; write 500MB or 4GB")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def duration(seconds: float) -> str:
+    """A duration as a person writes it: `90s`, `10m`, `1h30m`."""
+    whole = round(seconds)
+    parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
+    return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
+
+
+def size(count: int) -> str:
+    """A number of bytes as a person writes it: `500MB`, `4GB`."""
+    unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)
+    return f"{count / _SIZES[unit]:.3g}{unit}" if unit else f"{count}B"
+
+
+Seconds = Annotated[float, BeforeValidator(seconds_of)]
+Bytes = Annotated[int, BeforeValidator(bytes_of)]
+Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Model(BaseModel):
+    """Plain data that cannot be changed and holds no field we do not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
