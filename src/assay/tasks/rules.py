@@ -105,7 +105,7 @@ def laid_over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
     """`base` with `changes`: tables are merged, everything else is replaced, and so are columns written together."""
     merged = dict(base)
     if "alike" in changes:
-        merged["columns"] = Field(default={})
+        merged["columns"] = {}
     for key, value in expanded(changes).items():
         old = merged.get(key)
         merged[key] = laid_over(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
