@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 Advance = Callable[[float], None]
@@ -25,7 +26,7 @@ class Silent:
 
 
 class Bars:
-    """Shows a bar per open stage on a terminal's standard error, or one line per stage where there is no terminal."""
+    """Shows a bar per open stage on a terminal's standard error, or a line per outer stage elsewhere."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -46,9 +47,14 @@ class Bars:
     @contextmanager
     def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
         if not self._terminal:
-            sys.stderr.write(f"{what} …\n")
-            sys.stderr.flush()
-            yield lambda amount: None
+            if self._open == 0:
+                sys.stderr.write(f"{what} …\n")
+                sys.stderr.flush()
+            self._open += 1
+            try:
+                yield lambda amount: None
+            finally:
+                self._open -= 1
             return
         if self._open == 0:
             self._bars.start()
@@ -61,3 +67,21 @@ class Bars:
             self._open -= 1
             if self._open == 0:
                 self._bars.stop()
+
+
+_current: ContextVar[Progress] = ContextVar("progress")
+
+
+@contextmanager
+def shown_by(progress: Progress) -> Iterator[None]:
+    """Within this block, `stage` below shows itself here; so that a task's own few lines need not hand it on."""
+    token = _current.set(progress)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def stage(what: str, total: float | None = None) -> AbstractContextManager[Advance]:
+    """Open a stage of whatever work is going on."""
+    return _current.get(Silent()).stage(what, total)

@@ -14,6 +14,7 @@ COMMANDS = {
     "tasks": ("tasks", "List suites and tasks, and which are prepared."),
     "show": ("tasks", "Show all about one task."),
     "prepare": ("prepare", "Make tasks ready: fetch raw data, split off the answers."),
+    "check": ("check", "Examine prepared tasks: are they gradable, and does nothing give the answers away?"),
     "lab": ("lab", "Build the labs' environments; examine what this machine can enforce."),
     "agents": ("agents", "List agents and their settings."),
     "run": ("run", "Let agents work on tasks, and grade what they hand in."),

@@ -10,6 +10,12 @@ from assay.tasks import Registry
 as_json = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
 quiet = click.option("--quiet", is_flag=True, help="Show no progress.")
 edition = click.option("--edition", default=None, help="The rules to judge by; default: the suite's first edition.")
+variant = click.option(
+    "--variant",
+    default="real",
+    show_default=True,
+    help="Which data: real, unverified, or a miniature such as synthetic-0.",
+)
 sandbox = click.option(
     "--sandbox",
     type=click.Choice(["bubblewrap", "docker", "none"]),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import edition, quiet, registry, sandbox
+from assay.cli.output import edition, quiet, registry, sandbox, variant
 from assay.cli.report import print_report
 from assay.errors import AssayError, CallError
 from assay.home import Home
@@ -37,6 +37,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 )
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial; default: the task's budget.")
 @edition
+@variant
 @sandbox
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="The run folder; default: runs/DATE.")
 @click.option("--cores", type=click.IntRange(1), default=None, help="Cores to use; default: all.")
@@ -50,6 +51,7 @@ def run_command(
     time_: float | None,
     steps: int | None,
     edition: str | None,
+    variant: str,
     sandbox: "SandboxName",
     out: Path | None,
     cores: int | None,
@@ -75,6 +77,7 @@ def run_command(
         time=time_,
         steps=steps,
         edition=edition,
+        variant=variant,
         sandbox=sandbox,
         tasks_folder=folders[0] if folders else None,
     )

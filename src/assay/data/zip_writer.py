@@ -1,0 +1,84 @@
+"""Writing zip files from contents that may be compressed already.
+
+The standard library compresses one member after the other on one core, and cannot take over a member that is compressed
+in another archive. Both matter with a hundred thousand images. Members bear the earliest time a zip file knows, so that
+equal contents make equal archives.
+"""
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import BinaryIO
+
+STORED, DEFLATED = 0, 8
+
+_UTF8_NAME = 0x800
+_EARLIEST = 1 << 5 | 1  # 1 January 1980
+_LARGE = 0xFFFFFFFF
+_REGULAR_FILE = 0o100644 << 16
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A member's content as it stands in an archive."""
+
+    method: int
+    checksum: int
+    size: int
+    content: Iterable[bytes]
+    packed_size: int
+
+
+class ZipWriter:
+    """A zip file that is being written, from first member to last."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._directory: list[bytes] = []
+        self._offset = 0
+
+    def add(self, name: str, packed: Packed) -> None:
+        """Write one member."""
+        encoded, offset = name.encode(), self._offset
+        large = packed.size >= _LARGE or packed.packed_size >= _LARGE
+        extra = struct.pack("<HHQQ", 1, 16, packed.size, packed.packed_size) if large else b""
+        sizes = (_LARGE, _LARGE) if large else (packed.packed_size, packed.size)
+        common = struct.pack(
+            "<HHHHHIIIHH", 45 if large else 20, _UTF8_NAME, packed.method, 0, _EARLIEST, packed.checksum, *sizes,
+            len(encoded), len(extra),
+        )  # fmt: skip
+        self._write(b"PK\3\4" + common + encoded + extra)
+        for chunk in packed.content:
+            self._write(chunk)
+        far = offset >= _LARGE
+        sizes_and_place = (struct.pack("<QQ", packed.size, packed.packed_size) if large else b"") + (
+            struct.pack("<Q", offset) if far else b""
+        )
+        extra = struct.pack("<HH", 1, len(sizes_and_place)) + sizes_and_place if sizes_and_place else b""
+        common = common[:-2] + struct.pack("<H", len(extra))
+        place = struct.pack("<HHHII", 0, 0, 0, _REGULAR_FILE, _LARGE if far else offset)
+        self._directory.append(b"PK\1\2" + struct.pack("<H", 3 << 8 | 45) + common + place + encoded + extra)
+
+    def close(self) -> None:
+        """Write the directory that ends the file."""
+        start, count = self._offset, len(self._directory)
+        for entry in self._directory:
+            self._write(entry)
+        size, end = self._offset - start, self._offset
+        if count >= 0xFFFF or start >= _LARGE or size >= _LARGE:
+            self._write(b"PK\6\6" + struct.pack("<QHHIIQQQQ", 44, 45, 45, 0, 0, count, count, size, start))
+            self._write(b"PK\6\7" + struct.pack("<IQI", 0, end, 1))
+        short = min(count, 0xFFFF)
+        self._write(b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, short, short, min(size, _LARGE), min(start, _LARGE), 0))
+
+    def __enter__(self) -> "ZipWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+
+    def _write(self, content: bytes) -> None:
+        self._file.write(content)
+        self._offset += len(content)

@@ -1,0 +1,129 @@
+"""Zip files are read in place, unpacked in the order of names, and packed so that any program reads them."""
+
+import os
+import subprocess
+import zipfile
+import zlib
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from assay.data import archives, zip_writer
+from assay.errors import SourceError
+
+TEXT = b"the same words again and again\n" * 500
+PICTURE = bytes(range(256)) * 20
+
+
+def packed(folder: Path) -> Path:
+    archives.pack(folder / "a.zip", [("train/b.csv", TEXT), ("train/ä.jpg", PICTURE), ("top.txt", b"")])
+    return folder / "a.zip"
+
+
+def test_what_is_packed_is_what_other_programs_unpack(tmp_path: Path) -> None:
+    with zipfile.ZipFile(packed(tmp_path)) as archive:
+        assert archive.testzip() is None
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            "top.txt": b"", "train/b.csv": TEXT, "train/ä.jpg": PICTURE,
+        }  # fmt: skip
+    subprocess.run(["python3", "-m", "zipfile", "-t", tmp_path / "a.zip"], check=True, capture_output=True)
+
+
+def test_what_is_compressed_already_is_stored_and_the_rest_deflated(tmp_path: Path) -> None:
+    methods = {info.filename: info.compress_type for info in zipfile.ZipFile(packed(tmp_path)).infolist()}
+    assert methods["train/ä.jpg"] == zipfile.ZIP_STORED
+    assert methods["train/b.csv"] == zipfile.ZIP_DEFLATED
+    archives.pack(tmp_path / "b.zip", [("b.csv", TEXT)], method="stored")
+    assert zipfile.ZipFile(tmp_path / "b.zip").getinfo("b.csv").compress_type == zipfile.ZIP_STORED
+
+
+def test_equal_contents_make_equal_archives(tmp_path: Path) -> None:
+    members = [(f"{place}.txt", os.urandom(50)) for place in range(20)]
+    archives.pack(tmp_path / "one.zip", members)
+    archives.pack(tmp_path / "two.zip", members[::-1])
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["stored", "deflated"])
+def test_large_files_are_packed_in_parts(tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "_LARGE", 1000)
+    monkeypatch.setattr(archives, "_CHUNK", 333)
+    (tmp_path / "big").write_bytes(TEXT)
+    archives.pack(tmp_path / "a.zip", [("big", tmp_path / "big")], method=method)  # type: ignore[arg-type]
+    archives.repack(tmp_path / "b.zip", tmp_path / "a.zip", [("big", "other")])
+    assert zipfile.ZipFile(tmp_path / "a.zip").read("big") == zipfile.ZipFile(tmp_path / "b.zip").read("other") == TEXT
+    assert {path.name for path in tmp_path.iterdir()} == {"big", "a.zip", "b.zip"}
+
+
+def test_archives_beyond_four_gigabytes_can_be_read(tmp_path: Path) -> None:
+    """A sparse file of five gigabytes is stored before a small one, so that sizes and places need the long fields."""
+    with (tmp_path / "a.zip").open("wb") as file:
+        hollow = Hollow(file)
+        with zip_writer.ZipWriter(hollow) as writer:  # type: ignore[arg-type]
+            parts = (bytes(2**20) for _ in range(5 * 1024))
+            writer.add("big", zip_writer.Packed(zip_writer.STORED, 0, 5 * 2**30, parts, 5 * 2**30))
+            writer.add("small", zip_writer.Packed(zip_writer.STORED, zlib.crc32(b"x"), 1, [b"x"], 1))
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert archive.getinfo("big").file_size == 5 * 2**30
+        assert archive.read("small") == b"x"
+
+
+class Hollow:
+    """Writes zeros by moving on, so that the file system keeps none of them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def write(self, content: bytes) -> None:
+        if len(content) == 2**20 and not any(content[::4096]):
+            self.file.seek(len(content), os.SEEK_CUR)
+        else:
+            self.file.write(content)
+
+
+def test_members_are_taken_over_without_packing_them_again(tmp_path: Path) -> None:
+    source = packed(tmp_path)
+    archives.repack(tmp_path / "new.zip", source, [("train/b.csv", "x/1.csv"), ("train/ä.jpg", "0.jpg")])
+    with zipfile.ZipFile(tmp_path / "new.zip") as new, zipfile.ZipFile(source) as old:
+        assert new.namelist() == ["0.jpg", "x/1.csv"]
+        assert new.read("x/1.csv") == TEXT and new.read("0.jpg") == PICTURE
+        assert new.getinfo("x/1.csv").compress_size == old.getinfo("train/b.csv").compress_size
+
+
+def test_files_are_unpacked_in_the_order_of_their_new_names(tmp_path: Path) -> None:
+    archives.pack(tmp_path / "a.zip", [(f"{place:03d}", os.urandom(5000)) for place in range(200)])
+    archives.extract(tmp_path / "a.zip", [(f"{place:03d}", tmp_path / f"out/{999 - place}") for place in range(200)])
+    written = sorted((tmp_path / "out").iterdir())
+    assert len(written) == 200
+    inodes = [path.stat().st_ino for path in written]
+    ascending = sum(one < other for one, other in pairwise(inodes))
+    assert ascending > 180, "by chance it would be half of 199"
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert (tmp_path / "out/990").read_bytes() == archive.read("009")
+
+
+def test_names_are_those_of_files_sorted_as_text(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("train/", "train/10.png", "train/2.png", "train/note.txt", "other/1.png"):
+            archive.writestr(name, b"")
+    assert archives.names(tmp_path / "a.zip", below="train/", suffix=".png") == ["train/10.png", "train/2.png"]
+
+
+def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"lacks none\.zip"):
+        archives.names(tmp_path / "none.zip")
+    (tmp_path / "bad.zip").write_bytes(b"PK nothing")
+    with pytest.raises(SourceError, match=r"bad\.zip is not a whole zip file"):
+        archives.names(tmp_path / "bad.zip")
+    with (
+        pytest.raises(SourceError, match=r"a\.zip holds no nothing\.csv"),
+        archives.open_member(packed(tmp_path), "nothing.csv"),
+    ):
+        pass
+
+
+def test_a_name_cannot_be_packed_twice(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="would hold x twice"):
+        archives.pack(tmp_path / "a.zip", [("x", b"1"), ("x", b"2")])

@@ -1,0 +1,82 @@
+"""Files are copied, not linked, in the order of their new names; tables come out as pandas writes them."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.model_selection import train_test_split
+
+from assay.data import files, frames
+from assay.data.splits import random_rows
+
+
+def test_copies_have_inodes_of_their_own_in_the_order_of_their_names(tmp_path: Path) -> None:
+    names = [f"{place * 7919 % 1000:03d}" for place in range(300)]
+    (tmp_path / "raw").mkdir()
+    for name in names:
+        (tmp_path / "raw" / name).write_text(name)
+    files.copy((tmp_path / "raw" / name, tmp_path / "new/deep" / f"{name}.txt") for name in names)
+    copied = sorted((tmp_path / "new/deep").iterdir())
+    assert [path.read_text() for path in copied] == sorted(names)
+    assert {path.stat().st_nlink for path in copied} == {1}
+    inodes = [path.stat().st_ino for path in copied]
+    assert not set(inodes) & {path.stat().st_ino for path in (tmp_path / "raw").iterdir()}
+    assert sum(inodes[place] < inodes[place + 1] for place in range(299)) > 270, "by chance it would be half"
+
+
+def test_two_files_never_go_to_one_place(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(ValueError, match="two files would be written to"):
+        files.copy([(tmp_path / "a", tmp_path / "c"), (tmp_path / "a", tmp_path / "c")])
+
+
+def test_a_tree_is_copied_whole(tmp_path: Path) -> None:
+    for name in ("x/1", "x/y/2"):
+        (tmp_path / "raw" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "raw" / name).write_text(name)
+    files.copy_tree(tmp_path / "raw", tmp_path / "new")
+    new = tmp_path / "new"
+    assert {path.read_text() for path in new.rglob("*") if path.is_file()} == {"x/1", "x/y/2"}
+    assert (new / "x/1").read_text() == "x/1"
+
+
+def test_listed_files_are_sorted_as_text_and_exactly_so_called(tmp_path: Path) -> None:
+    for name in ("10.jpg", "2.jpg", "3.JPG", "x.png"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder.jpg").mkdir()
+    assert [path.name for path in files.listed(tmp_path, ".jpg")] == ["10.jpg", "2.jpg"]
+
+
+RAW = "id,a,b,text,gap\n" + "".join(
+    f"{row},{row / 7!r},0.10,{'NA' if row % 3 else 'x, y'},{'' if row == 4 else row}\n" for row in range(50)
+)
+
+
+def test_a_split_table_has_the_bytes_of_scikit_learn_and_pandas(tmp_path: Path) -> None:
+    """An independent way to the same files, as the published benchmark describes it."""
+    (tmp_path / "train.csv").write_text(RAW)
+    table = frames.read(tmp_path / "train.csv")
+    train, test = frames.split(table, random_rows(len(table), test=0.1, seed=0))
+    frames.write_csv_split(
+        train, test, public=tmp_path / "public", private=tmp_path / "private", id="id", sample={"b": 0.5}
+    )
+    expected = train_test_split(pd.read_csv(tmp_path / "train.csv"), test_size=0.1, random_state=0)
+    for side, frame in zip((tmp_path / "public/train.csv", tmp_path / "private/test.csv"), expected, strict=True):
+        assert side.read_text() == frame.to_csv(index=False)
+    assert (tmp_path / "public/test.csv").read_text() == expected[1].drop(columns="b").to_csv(index=False)
+    sample = expected[1][["id"]].assign(b=0.5)
+    assert (tmp_path / "public/sample_submission.csv").read_text() == sample.to_csv(index=False)
+
+
+def test_values_are_printed_as_pandas_prints_them(tmp_path: Path) -> None:
+    (tmp_path / "raw.csv").write_bytes(b"a,b,c\r\n1,0.10,NA\r\n,1E-5,None\r\n3,2.5,word\r\n")
+    frames.write(frames.read(tmp_path / "raw.csv"), tmp_path / "deep/new.csv")
+    assert (tmp_path / "deep/new.csv").read_bytes() == b"a,b,c\n1.0,0.1,\n,1e-05,\n3.0,2.5,word\n"
+
+
+def test_one_hot_columns_follow_the_listed_classes() -> None:
+    frame = pd.DataFrame({"id": [7, 8], "kind": ["b", "a"]})
+    hot = frames.one_hot(frame, "id", "kind", ["a", "b", "c"])
+    assert hot.to_csv(index=False) == "id,a,b,c\n7,0,1,0\n8,1,0,0\n"
+    with pytest.raises(ValueError, match="classes that are not listed"):
+        frames.one_hot(frame, "id", "kind", ["a"])
