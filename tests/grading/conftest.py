@@ -70,8 +70,12 @@ def make_task() -> MakeTask:
         *,
         metric: str = "mae",
         direction: str = "lower",
+        params: dict[str, object] | None = None,
+        takes: dict[str, object] | None = None,
+        places: str | None = None,
         leaderboard: Leaderboard | None = None,
         measured: Measured | None = None,
+        rules: dict[str, object] | None = None,
         **submission: object,
     ) -> Task:
         form = {
@@ -88,10 +92,17 @@ def make_task() -> MakeTask:
                 "kind": "tabular-regression",
                 "source": {"about": "made up", "licence": "MIT"},
                 "submission": form | submission,
-                "metric": {"name": metric, "direction": direction},
+                "metric": {
+                    "name": metric,
+                    "direction": direction,
+                    "params": params or {},
+                    "answers": takes or {},
+                    "places": places,
+                },
                 "budget": {"time": "1m"},
                 "leaderboard": leaderboard,
                 "measured": measured,
+                "rules": rules or {},
                 "suite": "made-up",
                 "name": "prices",
                 "folder": Path("/nowhere"),
@@ -100,6 +111,19 @@ def make_task() -> MakeTask:
         )
 
     return make
+
+
+@pytest.fixture
+def graded(tmp_path: Path, prepared: Prepared) -> Judge:
+    """Grade a table against another one, both given as text or bytes."""
+
+    def graded(task: Task, answers: str, submission: str | bytes, name: str = "submission.csv") -> Grade:
+        (prepared.private / task.data.answers).write_text(answers)
+        path = tmp_path / name
+        path.write_bytes(submission.encode() if isinstance(submission, str) else submission)
+        return grade_file(path, task, prepared, home=Home(tmp_path))
+
+    return graded
 
 
 @pytest.fixture

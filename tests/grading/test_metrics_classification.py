@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from assay.grading.metrics.classification import (
-    _MISSING_WORDS,
     accuracy,
     log_loss,
     macro_f1,
@@ -22,6 +21,7 @@ from assay.grading.metrics.classification import (
     top1_error,
 )
 from assay.grading.metrics.probability import kl_divergence, probabilistic_f1, weighted_multilabel_log_loss
+from assay.grading.pandas_words import MISSING_WORDS
 
 FLOAT_PRECISION = 2.220446049250313e-16
 PAIRS_OF_CLASSES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1)
@@ -60,7 +60,7 @@ def test_words_for_a_missing_value_are_different_words_unless_a_grader_takes_the
 
 
 def test_words_for_a_missing_value_are_those_of_pandas():
-    words = sorted(_MISSING_WORDS)
+    words = sorted(MISSING_WORDS)
     table = pd.DataFrame({"id": range(len(words)), "word": words}).to_csv(index=False)
     assert pd.read_csv(io.StringIO(table))["word"].isna().all()
 

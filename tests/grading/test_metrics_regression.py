@@ -21,6 +21,7 @@ from assay.grading.metrics.regression import (
     mean_column_spearman,
     pearson,
     rmse,
+    smape,
 )
 
 METRES_PER_DEGREE = 6_371_000 * math.pi / 180
@@ -47,6 +48,19 @@ def test_only_masked_rows_count_in_mean_absolute_error():
 @pytest.mark.parametrize(("error", "reported"), [(2.4, 2.0), (2.5, 2.0), (3.5, 4.0), (2.6, 3.0)])
 def test_mean_absolute_error_can_be_reported_as_a_whole_number(error, reported):
     assert mae(np.array([0.0]), np.array([error]), rounded=True) == reported
+
+
+def test_percentage_errors_are_measured_by_the_mean_size_of_both_sides():
+    # |3 - 1| over the mean of 1 and 3 is 1, |0 - 4| over the mean of 4 and 0 is 2, and two zeros are no error.
+    assert smape(np.array([1.0, 4.0, 0.0]), np.array([3.0, 0.0, 0.0])) == pytest.approx(100 * (1 + 2 + 0) / 3)
+    # With 1 added to both sides: |3 - 1| / 3, |0 - 4| / 3 and 0.
+    plus_one = smape(np.array([1.0, 4.0, 0.0]), np.array([3.0, 0.0, 0.0]), plus=1)
+    assert plus_one == pytest.approx(100 * (2 / 3 + 4 / 3 + 0) / 3)
+
+
+def test_percentage_errors_have_no_value_without_rows_or_with_infinite_numbers():
+    assert math.isnan(smape(np.empty(0), np.empty(0)))
+    assert math.isnan(smape(np.array([1.0]), np.array([np.inf])))
 
 
 def test_column_errors_are_averaged_after_the_root():

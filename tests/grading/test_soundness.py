@@ -1,11 +1,14 @@
 """`assay check` passes a sound task and names what is wrong with each kind of unsound one."""
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.data import prepare
 from assay.grading.soundness import Finding, examine
+from assay.grading.tells import tells
 from assay.home import Home
 from assay.progress import Silent
 from assay.tasks import Registry
@@ -110,7 +113,7 @@ def test_a_sound_task_passes_every_check(findings) -> None:
             "roc_auc",
         ),
         (
-            "table(public / 'extra.csv', [('who', 'x', 'truth'), *((name, 1, label) for name, label in labels.items())])",
+            "table(public / 'extra.csv', [('who', 'truth'), *((name, label) for name, label in labels.items())])",
             "no public table holds the answers",
             "extra.csv, column truth",
         ),
@@ -128,7 +131,7 @@ def test_a_sound_task_passes_every_check(findings) -> None:
         (
             "for name in ids: (public / 'test' / f'{name}.bin').write_bytes(bytes(50 + labels[name]))",
             "nothing around a file tells its label",
-            "the size goes with label",
+            "size of a file go with label",
         ),
         (
             "for name in ids:\n"
@@ -137,7 +140,12 @@ def test_a_sound_task_passes_every_check(findings) -> None:
             "    folder.mkdir(exist_ok=True)\n"
             "    (folder / f'{name}.bin').write_bytes(b'x')",
             "nothing around a file tells its label",
-            "the name goes with label",
+            "name, folder of a file go with label",
+        ),
+        (
+            "for name in ids: (public / 'test' / f'{name}.bin').rename(public / 'test' / f'{name}.{labels[name]}')",
+            "nothing around a file tells its label",
+            "ending of a file go with label",
         ),
         (
             "import zipfile\n"
@@ -145,7 +153,7 @@ def test_a_sound_task_passes_every_check(findings) -> None:
             "    for name in sorted(ids, key=labels.get): archive.writestr(f'{name}.bin', b'x')\n"
             "for name in ids: (public / 'test' / f'{name}.bin').unlink()",
             "nothing around a file tells its label",
-            "the place in the archive goes with label",
+            "place in the archive of a file go with label",
         ),
     ],
 )
@@ -156,31 +164,22 @@ def test_each_kind_of_unsound_task_is_named(findings, spoil: str, check: str, de
 
 
 def test_times_inodes_and_links_that_follow_labels_are_noticed(tmp_path: Path) -> None:
-    """The store removes these, so they are made behind its back."""
-    import os
-
-    import numpy as np
-
-    from assay.grading.tells import tells
-
-    labels = np.random.default_rng(0).integers(0, 2, 200)
-    for label in (0, 1):
-        for row in np.flatnonzero(labels == label):
-            path = tmp_path / f"{row}.jpg"
-            path.write_bytes(b"x")
-            os.utime(path, (label, label))
-            if label:
-                os.link(path, tmp_path / f"other-{row}")
+    """The store removes these, so they are made behind its back; labels are given by inode."""
+    paths = [tmp_path / f"{row}.jpg" for row in range(200)]
+    for path in paths:
+        path.write_bytes(b"x")
+    inodes = np.array([path.stat().st_ino for path in paths])
+    labels = (inodes > np.median(inodes)).astype(int)
+    for path, label in zip(paths, labels, strict=True):
+        os.utime(path, (label, label))
+        if label:
+            os.link(path, tmp_path / f"other-{path.stem}")
     seen, noticed = tells(tmp_path, {str(row): row for row in range(200)}, {"label": labels})
     assert seen == 200
     assert {tell.property for tell in noticed} >= {"inode", "time", "number of names"}
 
 
 def test_a_number_that_follows_the_order_of_sizes_is_noticed(tmp_path: Path) -> None:
-    import numpy as np
-
-    from assay.grading.tells import tells
-
     prices = np.random.default_rng(0).normal(size=100)
     for row, price in enumerate(prices):
         (tmp_path / f"{row}.jpg").write_bytes(bytes(1000 + int(100 * price)))

@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InvalidSubmission, NotPrepared
-from assay.grading import grade_file, submission, validate_file
-from assay.grading.submission import check, read_answers
+from assay.grading import grade_file, validate_file
+from assay.grading.answers import read_answers
+from assay.grading.quick import check_quickly
+from assay.grading.submission import check, check_strictly
 from assay.home import Home
 from assay.tasks import Column
 
@@ -25,7 +27,7 @@ def file(tmp_path):
 
 
 def checked(file, task, prepared):
-    return check(file, task, read_answers(task, prepared))
+    return check(file, read_answers(task, prepared))
 
 
 def refusal(file, task, prepared):
@@ -119,7 +121,7 @@ def test_a_good_table_is_put_into_the_order_of_the_answers(content, file, make_t
         ("id,prix é\n9,3\n".encode("latin-1"), "submission.csv is not UTF-8 text."),
         (GOOD.encode("utf-16"), "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
-        (b"PK\x03\x04" + b"\xfe" * 99, "submission.csv is not UTF-8 text."),
+        (b"PK\x03\x04" + b"\xfe" * 99, "submission.csv is a zip archive; hand in plain CSV."),
         (
             b'{"id": 9, "price": 3}',
             "submission.csv lacks column 'id', 'price': it has '{\"id\": 9', ' \"price\": 3}', "
@@ -299,7 +301,7 @@ def test_the_quick_road_never_says_anything_else_than_the_careful_one(order, val
     answers = read_answers(task, prepared)
     lines = ["id,price", *(f"{name},{value}" for name, value in zip(order, values, strict=True))]
     content = ("\r\n" if ending else "\n").join(lines).encode()
-    quick = submission._check_quickly(content, task, answers)
+    quick = check_quickly(content, answers)
     if quick is not None:
-        careful = submission._check_carefully(content, "submission.csv", task, answers)
+        careful = check_strictly(content, "submission.csv", answers)
         assert np.array_equal(quick.values, careful.values)

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InvalidSubmission
 from assay.grading import medals
+from assay.grading.answers import read_answers
 from assay.grading.metrics import evaluate
-from assay.grading.model import Grade, Judgement
+from assay.grading.model import Grade, Judgement, NotFinite
 from assay.grading.plain_file import read_plain_file
-from assay.grading.submission import check, read_answers
+from assay.grading.submission import check
 from assay.home import Home
-from assay.tasks import Measured, Task
+from assay.tasks import EditionRules, Measured, Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
     from assay.lab.interface import SandboxName
+
+_NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 
 def grade_file(
@@ -30,6 +33,7 @@ def grade_file(
     submission's: a task that is not prepared, a lab that does not start. Inside an event loop use `grade_file_async`.
     """
     if not task.timed:
+        task = task.in_edition(prepared.edition)
         return _graded(path, task, prepared, _judge_table(path, task, prepared))
     import anyio
 
@@ -42,6 +46,7 @@ async def grade_file_async(
     """The same for callers inside an event loop, which goes on while a timed task waits for its turn on the machine."""
     import anyio.to_thread
 
+    task = task.in_edition(prepared.edition)
     if not task.timed:
         judgement = await anyio.to_thread.run_sync(_judge_table, path, task, prepared)
     else:
@@ -60,7 +65,7 @@ def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
     It looks only at public facts, so that its answer tells nothing about the right values. Code is not run.
     """
     if task.submission.form == "csv":
-        check(path, task, read_answers(task, prepared))
+        check(path, read_answers(task, prepared))
     else:
         _code(path, task)
 
@@ -70,11 +75,12 @@ def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgeme
         return Judgement(why="Nothing was handed in.")
     answers = read_answers(task, prepared)
     try:
-        submitted = check(path, task, answers).values
-        score = evaluate(task.metric.name, answers.values(task).values, submitted, task.metric.params)
+        checked = check(path, answers)
+        params = task.metric.params | answers.parameters(checked)
+        score = evaluate(task.metric.name, answers.truth(checked), checked.values, params)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
-    if not math.isfinite(score):
+    if not math.isfinite(score) and not task.submission.lenient:
         return Judgement(why=f"{task.metric.name} has no finite value for these predictions.")
     return Judgement(score=score)
 
@@ -92,12 +98,14 @@ def _code(path: Path | None, task: Task) -> bytes:
 
 def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
     board, measured = task.leaderboard, _comparable(task, prepared)
+    rules = task.rules.get(prepared.edition, EditionRules())
     score = None if judgement.score is None else medals.rounded(judgement.score)
+    finite = score is not None and math.isfinite(score)
     won = medals.medal(score, board, task.metric) if board and score is not None else None
     gain = medals.improvement(score, measured.baseline, task.metric) if measured and score is not None else None
     return Grade(
         competition_id=task.name,
-        score=score,
+        score=score if finite else None,
         gold_threshold=board.gold if board else None,
         silver_threshold=board.silver if board else None,
         bronze_threshold=board.bronze if board else None,
@@ -116,6 +124,10 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         edition=prepared.edition,
         variant=prepared.variant,
         why=judgement.why,
+        not_finite=None if score is None or finite else _NOT_FINITE[str(score)],
+        quirks=tuple(rules.quirks),
+        repairs=tuple(rules.repairs),
+        indicative=rules.indicative,
         percentile=medals.percentile(score, board, task.metric) if board and score is not None else None,
         rank=medals.rank(score, measured.panel, task.metric) if measured and score is not None else None,
         panel_size=len(measured.panel) if measured else None,

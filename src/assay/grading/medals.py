@@ -1,8 +1,10 @@
 """What a score is worth: medal, percentile, rank in the panel, improvement over the baseline.
 
-Scores are compared after rounding to five decimals, as the published benchmark does.
+Scores are compared after rounding to five decimals, as the published benchmark does. A score that is not a number
+reaches nothing; an infinite one is compared like any other.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -19,10 +21,15 @@ def rounded(score: float) -> float:
     return round(float(score), DECIMALS)
 
 
+def reaches(score: float, threshold: float, metric: Metric) -> bool:
+    """Whether the score is as good as the threshold, or better."""
+    return rounded(score) == threshold or metric.better(rounded(score), threshold)
+
+
 def medal(score: float, board: Leaderboard, metric: Metric) -> Medal | None:
     """The best medal whose threshold the score reaches; a tie with the threshold wins it."""
     tiers: tuple[tuple[Medal, float], ...] = (("gold", board.gold), ("silver", board.silver), ("bronze", board.bronze))
-    return next((name for name, threshold in tiers if not metric.better(threshold, rounded(score))), None)
+    return next((name for name, threshold in tiers if reaches(score, threshold, metric)), None)
 
 
 def above_median(score: float, board: Leaderboard, metric: Metric) -> bool:
@@ -38,8 +45,8 @@ def percentile(score: float, board: Leaderboard, metric: Metric) -> float | None
     steps = sorted((float(place), threshold) for place, threshold in board.percentiles.items())
     if not steps:
         return None
-    reached = [step for step in steps if not metric.better(step[1], rounded(score))]
-    missed = [step for step in steps if metric.better(step[1], rounded(score))]
+    reached = [step for step in steps if reaches(score, step[1], metric)]
+    missed = [step for step in steps if not reaches(score, step[1], metric)]
     if not reached or not missed:
         return reached[-1][0] if reached else missed[0][0]
     (below, low), (above, high) = reached[-1], missed[0]
@@ -48,15 +55,15 @@ def percentile(score: float, board: Leaderboard, metric: Metric) -> float | None
 
 def rank(score: float, panel: Sequence[Solution], metric: Metric) -> int:
     """One more than the number of panel solutions that are strictly better."""
-    return 1 + sum(metric.better(rounded(solution.score), rounded(score)) for solution in panel)
+    return 1 + sum(not reaches(score, rounded(solution.score), metric) for solution in panel)
 
 
 def improvement(score: float, baseline: float, metric: Metric) -> float | None:
     """How much better than the baseline, as a share of it: 0.1 is 10 % better, negative is worse.
 
-    None for a baseline of 0, of which nothing is a share.
+    None for a baseline of 0, of which nothing is a share, and for a score that is not finite.
     """
-    if baseline == 0:
+    if baseline == 0 or not math.isfinite(score):
         return None
     gain = score - baseline if metric.direction == "higher" else baseline - score
     return round(gain / abs(baseline), 9)  # so that 1.1 against 1.0 is 10 % and not a hair more

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+NotFinite = Literal["nan", "inf", "-inf"]
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -44,6 +46,10 @@ class Grade(BaseModel):
     edition: str
     variant: str
     why: str | None = Field(None, description="one sentence on why there is no score")
+    not_finite: NotFinite | None = Field(None, description="what a valid score is that no number can tell")
+    quirks: tuple[str, ...] = Field((), description="names of the published grader's departures that the score has")
+    repairs: tuple[str, ...] = Field((), description="names of what the edition mends of the published one")
+    indicative: bool = Field(False, description="whether medals only indicate: other rows or another metric")
     percentile: float | None = Field(None, description="place among human teams, best = 100")
     rank: int | None = Field(None, description="place in the task's reference panel, best = 1")
     panel_size: int | None = None

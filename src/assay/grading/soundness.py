@@ -20,7 +20,7 @@ from assay.grading.tells import tells
 from assay.home import Home
 from assay.tasks import Task
 
-_TABLES = (".csv", ".json", ".tsv")
+_TABLES = (".csv", ".json", ".tsv", ".csv.zip", ".tsv.zip")
 _LARGEST_TABLE = 2 * 10**9
 
 
@@ -103,7 +103,7 @@ def _no_answers_in_tables(task: Task, public: Path, answers: pd.DataFrame) -> Fi
     truth = truth[~truth.index.duplicated()]
     searched = 0
     for path in sorted(public.rglob("*")):
-        if path.suffix not in _TABLES or path.stat().st_size > _LARGEST_TABLE:
+        if not path.name.endswith(_TABLES) or path.stat().st_size > _LARGEST_TABLE:
             continue
         table = _table(path)
         for column in table.columns:
@@ -156,8 +156,9 @@ def _no_tells(task: Task, public: Path, answers: pd.DataFrame) -> Finding:
     strongest = max(noticed, key=lambda tell: tell.strength, default=None)
     if strongest is None:
         return Finding(name, True, f"{seen:,} files of test rows")
-    odds = f"{strongest.strength:.1f} standard deviations from chance"
-    return Finding(name, False, f"the {strongest.property} goes with {strongest.label}: {odds}")
+    telling = ", ".join(dict.fromkeys(tell.property for tell in noticed))
+    odds = f"the {strongest.property} is {strongest.strength:.1f} standard deviations from chance"
+    return Finding(name, False, f"{telling} of a file go with {strongest.label}: {odds}")
 
 
 def _is_sample(prepared: Prepared, path: Path) -> bool:
@@ -173,7 +174,7 @@ def _table(path: Path) -> pd.DataFrame:
             return pd.DataFrame()
         return pd.DataFrame(content, dtype=str) if isinstance(content, list) else pd.DataFrame()
     try:
-        separator = "\t" if path.suffix == ".tsv" else ","
+        separator = "\t" if ".tsv" in path.suffixes else ","
         return pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
         return pd.DataFrame()

@@ -12,20 +12,23 @@ from collections.abc import Collection, Sequence
 import polars as pl
 
 from assay.errors import InvalidSubmission
-from assay.tasks import Submission
 
 ROW = "\0row"
 """The column that holds each row's number in the file, counted from 1 below the header; no CSV header can hold it."""
 
-_LONGEST_HEADER = 1 << 16
+LONGEST_HEADER = 1 << 16
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def parse_table(content: bytes, columns: Collection[str], name: str, *, allow_more: bool = False) -> pl.DataFrame:
+def parse_table(
+    content: bytes, columns: Sequence[str], name: str, *, allow_more: bool = False, order: str = "any"
+) -> pl.DataFrame:
     """The table in `content` with exactly `columns`, as text, and the column `ROW`; `name` is for messages."""
     content = content.removeprefix(_BYTE_ORDER_MARK)
-    header = _header(content, name)
-    _check_header(header, columns, name, allow_more)
+    if not content.endswith(b"\n"):
+        content += b"\n"  # Without it, polars does not see a comma too many at the very end.
+    header = read_header(content, name)
+    check_header(header, columns, name, allow_more=allow_more, order=order)
     try:
         table = pl.read_csv(content, schema=dict.fromkeys(header, pl.String))
     except pl.exceptions.PolarsError as error:
@@ -38,27 +41,40 @@ def parse_table(content: bytes, columns: Collection[str], name: str, *, allow_mo
     return table
 
 
-def read_quickly(content: bytes, submission: Submission, *, more: bool = False) -> pl.DataFrame | None:
-    """The table with its numbers as numbers, if it is so plain that nothing needs to be explained; else None.
+def read_quickly(
+    content: bytes, wanted: Sequence[str], numeric: Collection[str], *, more: bool = False, ours: bool = False
+) -> pl.DataFrame | None:
+    """The `wanted` columns with numbers as numbers, if the table is so plain that nothing needs to be explained.
 
-    Plain means: the right columns, no quotes in the first line, every number written without blanks, no value missing.
-    With `more`, further columns are left out.
+    Plain means: the right columns, no quotes in the first line, every number written without blanks after it, no value
+    missing. None for any other table. With `more`, further columns are left out. Tables that are `ours` may have
+    further columns and missing values, and the others' rows are not looked at.
     """
-    head = content[:_LONGEST_HEADER].removeprefix(_BYTE_ORDER_MARK).partition(b"\n")[0].removesuffix(b"\r")
-    try:
-        header = head.decode().split(",")
-    except UnicodeDecodeError:
+    header = plain_header(content)
+    if header is None or not set(wanted) <= set(header) or len(set(header)) != len(header):
         return None
-    wanted = [*([submission.id] if submission.id else []), *submission.columns]
-    if not set(wanted) <= set(header) or (len(wanted) != len(header) and not more) or len(set(header)) != len(header):
+    if (len(wanted) != len(header) and not (more or ours)) or content.endswith(b","):
         return None
-    numeric = {name for name, rule in submission.columns.items() if rule.type in ("number", "integer")}
     schema = {name: pl.Float64 if name in numeric else pl.String for name in header}
     try:
-        table = pl.read_csv(content, schema=schema, columns=wanted)
+        # Polars does not see that a row is too long behind the last column it is asked for: all are, unless it is ours.
+        table = pl.read_csv(content, schema=schema, columns=list(wanted) if ours else None).select(wanted)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    return None if table.is_empty() or any(column.null_count() for column in table) else table
+    if any(column.null_count() for column in table):
+        if not ours:
+            return None
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+    return None if table.is_empty() else table
+
+
+def plain_header(content: bytes) -> list[str] | None:
+    """The names in the first line, taken apart at commas without further thought; None if it is not UTF-8."""
+    head = content[:LONGEST_HEADER].removeprefix(_BYTE_ORDER_MARK).partition(b"\n")[0].removesuffix(b"\r")
+    try:
+        return head.decode().split(",")
+    except UnicodeDecodeError:
+        return None
 
 
 def shown(text: object) -> str:
@@ -73,14 +89,14 @@ def listed(values: Sequence[object], most: int = 3) -> str:
     return ", ".join(map(shown, values[:most])) + more
 
 
-def _header(content: bytes, name: str) -> list[str]:
+def read_header(content: bytes, name: str) -> list[str]:
     """The column names. Read before the body, so that a million columns cost nothing."""
-    head = content[:_LONGEST_HEADER]
+    head = content[:LONGEST_HEADER]
     if b"\0" in head:
         raise InvalidSubmission(f"{name} is not text: it holds zero bytes; write a CSV file in UTF-8.")
     line, newline, _ = head.partition(b"\n")
-    if not newline and len(content) > _LONGEST_HEADER:
-        raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {_LONGEST_HEADER:,} bytes long.")
+    if not newline and len(content) > LONGEST_HEADER:
+        raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {LONGEST_HEADER:,} bytes long.")
     try:
         return next(csv.reader(io.StringIO(line.decode().removesuffix("\r"), newline="\n"), strict=True), [])
     except UnicodeDecodeError:
@@ -89,7 +105,13 @@ def _header(content: bytes, name: str) -> list[str]:
         raise InvalidSubmission(f"{name} is not a CSV table: in its first line, {error}.") from None
 
 
-def _check_header(header: list[str], columns: Collection[str], name: str, allow_more: bool) -> None:
+def check_header(
+    header: Sequence[str], columns: Sequence[str], name: str, *, allow_more: bool, order: str = "any"
+) -> None:
+    """Raise `InvalidSubmission` unless the names in a table's first line are those of `columns`.
+
+    Their order is any, or must be the same (`exact`), or the first must be the first (`id-first`).
+    """
     needed = f"the columns must be {', '.join(columns)}"
     if repeated := [column for column, times in Counter(header).items() if times > 1]:
         raise InvalidSubmission(f"{name} has column {listed(repeated)} more than once; {needed}.")
@@ -98,6 +120,10 @@ def _check_header(header: list[str], columns: Collection[str], name: str, allow_
         raise InvalidSubmission(f"{name} lacks column {listed(missing)}: {found}, but {needed}.")
     if not allow_more and (unknown := [column for column in header if column not in set(columns)]):
         raise InvalidSubmission(f"{name} has unknown column {listed(unknown)}; {needed}.")
+    if order == "id-first" and header[0] != columns[0]:
+        raise InvalidSubmission(f"{name} begins with column {shown(header[0])}; {shown(columns[0])} must be the first.")
+    if order == "exact" and list(header) != list(columns):
+        raise InvalidSubmission(f"{name} has its columns in another order; {needed}, in this order.")
 
 
 def _said(error: Exception) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-PROPERTIES = ("inode", "time", "size", "number of names", "name", "place in the archive")
+PROPERTIES = ("inode", "time", "size", "number of names", "name", "folder", "ending", "place in the archive")
 
 _MOST_CLASSES = 200
 _DEVIATIONS = 4.5
@@ -66,15 +66,19 @@ def _files(public: Path) -> Iterator[tuple[str, dict[str, float | str]]]:
             place = path.relative_to(public).as_posix()
             yield place, {
                 "inode": facts.st_ino, "time": facts.st_mtime_ns, "size": facts.st_size,
-                "number of names": facts.st_nlink, "name": place,
+                "number of names": facts.st_nlink, **_named(place),
             }  # fmt: skip
             if path.suffix == ".zip":
                 with zipfile.ZipFile(path) as archive:
                     for info in archive.infolist():
                         yield info.filename, {
                             "time": float(np.dot(info.date_time, 60.0 ** np.arange(5, -1, -1))),
-                            "size": info.file_size, "name": info.filename, "place in the archive": info.header_offset,
+                            "size": info.file_size, "place in the archive": info.header_offset, **_named(info.filename),
                         }  # fmt: skip
+
+
+def _named(name: str) -> dict[str, float | str]:
+    return {"name": name, "folder": name.rpartition("/")[0], "ending": name.rpartition(".")[2]}
 
 
 def _spellings(name: str) -> Iterator[str]:

@@ -12,20 +12,30 @@ from pydantic import Field, model_validator
 from assay.tasks.quantities import Bytes, Model
 
 Scalar = bool | int | float | str
-Ids = Literal["aligned", "set", "superset", "subset", "sorted", "position"]
+Ids = Literal["aligned", "occurrence", "set", "superset", "subset", "same", "known", "sorted", "position", "head"]
 """How rows find their answers.
 
 - aligned: the same ids as often as in the answers, in any order.
+- occurrence: the same, where ids repeat: the n-th row of an id belongs to its n-th answer.
 - set: the same ids, whatever their number; repeated ones are joined to the answers each time they appear.
 - superset: at least the ids of the answers; others are left out.
 - subset: at most the ids of the answers; only the rows handed in count.
-- sorted: both sides are sorted by id and never compared.
+- same: the same ids and number of rows, but each id as often as one likes; both sides are sorted and paired in order.
+- known: the same number of rows, all with ids of the answers; both sides are sorted and paired in order.
+- sorted: both sides are sorted by id and paired in order; ids are never compared.
 - position: ids are not looked at, rows count in the order of the file.
+- head: the same, and a file may end early.
+
+Published graders do all of these. Strict reading asks for each id once: it takes set, same, known and sorted for
+aligned, and head for position.
 """
 
 
 class Codec(Model):
-    """How a text spells something that is not text: a mask, boxes, points, a list of words."""
+    """How a text spells something that is not text: a mask, boxes, points, a list of words.
+
+    Parameters are those of `assay.grading.decoding`; `single_spaces` refuses other blanks, whatever the name.
+    """
 
     name: Literal["mask", "points", "rectangles", "boxes", "boxes_3d", "words", "integers", "span"]
     params: dict[str, Scalar | None] = Field(default={})
@@ -45,6 +55,10 @@ class Column(Model):
     )
     codec: Codec | None = None
     truth: Codec | None = Field(default=None, description="how the answers spell it, where it is not the same")
+    answer: str | None = Field(default=None, description="what the answers call it, where it is not the same")
+    aliases: tuple[str, ...] = Field(default=(), description="other names that a published grader takes for it")
+    only_text: bool = Field(default=False, description="whether text that pandas reads as numbers is a fault")
+    scored: bool = Field(default=True, description="whether it counts, or must only be there")
 
 
 class RowSum(Model):
@@ -53,6 +67,14 @@ class RowSum(Model):
     to: float = 1.0
     tolerance: float
     decimals: int | None = Field(default=None, description="round the sum to so many decimals before comparing")
+    more_columns: bool = Field(default=False, description="whether further columns must leave the sum as it is")
+
+
+class Skip(Model):
+    """Which rows do not count: those whose answer holds `value` in `column`."""
+
+    column: str
+    value: Scalar
 
 
 class Submission(Model):
@@ -64,13 +86,21 @@ class Submission(Model):
     form: Literal["csv", "file", "tree"]
     file: str
     id: str | None = None
+    id_with: tuple[str, ...] = Field(default=(), description="columns that only together with id name a row")
     ids: Ids = "aligned"
+    skip: Skip | None = None
     columns: dict[str, Column] = Field(default={})
     more_columns: bool = Field(default=False, description="whether further columns are left out or refused")
     by_position: bool = Field(default=False, description="whether columns count by place and not by name")
+    order: Literal["any", "id-first", "exact"] = Field(default="any", description="in which columns must stand")
     row_sum: RowSum | None = None
     lenient: bool = Field(default=False, description="whether files are read as the published graders do")
     max_size: Bytes = 100 * 10**6
+
+    @property
+    def by_id(self) -> bool:
+        """Whether rows find their answers by id, and not by their place in the file."""
+        return self.id is not None and self.ids not in ("position", "head")
 
     @model_validator(mode="before")
     @classmethod
@@ -84,7 +114,12 @@ class Metric(Model):
     name: str
     direction: Literal["higher", "lower"]
     params: dict[str, Scalar | tuple[Scalar, ...]] = Field(default={})
-    answers: dict[str, str] = Field(default={}, description="parameter -> the answers' column whose values it takes")
+    answers: dict[str, str | tuple[str, ...]] = Field(
+        default={}, description="parameter -> the answers' column, or columns, whose values it takes"
+    )
+    places: str | None = Field(
+        default=None, description="parameter that takes the place of each row in the submitted file, from 0"
+    )
 
     def better(self, one: float, other: float) -> bool:
         """Whether score `one` is strictly better than `other`."""

@@ -1,4 +1,4 @@
-"""What a cell of a submission may hold beside numbers and words: masks as runs, points, and boxes in two or three axes.
+"""What a cell of a submission may hold: masks as runs, points, boxes in two or three axes, and lists of words.
 
 Each `parse_` function takes the text of one cell and `where` it stands, as in `submission.csv, id 'a1'`, which begins
 the sentence of the `InvalidSubmission` it raises. Blanks between the numbers of a cell may be of any length. What is
@@ -15,6 +15,7 @@ from assay.grading.codecs.boxes import (
     parse_rectangles,
 )
 from assay.grading.codecs.masks import Mask, encode_mask, mask_from_pixels, parse_mask
+from assay.grading.codecs.texts import parse_integers, parse_span, parse_words
 
 __all__ = [
     "Boxes",
@@ -25,7 +26,10 @@ __all__ = [
     "mask_from_pixels",
     "parse_boxes",
     "parse_boxes_3d",
+    "parse_integers",
     "parse_mask",
     "parse_points",
     "parse_rectangles",
+    "parse_span",
+    "parse_words",
 ]

@@ -70,14 +70,20 @@ def parse_mask(
     order: Order = "column",
     empty: str | None = "",
     cut_beyond: bool = False,
+    share_length: bool = False,
 ) -> Mask:
     """The mask written in `text`, of an image of `height` times `width` pixels.
 
     Runs must ascend and not overlap; they may touch. `empty` is how a mask without pixels is written; with None it
     cannot be. What lies beyond the last pixel is an error, or left out where `cut_beyond`, as the published graders
     that fill an array by slices do (google-research-identify-contrails, vesuvius-challenge-ink-detection and others).
+
+    With `share_length`, three numbers are two runs of the same length: start, length, start. The published grader of
+    google-research-identify-contrails reads them so.
     """
     tokens = text.split()
+    if share_length and len(tokens) == 3:
+        tokens.append(tokens[1])
     if not tokens or text.strip() == empty:
         if text.strip() != empty:
             instead = f"; an empty mask is written {empty!r}" if empty else ""

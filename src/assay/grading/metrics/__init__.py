@@ -24,7 +24,7 @@ _FAMILIES = {
     "ranking": ("jigsaw_bias_auc", "label_weighted_lrap", "mean_column_roc_auc", "weighted_roc_auc"),
     "regression": (
         "grouped_log_mae", "haversine_p50_p95", "laplace_log_likelihood", "mae", "mcrmse", "mean_angular_error",
-        "mean_column_rmsle", "mean_column_spearman", "pearson", "rmse", "rmsle",
+        "mean_column_rmsle", "mean_column_spearman", "pearson", "rmse", "rmsle", "smape",
     ),
     "segmentation": ("dice_hausdorff", "fbeta_pixel", "global_dice", "mean_dice", "mean_iou_precision"),
     "sequence": ("kendall_tau_pooled", "normalized_edit_distance"),

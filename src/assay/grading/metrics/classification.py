@@ -6,11 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What pandas takes for "no value" when it reads a table with its defaults.
-_MISSING_WORDS = {
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-}
+from assay.grading.pandas_words import MISSING_WORDS
 
 
 def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equal: bool = False) -> float:
@@ -28,7 +24,7 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     if missing_words_equal:
         wrong = np.nonzero(~right)
         pairs = zip(truth[wrong], prediction[wrong], strict=True)
-        right[wrong] = [true in _MISSING_WORDS and said in _MISSING_WORDS for true, said in pairs]
+        right[wrong] = [true in MISSING_WORDS and said in MISSING_WORDS for true, said in pairs]
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
 
 

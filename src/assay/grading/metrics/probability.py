@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay.errors import InvalidSubmission
+
 
 def kl_divergence(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:
     """The mean over rows of the Kullback-Leibler divergence: `sum over classes of p log(p / q)`, nothing where p is 0.
@@ -51,13 +53,22 @@ def weighted_multilabel_log_loss(
     return float(np.mean(by_group))
 
 
-def probabilistic_f1(truth: NDArray[Any], prediction: NDArray[Any], *, beta: float = 1.0) -> float:
+def probabilistic_f1(
+    truth: NDArray[Any], prediction: NDArray[Any], *, beta: float = 1.0, missing_scores_zero: bool = False
+) -> float:
     """F-beta in which a prediction p, kept within [0, 1], is a positive in part: p of one.
 
     With c the sum of p over the positive rows, precision is c over the sum of all p, and recall is c over the number of
     positives n. Their F-beta is `(1 + beta²) c / (sum of all p + beta² n)`, which is 0 for predictions of nothing. NaN
-    where truth has no positive.
+    where truth has no positive, and where a prediction is missing.
+
+    With `missing_scores_zero` a missing prediction makes the whole score 0, and predictions that are all below 0 are an
+    `InvalidSubmission`. The published grader of rsna-breast-cancer-detection judges so.
     """
+    if missing_scores_zero and (prediction < 0).all():
+        raise InvalidSubmission("all predictions are below 0.")
+    if missing_scores_zero and np.isnan(prediction).any():
+        return 0.0
     positive, given = truth.astype(bool), np.clip(prediction, 0, 1)
     positives = int(positive.sum())
     if positives == 0:
