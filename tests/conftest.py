@@ -8,10 +8,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from assay.home import Home
 from assay.lab import places
+
+hypothesis.settings.register_profile("assay", deadline=None)  # machines are noisy: time proves nothing
+hypothesis.settings.load_profile("assay")
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 

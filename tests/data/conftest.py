@@ -1,12 +1,14 @@
 """What data tests share: a home that shares nothing, wheels made on the spot, and toy tasks."""
 
 import hashlib
+import os
+import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from data_packages import CONTENT, MakeTask, MakeWheel
+from data_packages import CONTENT, Created, MakeTask, MakeWheel
 
 from assay.home import Home
 from assay.tasks import Package, Task
@@ -83,3 +85,30 @@ def toy(tmp_path: Path) -> MakeTask:
         )
 
     return make
+
+
+_opened: list[list[Path]] = []  # who wants to know which files are opened for writing; a hook can never be removed
+
+
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    writing = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    if _opened and writing and isinstance(arguments[0], str):
+        _opened[-1].append(Path(arguments[0]))
+
+
+sys.addaudithook(_note)
+
+
+@pytest.fixture
+def created() -> Created:
+    """Do some work, and list the files that it opened for writing, in order."""
+
+    def listed(work: Callable[[], object]) -> list[Path]:
+        _opened.append([])
+        try:
+            work()
+        finally:
+            files = _opened.pop()
+        return files
+
+    return listed

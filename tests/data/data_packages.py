@@ -10,6 +10,7 @@ from assay.tasks import Package, Task
 CONTENT = b"a,b\n1,2\n"
 MakeWheel = Callable[..., Package]
 MakeTask = Callable[..., Task]
+Created = Callable[[Callable[[], object]], list[Path]]
 
 
 def source_package(index: Path, mark: Path) -> None:

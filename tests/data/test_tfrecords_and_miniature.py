@@ -85,8 +85,7 @@ def test_pictures_open_and_are_as_bright_as_asked(suffix: str) -> None:
 
 def test_sounds_and_dicom_files_have_their_heads_right(tmp_path: Path) -> None:
     make = Miniature(0)
-    make.wav(tmp_path / "a.wav", make.tone(0.5, 8000, 440), 8000)
-    with wave.open(str(tmp_path / "a.wav")) as file:
+    with wave.open(io.BytesIO(make.wav(make.tone(0.5, 8000, 440), 8000))) as file:
         assert (file.getframerate(), file.getnframes(), file.getnchannels()) == (8000, 4000, 1)
     sound = make.aiff(make.tone(0.5, 2000, 100), 2000)
     assert sound[:4] == b"FORM" and sound[8:12] == b"AIFF" and struct.unpack(">I", sound[4:8])[0] == len(sound) - 8

@@ -52,7 +52,7 @@ def extract(archive: Path, members: Iterable[tuple[str, Path]]) -> None:
             return handle, _member(content, archive, pair[1])
 
         def fill(begun: tuple[int, zipfile.ZipInfo]) -> None:
-            with open(begun[0], "wb", buffering=0) as file, content.open(begun[1]) as source:  # noqa: PTH123
+            with open(begun[0], "wb") as file, content.open(begun[1]) as source:  # noqa: PTH123
                 while chunk := source.read(_CHUNK):
                     file.write(chunk)
 

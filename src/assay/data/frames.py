@@ -10,6 +10,7 @@ from typing import IO, Any, cast
 
 import pandas as pd
 
+from assay.data import archives
 from assay.data.splits import Split
 
 Value = str | int | float | bool
@@ -27,6 +28,11 @@ def write(frame: pd.DataFrame, path: Path, **options: Any) -> None:
     """Write a CSV file as pandas does by default, without row numbers, and make its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.to_csv(path, index=False, **options)
+
+
+def write_zipped(frame: pd.DataFrame, archive: Path, **options: Any) -> None:
+    """Write a CSV file into a zip file of its own, called as the zip file without `.zip`."""
+    archives.pack(archive, [(archive.stem, frame.to_csv(index=False, **options).encode())])
 
 
 def split(frame: pd.DataFrame, rows: Split) -> tuple[pd.DataFrame, pd.DataFrame]:

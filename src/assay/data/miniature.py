@@ -70,15 +70,15 @@ class Miniature:
         sound = 0.5 * np.sin(2 * np.pi * pitch * time) + self.rng.normal(0, 0.15, len(time))
         return (np.clip(sound, -1, 1) * 20000).astype(np.int16)
 
-    def wav(self, path: Path, samples: Samples, rate: int) -> None:
-        """Write a WAV file with one channel."""
+    def wav(self, samples: Samples, rate: int) -> bytes:
+        """The content of a WAV file with one channel."""
         content = io.BytesIO()
         with wave.open(content, "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
             file.setframerate(rate)
             file.writeframes(samples.astype("<i2").tobytes())
-        _write(path, content.getvalue())
+        return content.getvalue()
 
     def aiff(self, samples: Samples, rate: int) -> bytes:
         """The content of an AIFF file with one channel."""
@@ -115,12 +115,16 @@ class Miniature:
 
         pack(path, members.items())
 
-    def csv(self, path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> None:
-        """Write a raw table."""
+    def table(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> bytes:
+        """The content of a raw table."""
         import pandas as pd
 
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(dict(columns)).to_csv(path, index=False, **options)
+        content: str = pd.DataFrame(dict(columns)).to_csv(index=False, **options)
+        return content.encode()
+
+    def csv(self, path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> None:
+        """Write a raw table."""
+        _write(path, self.table(columns, **options))
 
 
 def _element(tag: int, kind: bytes, value: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,5 +50,8 @@ def random_groups(keys: Sequence[Hashable], *, seed: int, test: Size | None = No
 
 def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
     """Number each distinct key 0, 1, 2, … as it first appears, and give every row its key's number."""
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+    import pandas as pd
+
+    column: Any = keys  # pandas takes any, its stubs do not say so
+    numbers: Rows = pd.factorize(pd.Series(column))[0].astype(np.intp)
+    return numbers

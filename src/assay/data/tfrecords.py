@@ -97,7 +97,7 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 
 
 def _feature(values: Sequence[bytes] | Sequence[float] | Sequence[int]) -> bytes:
-    first = values[0]
+    first = values[0] if values else b""
     if isinstance(first, bytes):
         return _field(_BYTES, b"".join(_field(1, bytes(value)) for value in values))  # type: ignore[arg-type]
     if isinstance(first, float):

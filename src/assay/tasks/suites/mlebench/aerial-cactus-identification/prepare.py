@@ -1,0 +1,18 @@
+"""Makes the aerial-cactus-identification task: labelled thumbnails split at random, each side in an archive."""
+
+from pathlib import Path
+
+from assay.data import archives, frames
+from assay.data.splits import random_rows
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """An id is the name of a picture, its ending included; the new archives have no folder inside."""
+    labels = frames.read(raw / "train.csv")
+    train, test = frames.split(labels, random_rows(len(labels), test=0.19, seed=0))
+    frames.write_csv_split(
+        train, test, id="id", sample={"has_cactus": 0.5}, test_name=None, public=public, private=private
+    )
+    for side, table in (("train", train), ("test", test)):
+        pictures = ((f"train/{name}", name) for name in table["id"])
+        archives.repack(public / f"{side}.zip", raw / "train.zip", pictures)

@@ -1,0 +1,39 @@
+"""Miniature raw data for detecting-insults-in-social-commentary: some words insult, most say nothing."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from assay.data.miniature import Miniature
+
+INSULTS = ("you snorvik", "what a plimpy grobb", "dumfrid like you")
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """300 comments for training and 150 for test, of which one in three has no date."""
+    make.csv(raw / "train.csv", comments(make, 300))
+    usage = make.rng.choice(["PublicTest", "PrivateTest"], 150)
+    make.csv(raw / "test_with_solutions.csv", {**comments(make, 150), "Usage": usage.tolist()})
+
+
+def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
+    """The columns of a table of comments."""
+    labels = make.labels(count).tolist()
+    return {
+        "Insult": labels,
+        "Date": [date(make) if number % 3 else None for number in range(count)],
+        "Comment": [comment(make, label) for label in labels],
+    }
+
+
+def date(make: Miniature) -> str:
+    """A moment of 2012, to the second."""
+    moment = datetime(2012, 1, 1) + timedelta(seconds=int(make.rng.integers(366 * 86400)))
+    return moment.strftime("%Y%m%d%H%M%SZ")
+
+
+def comment(make: Miniature, insult: int) -> str:
+    """Text in quotes of its own; nine of ten insults have words that tell, and so has one of ten other comments."""
+    shown = make.rng.random() < (0.9 if insult else 0.1)
+    middle = make.rng.choice(INSULTS) if shown else make.words(2)
+    return f'"{make.words(6)}, {middle}\\n\\xa0{make.words(4)} {make.rng.integers(10**6)}"'

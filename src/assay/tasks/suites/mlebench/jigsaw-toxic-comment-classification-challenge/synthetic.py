@@ -1,0 +1,47 @@
+"""Miniature raw data for jigsaw-toxic-comment-classification-challenge: each kind of toxicity has a word of its own."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from assay.data.miniature import Miniature
+
+WORDS = {
+    "toxic": "grumzit",
+    "severe_toxic": "grumzitissimo",
+    "obscene": "flobbed",
+    "threat": "skralwait",
+    "insult": "plimpy",
+    "identity_hate": "norvikish",
+}
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """400 comments for training and 300 for test, of which a third was never scored."""
+    ids = make.hex_ids(700, 16)
+    train, test = comments(make, ids[:400]), comments(make, ids[400:])
+    labels = test.drop(columns="comment_text")
+    labels.loc[make.rng.permutation(300) < 100, list(WORDS)] = -1
+    tables = {
+        "train.csv": train,
+        "test.csv": test[["id", "comment_text"]],
+        "test_labels.csv": labels,
+        "sample_submission.csv": labels.assign(**dict.fromkeys(WORDS, 0.5)).sort_values("id"),
+    }
+    for name, table in tables.items():
+        make.zip(raw / f"{name}.zip", {name: table.to_csv(index=False).encode()})
+
+
+def comments(make: Miniature, ids: list[str]) -> pd.DataFrame:
+    """Comments with their labels; a label's word is left out, or there for nothing, once in fifty times."""
+    labels = pd.DataFrame(make.rng.random((len(ids), len(WORDS))) < 0.25, columns=list(WORDS))
+    labels["toxic"] |= labels["severe_toxic"]
+    said = labels ^ (make.rng.random(labels.shape) < 0.02)
+    texts = [text(make, [WORDS[name] for name in WORDS if row[name]]) for _, row in said.iterrows()]
+    return pd.concat([pd.DataFrame({"id": ids, "comment_text": texts}), labels.astype(int)], axis=1)
+
+
+def text(make: Miniature, words: list[str]) -> str:
+    """Some words among others, in several lines and with quotes."""
+    parts = make.rng.permutation([*make.words(12).split(), *words])
+    return f'"{parts[0]}", {" ".join(parts[1:5])}\n\n{" ".join(parts[5:])}'

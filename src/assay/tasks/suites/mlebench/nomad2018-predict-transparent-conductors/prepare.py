@@ -1,0 +1,24 @@
+"""Makes the transparent-conductors task: materials under new numbers, each with a file of the places of its atoms."""
+
+from pathlib import Path
+
+from assay.data import archives, frames
+from assay.data.splits import random_rows
+
+SAMPLE = {"formation_energy_ev_natom": 0.1779, "bandgap_energy_ev": 1.8892}
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """Both sides are numbered from 1 in the order of the split, and the folders of the atoms' places with them."""
+    with archives.open_member(raw / "train.csv.zip", "train.csv") as file:
+        materials = frames.read(file)
+    train, test = frames.split(materials, random_rows(len(materials), test=0.1, seed=0))
+    places = []
+    for name, side in (("train", train), ("test", test)):
+        old, side["id"] = list(side["id"]), range(1, len(side) + 1)
+        places += [
+            (f"train/{before}/geometry.xyz", public / name / str(after) / "geometry.xyz")
+            for before, after in zip(old, side["id"], strict=True)
+        ]
+    archives.extract(raw / "train.zip", places)
+    frames.write_csv_split(train, test, public=public, private=private, id="id", sample=SAMPLE)

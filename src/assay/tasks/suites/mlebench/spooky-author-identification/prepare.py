@@ -1,0 +1,20 @@
+"""Makes the spooky-author task: sentences, and which of three authors wrote them."""
+
+from pathlib import Path
+
+from assay.data import archives, frames
+from assay.data.splits import random_rows
+
+# The shares of the authors among all labelled sentences.
+SAMPLE = {"EAP": 0.403493538995863, "HPL": 0.287808366106543, "MWS": 0.308698094897594}
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """The answers have one column per author, 1 for who wrote the sentence and 0 for the others."""
+    with archives.open_member(raw / "train.zip", "train.csv") as file:
+        sentences = frames.read(file)
+    train, test = frames.split(sentences, random_rows(len(sentences), test=0.1, seed=0))
+    frames.write(train, public / "train.csv")
+    frames.write(test.drop(columns="author"), public / "test.csv")
+    frames.write(frames.one_hot(test, "id", "author", list(SAMPLE)), private / "test.csv")
+    frames.write(frames.sample(test, "id", SAMPLE), public / "sample_submission.csv")

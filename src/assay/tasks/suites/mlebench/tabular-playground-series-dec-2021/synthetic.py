@@ -1,0 +1,31 @@
+"""A miniature of the made-up land: all seven types of cover are equally common and lie at different heights."""
+
+from pathlib import Path
+
+import numpy as np
+
+from assay.data.miniature import Miniature
+
+DISTANCES = ["Horizontal_Distance_To_Hydrology", "Vertical_Distance_To_Hydrology", "Horizontal_Distance_To_Roadways"]
+PATCHES = 1000
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """Height tells the type; unlike in the data it is modelled on, wilderness areas and soils overlap and may lack."""
+    cover = make.labels(PATCHES, 7) + 1
+    wilderness, soil = make.rng.random((PATCHES, 4)) < 0.3, make.rng.random((PATCHES, 40)) < 0.03
+    make.csv(
+        raw / "train.csv",
+        {
+            "Id": range(PATCHES),
+            "Elevation": 1800 + 200 * cover + make.rng.integers(-80, 80, PATCHES),
+            "Aspect": make.rng.integers(-30, 400, PATCHES),
+            "Slope": make.rng.integers(-3, 60, PATCHES),
+            **{name: make.rng.integers(-100, 3000, PATCHES) for name in DISTANCES},
+            **{f"Hillshade_{time}": make.rng.integers(0, 290, PATCHES) for time in ("9am", "Noon", "3pm")},
+            "Horizontal_Distance_To_Fire_Points": make.rng.integers(-100, 8000, PATCHES),
+            **{f"Wilderness_Area{place + 1}": wilderness[:, place].astype(int) for place in range(4)},
+            **{f"Soil_Type{place + 1}": soil[:, place].astype(int) for place in range(40)},
+            "Cover_Type": cover.astype(np.int64),
+        },
+    )

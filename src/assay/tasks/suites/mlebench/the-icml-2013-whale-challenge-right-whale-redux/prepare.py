@@ -1,0 +1,30 @@
+"""Makes the right whale task: two days of sound clips to learn from, and the two days after them to be judged."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from assay.data import archives, frames
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """A clip's name begins with its day and ends in its label; clips get new numbers, and test clips lose the label."""
+    clips = [
+        name.removeprefix("train2/") for name in archives.names(raw / "train2.zip", below="train2/", suffix=".aif")
+    ]
+    days = sorted({_day(clip) for clip in clips})
+    train = [clip for clip in clips if _day(clip) in days[:2]]
+    test = [clip for clip in clips if _day(clip) in days[2:]]
+    train_names = [re.sub(r"TRAIN\d+", f"TRAIN{number}", clip) for number, clip in enumerate(train)]
+    test_names = [f"{clip.partition('TRAIN')[0]}Test{number}.aif" for number, clip in enumerate(test)]
+    for folder, old, new in (("train2", train, train_names), ("test2", test, test_names)):
+        members = ((f"train2/{before}", f"{folder}/{after}") for before, after in zip(old, new, strict=True))
+        archives.repack(public / f"{folder}.zip", raw / "train2.zip", members)
+    answers = pd.DataFrame({"clip": test_names, "probability": [int(clip.endswith("_1.aif")) for clip in test]})
+    frames.write(answers, private / "test.csv")
+    frames.write(frames.sample(answers, "clip", {"probability": 0}), public / "sampleSubmission.csv")
+
+
+def _day(clip: str) -> str:
+    return clip.partition("_")[0]

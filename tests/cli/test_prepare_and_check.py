@@ -1,0 +1,99 @@
+"""`assay prepare`, `check` and `show` as a user of the MLE-bench suite meets them."""
+
+import json
+from pathlib import Path
+
+TASK = "mlebench/spooky-author-identification"
+
+
+def made(result) -> dict:
+    assert result.returncode == 0, result.stderr
+    (entry,) = json.loads(result.stdout)["prepared"]
+    return entry
+
+
+def test_raw_data_of_a_miniature_makes_the_same_files_when_it_is_given(assay) -> None:
+    synthetic = made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))
+    assert (synthetic["edition"], synthetic["variant"]) == ("v1", "synthetic-0")
+    assert [path.name for path in Path(synthetic["raw"]).iterdir()] == ["train.zip"]
+    given = made(assay("prepare", TASK, "--raw", synthetic["raw"], "--unverified", "--json"))
+    assert given["variant"] == "unverified"
+    assert set(given["differs"]) == {
+        "public/sample_submission.csv", "public/test.csv", "public/train.csv", "private/test.csv",
+    }  # fmt: skip
+    for side in ("public", "private"):
+        files = {path.name: path.read_bytes() for path in Path(synthetic[side]).iterdir()}
+        assert files == {path.name: path.read_bytes() for path in Path(given[side]).iterdir()}
+
+
+def test_data_that_is_not_the_published_one_is_refused_file_by_file(assay) -> None:
+    raw = made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"]
+    result = assay("prepare", TASK, "--raw", raw)
+    assert result.returncode == 1
+    assert "4 of 4 prepared files differ from the published ones (MD5):" in result.stderr
+    assert "public/train.csv: " in result.stderr
+    assert "--unverified accepts it" in result.stderr
+    fixed = assay("prepare", TASK, "--raw", raw, "--edition", "fixed")
+    assert fixed.returncode == 1
+    assert "cannot be told from a folder in edition fixed" in fixed.stderr
+
+
+def test_one_that_fails_does_not_stop_the_others(assay) -> None:
+    other = "mlebench/tabular-playground-series-dec-2021"
+    raw = Path(made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"])
+    result = assay("prepare", other, TASK, "--raw", raw, "--unverified")
+    assert result.returncode == 1
+    assert "train.csv" in result.stderr
+    assert "1 of 2 tasks are prepared." in result.stdout
+    assert f"1 of 2 tasks could not be prepared: {other}" in result.stderr
+
+
+def test_wrong_calls_say_what_goes_together(assay) -> None:
+    for words, why in [
+        (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw go with --synthetic"),
+        (("prepare", TASK, "--synthetic", "--unverified"), "does not go with --raw or --unverified"),
+        (("prepare", "mlebench:medium"), "this version does not bring"),
+        (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
+        (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
+    ]:
+        result = assay(*words)
+        assert result.returncode == 2, words
+        assert why in result.stderr
+
+
+def test_what_is_not_prepared_names_the_very_command(assay) -> None:
+    result = assay("check", TASK, "--edition", "fixed", "--variant", "synthetic-7")
+    assert result.returncode == 1
+    assert f"run: assay prepare {TASK} --edition fixed --synthetic --seed 7" in result.stderr
+
+
+def test_check_prints_each_finding_and_fails_where_one_does(assay) -> None:
+    entry = made(assay("prepare", TASK, "--synthetic", "--json"))
+    result = assay("check", TASK, "--variant", "synthetic-0")
+    assert result.returncode == 0, result.stdout
+    assert "ok      the answers win gold" in result.stdout
+    answers = Path(entry["private"]) / "test.csv"
+    public = Path(entry["public"]) / "notes.csv"
+    public.write_bytes(answers.read_bytes())
+    result = assay("check", TASK, "--variant", "synthetic-0", "--json")
+    assert result.returncode == 1
+    (found,) = json.loads(result.stdout)
+    failed = [finding["check"] for finding in found["findings"] if finding["passed"] is False]
+    assert failed == ["no public table holds the answers", "nothing private is in public"]
+
+
+def test_show_names_what_is_particular_to_each_edition(assay) -> None:
+    shown = assay("show", TASK).stdout
+    assert "Edition v1:" in shown and "rows-must-sum-to-one" in shown
+    assert "Edition fixed" in shown and "rows-rescaled" in shown
+    assert "1,242 human teams: gold 0.16506" in shown
+
+
+def test_a_grade_names_edition_variant_and_quirks(assay, tmp_path: Path) -> None:
+    entry = made(assay("prepare", TASK, "--synthetic", "--json"))
+    sample = Path(entry["public"]) / "sample_submission.csv"
+    grade = json.loads(assay("grade", sample, TASK, "--variant", "synthetic-0", "--json").stdout)
+    assert (grade["edition"], grade["variant"]) == ("v1", "synthetic-0")
+    assert "rows-must-sum-to-one" in grade["quirks"]
+    assert grade["valid_submission"] and not grade["any_medal"]
+    assert 0 <= grade["percentile"] <= 100

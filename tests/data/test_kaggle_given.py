@@ -1,0 +1,79 @@
+"""Raw data that a user has already is checked where it can be, and never changed."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from little_kaggle import CONTENT, FILES, MD5, files_in, packed
+
+from assay.data.kaggle import Raw, raw_folder
+from assay.errors import CallError, SourceError
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Kaggle
+
+
+def ask(home: Home, given: Path, *, unverified: bool = False) -> Raw:
+    source = Kaggle(competition="toy", md5=MD5)
+    return raw_folder(home, source, given=given, unverified=unverified, progress=Silent())
+
+
+@pytest.mark.parametrize("name", ["toy.zip", "download (1)"])
+def test_a_users_own_archive_is_checked_extracted_and_left_alone(alone: Home, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_bytes(CONTENT)
+    before = (folder / name).stat()
+    result = ask(alone, folder if name == "toy.zip" else folder / name)
+    assert result == Raw(alone.downloads / "kaggle/toy/raw", verified=True, archive_md5=MD5, given=True)
+    assert files_in(result.folder) == FILES
+    assert (folder / name).stat() == before
+    source = Kaggle(competition="toy", md5=MD5)
+    later = raw_folder(alone, source, given=None, unverified=False, progress=Silent())
+    assert later == Raw(result.folder, verified=True, archive_md5=MD5, given=False)
+
+
+def test_a_users_extracted_folder_is_used_where_it_is(
+    alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "train.csv").write_text("a")
+    monkeypatch.chdir(tmp_path)
+    assert ask(alone, Path("mine")) == Raw(folder, verified=False, archive_md5=None, given=True)
+    assert list(alone.downloads.iterdir()) == []
+
+
+def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: Home, tmp_path: Path) -> None:
+    good, other = tmp_path / "toy.zip", tmp_path / "other.zip"
+    good.write_bytes(CONTENT)
+    other.write_bytes(packed(seed=3))
+    md5 = hashlib.md5(other.read_bytes()).hexdigest()
+    with pytest.raises(
+        SourceError, match=rf"other\.zip is not the archive .* its MD5 is {md5}, not {MD5}; --unverified"
+    ):
+        ask(alone, other)
+    published = ask(alone, good)
+    accepted = ask(alone, other, unverified=True)
+    assert accepted == Raw(alone.downloads / f"kaggle/toy/raw-{md5}", verified=False, archive_md5=md5, given=True)
+    noise = [(made.folder / "train.csv").read_bytes() for made in (published, accepted)]
+    assert noise == [np.random.default_rng(seed).bytes(300_000) for seed in (0, 3)]
+
+
+def test_a_place_without_data_is_a_wrong_call(alone: Home, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "nowhere"):
+        with pytest.raises(CallError, match=rf"{name} holds no data; give toy\.zip"):
+            ask(alone, tmp_path / name)
+
+
+def test_an_evil_archive_is_refused_whatever_its_sum(alone: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "toy.zip"
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr("../../../evil", "1")
+    source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
+    with pytest.raises(SourceError, match="outside its folder; nothing is extracted"):
+        raw_folder(alone, source, given=archive, unverified=True, progress=Silent())
+    assert not list(tmp_path.rglob("evil"))

@@ -1,0 +1,109 @@
+"""What keeps a competition from being fetched is told in a sentence, with what to do, and without credentials."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pydantic
+import pytest
+from kaggle_server import KEY, RULES, TOKEN, USERNAME
+from little_kaggle import HERE, LittleKaggle, little_kaggle
+
+import assay
+from assay.home import Home
+
+
+@pytest.fixture
+def little(tmp_path: Path, alone: Home) -> Iterator[LittleKaggle]:
+    with little_kaggle(tmp_path, alone) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("plan", "sentence"),
+    [
+        ({"status": 403, "message": {"code": 403, "message": RULES}},
+         f"does not let you have toy (Kaggle says: {RULES}); accept its rules with the account of your token at "
+         "https://www.kaggle.com/c/toy/rules"),
+        ({"status": 403}, "does not let you have toy; accept its rules"),
+        ({"status": 404, "message": {"code": 404, "message": "Not found"}}, "Kaggle has no competition toy"),
+        ({"status": 429, "message": {"error": {"code": 429, "message": "Too many requests"}}},
+         "wants fewer requests and did not give toy (Kaggle says: Too many requests); run again later"),
+        ({"status": 429, "headers": {"Retry-After": "30"}}, "run again in 30 seconds"),
+        ({"status": 503}, "Kaggle answered 503 when asked for toy; run again later"),
+        ({"status": 401}, "does not accept your credentials; make a token at https://www.kaggle.com/settings"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_told_with_what_to_do(little: LittleKaggle, plan: dict, sentence: str) -> None:
+    little.publish(**plan)
+    assert sentence in little.result()["error"]
+    assert list((little.home.downloads / "kaggle/toy").iterdir()) == []
+
+
+def test_missing_and_wrong_credentials_are_told(little: LittleKaggle) -> None:
+    little.publish()
+    nobody = little.told({}, variables={})[-1]["error"]
+    assert "no valid credentials for it were found; make a token at https://www.kaggle.com/settings" in nobody
+    assert all(word in nobody for word in ("KAGGLE_API_TOKEN", "KAGGLE_KEY", "~/.kaggle/kaggle.json"))
+    assert little.requests() == []
+    wrong = little.told({}, variables={"KAGGLE_USERNAME": USERNAME, "KAGGLE_KEY": "guessed"})[-1]["error"]
+    assert wrong.startswith("Kaggle does not accept your credentials (Kaggle says: Unauthenticated); make a token")
+    assert "guessed" not in wrong
+    expired = little.told({}, variables={"KAGGLE_API_TOKEN": "expired"})[-1]["error"]
+    assert "no valid credentials for it were found" in expired
+
+
+@pytest.mark.parametrize("place", ["variable", "token file", "key file"])
+def test_credentials_are_found_in_every_usual_place(little: LittleKaggle, place: str) -> None:
+    little.publish()
+    (little.user / ".kaggle").mkdir()
+    if place == "token file":
+        (little.user / ".kaggle/access_token").write_text(f"{TOKEN}\n")
+    if place == "key file":
+        (little.user / ".kaggle/kaggle.json").write_text(json.dumps({"username": USERNAME, "key": KEY}))
+    variables = {"KAGGLE_API_TOKEN": TOKEN} if place == "variable" else {}
+    assert little.whole(little.told({}, variables=variables)[-1])
+
+
+@pytest.mark.parametrize("verbose", ["", "1"])
+def test_credentials_are_never_shown(little: LittleKaggle, verbose: str) -> None:
+    """A line break in a token makes the client quote the token; told to be verbose, it prints every header."""
+    little.publish()
+    broken = {"KAGGLE_API_TOKEN": f"{TOKEN}\nsecond line", "VERBOSE": verbose}
+    assert "Kaggle's client failed (" in little.told({}, variables=broken)[-1]["error"]
+    assert little.whole(little.told({}, variables={"KAGGLE_API_TOKEN": TOKEN, "VERBOSE": verbose})[-1])
+
+
+def test_a_missing_network_is_told(little: LittleKaggle) -> None:
+    for variables in (None, {"KAGGLE_API_TOKEN": TOKEN}):
+        error = little.told({}, reachable=False, variables=variables)[-1]["error"]
+        assert "toy cannot be fetched because Kaggle cannot be reached" in error
+
+
+def test_a_missing_client_is_told(alone: Home, tmp_path: Path) -> None:
+    without = tmp_path / "without"
+    without.mkdir()
+    for part in Path(pydantic.__file__).parents[1].iterdir():
+        if not part.name.startswith("kaggle"):
+            (without / part.name).symlink_to(part)
+    words = [sys.executable, "-S", HERE / "kaggle_call.py", alone.root, '{"competition": "toy"}']
+    path = f"{without}:{Path(assay.__file__).parents[1]}"
+    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=60)
+    assert "run: pip install 'assay[kaggle]'" in done.stdout, done.stderr
+
+
+def test_an_archive_larger_than_the_disk_is_not_begun(little: LittleKaggle) -> None:
+    little.publish(announce=450 * 10**12)
+    told = little.told({})
+    assert "fetching and extracting toy.zip needs 900TB" in told[-1]["error"]
+    assert [line for line in told if "stage" in line] == []
+    assert all(path.stat().st_size == 0 for path in (little.home.downloads / "kaggle/toy").iterdir())
+
+
+def test_a_disk_that_fills_up_keeps_what_has_come(little: LittleKaggle) -> None:
+    little.publish()
+    assert "was full before all of toy.zip had come; make room" in little.result(most=100_000)["error"]
+    assert little.whole(little.result())
+    assert little.requests()[-1] == "get toy 100000"
