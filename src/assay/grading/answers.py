@@ -17,6 +17,7 @@ from assay.errors import InvalidSubmission, NotPrepared
 from assay.grading.checked import Checked, stacked
 from assay.grading.decoding import decoded
 from assay.grading.pandas_words import classes_of
+from assay.grading.remembering import remembered
 from assay.grading.table import parse_table, plain_header, read_quickly
 from assay.grading.values import inferred, true_values
 from assay.tasks import Codec, Column, Submission, Task
@@ -35,19 +36,14 @@ class Answers:
 
     task: Task
     path: Path
+    kept: Path | None = None
 
     @cached_property
     def table(self) -> pl.DataFrame:
         """The columns that matter: numbers as numbers where they are plain, everything else as text."""
-        wanted, content = self._wanted(), self._content()
+        wanted = self._wanted()
         numeric = [rule.answer or name for name, rule in self._scored() if _is_numeric(rule)]
-        table = read_quickly(content, wanted, numeric, ours=True)
-        if table is not None:
-            return table
-        try:
-            return parse_table(content, wanted, self.path.name, allow_more=True)
-        except InvalidSubmission as error:
-            raise self._damaged(error) from None
+        return remembered(self.kept, self.path, [wanted, numeric], lambda: self._parsed(wanted, numeric))
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -114,6 +110,16 @@ class Answers:
             return None
         return np.asarray(self.column(skip.column, Checked({}, published=published)) == skip.value, dtype=bool)
 
+    def _parsed(self, wanted: list[str], numeric: list[str]) -> pl.DataFrame:
+        content = self._content()
+        table = read_quickly(content, wanted, numeric, ours=True)
+        if table is not None:
+            return table
+        try:
+            return parse_table(content, wanted, self.path.name, allow_more=True)
+        except InvalidSubmission as error:
+            raise self._damaged(error) from None
+
     def _true(self, name: str, rule: Column, checked: Checked) -> NDArray[Any]:
         column = rule.answer or name
         if checked.published:
@@ -161,7 +167,8 @@ class Answers:
 
 def read_answers(task: Task, prepared: "Prepared") -> Answers:
     """The hidden answers of a prepared task, judged by the rules of the edition it was prepared in."""
-    return Answers(task.in_edition(prepared.edition), prepared.private / task.data.answers)
+    place = prepared.private.parent / "parsed"
+    return Answers(task.in_edition(prepared.edition), prepared.private / task.data.answers, place)
 
 
 def key_of(table: pl.DataFrame, submission: Submission) -> pl.Series:

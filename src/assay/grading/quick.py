@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from assay.errors import InvalidSubmission
 from assay.grading.answers import Answers
 from assay.grading.checked import Checked
+from assay.grading.matching import Places, places_of
 from assay.grading.pandas_words import MOST_COLUMNS, classes_of, kind_of_ids
-from assay.grading.table import ROW, plain_header, read_quickly
+from assay.grading.table import plain_header, read_quickly
 from assay.grading.values import typed
 from assay.tasks import Column, Submission
 
@@ -43,9 +44,11 @@ def check_quickly(content: bytes, answers: Answers) -> Checked | None:
     if (asked := answers.ids) is not None:
         ids = table[asked.name]
         if not ids.equals(asked):
-            places = _places(ids, asked)
-            table = None if places is None else table.drop(asked.name)[places]
-        if table is None or not _paired_alike(ids, asked, submission, shuffled=places is not None):
+            # Nobody gains by an id that only has the hash of the right one, and two with the same hash are noticed.
+            places = places_of(asked.hash().to_numpy(), ids.hash().to_numpy())
+            if places is None:
+                return None
+        if not _paired_alike(ids, asked, submission, shuffled=places is not None):
             return None
     try:
         return _checked(table, places, answers)
@@ -71,19 +74,6 @@ def _wanted(content: bytes, submission: Submission) -> list[str] | None:
     return wanted
 
 
-def _places(ids: pl.Series, asked: pl.Series) -> pl.Series | None:
-    """Where each id that is asked for stands; None unless each does once."""
-    # Hashes of 64 bits are joined several times faster than text. Nobody gains by an id that only has the hash of the
-    # right one, and two ids with the same hash are found twice.
-    known = ids.hash().to_frame("hash").with_row_index(ROW)
-    found = asked.hash().to_frame("hash").join(known, on="hash", how="left", maintain_order="left")[ROW]
-    if len(found) != len(asked) or found.null_count():
-        return None
-    taken = np.zeros(len(ids), bool)
-    taken[found.to_numpy()] = True
-    return found if taken.all() else None
-
-
 def _paired_alike(ids: pl.Series, asked: pl.Series, submission: Submission, *, shuffled: bool) -> bool:
     """Whether the careful road pairs rows that have the same ids as text just so."""
     joined = submission.ids in _JOINED
@@ -100,15 +90,14 @@ def _paired_alike(ids: pl.Series, asked: pl.Series, submission: Submission, *, s
     return asked.str.strip_chars().cast(pl.Float64).n_unique() == len(asked)
 
 
-def _checked(table: pl.DataFrame, places: pl.Series | None, answers: Answers) -> Checked | None:
+def _checked(table: pl.DataFrame, places: Places | None, answers: Answers) -> Checked | None:
     submission, columns = answers.task.submission, {}
     for name, rule in submission.columns.items():
         values = _values(table[name], rule, answers.table[rule.answer or name] if rule.scored else None, submission)
         if values is None:
             return None
-        columns[name] = values
-    order = None if places is None else places.cast(pl.Int64).to_numpy()
-    return Checked(columns, places=order).finished(answers, "", str).counted(answers.skipped(published=False))
+        columns[name] = values if places is None else values[places]
+    return Checked(columns, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
 
 
 def _values(text: pl.Series, rule: Column, truth: pl.Series | None, submission: Submission) -> NDArray[Any] | None:

@@ -131,9 +131,10 @@ def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     positives, negatives = np.sort(prediction[positive]), np.sort(prediction[~positive])
     if len(positives) == 0 or len(negatives) == 0:
         return float("nan")
-    won = int(np.searchsorted(negatives, positives, "left").sum())
-    won_or_tied = int(np.searchsorted(negatives, positives, "right").sum())
-    return (won + won_or_tied) / 2 / (len(positives) * len(negatives))
+    below = np.searchsorted(negatives, positives, "left")
+    tied = positives[negatives[np.minimum(below, len(negatives) - 1)] == positives]  # most have no equal: ask for few
+    ties = int(np.searchsorted(negatives, tied, "right").sum()) - int(np.searchsorted(negatives, tied, "left").sum())
+    return (2 * int(below.sum()) + ties) / 2 / (len(positives) * len(negatives))
 
 
 def log_loss(
