@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
-Places = NDArray[np.int64]
+Places = NDArray[np.int32]
 
-_SHIFT = 7
+_BITS = 7
 _ROUNDS = 7
+_MOST = 2**31 - 1
 
 
 def places_of(wanted: Hashes, among: Hashes) -> Places | None:
@@ -17,26 +18,26 @@ def places_of(wanted: Hashes, among: Hashes) -> Places | None:
     try again with other bits, in a new table. A few rounds place them all, unless a hash is there twice.
     """
     count = len(wanted)
-    if len(among) != count:
+    if len(among) != count or count > _MOST:
         return None
-    places = np.full(count, -1, np.int64)
-    slots = 1 << max(1, count).bit_length() + 1
-    seekers, offered = np.arange(count), np.arange(count)
+    places = np.full(count, -1, np.int32)
+    seekers = offered = np.arange(count, dtype=np.int32)
+    sought, offer, slots = wanted, among, 1 << count.bit_length() + 1
     for turn in range(_ROUNDS):
+        table = np.full(slots, -1, np.int32)
+        slot = _slot(offer, turn, slots)
+        table[slot] = offered
+        found = table[_slot(sought, turn, slots)]
+        hit = (found >= 0) & (among[found] == sought)
+        places[seekers[hit]] = found[hit]
+        lost, missed = table[slot] != offered, ~hit
+        offered, offer, seekers, sought = offered[lost], offer[lost], seekers[missed], sought[missed]
         if not len(seekers):
             break
-        bits = np.uint64(turn * _SHIFT)
-        table = np.full(slots, -1, np.int64)
-        slot = _slot(among[offered], bits, slots)
-        table[slot] = offered
-        found = table[_slot(wanted[seekers], bits, slots)]
-        hit = (found >= 0) & (among[found] == wanted[seekers])
-        places[seekers[hit]] = found[hit]
-        offered, seekers = offered[table[slot] != offered], seekers[~hit]
     taken = np.zeros(count, bool)
     taken[places] = True
     return places if not len(seekers) and taken.all() else None
 
 
-def _slot(hashes: Hashes, bits: np.uint64, slots: int) -> Places:
-    return (hashes >> bits & np.uint64(slots - 1)).astype(np.int64)
+def _slot(hashes: Hashes, turn: int, slots: int) -> NDArray[np.int64]:
+    return (hashes >> np.uint64(turn * _BITS) & np.uint64(slots - 1)).astype(np.int64)

@@ -20,7 +20,9 @@ from assay.grading.table import plain_header, read_quickly
 from assay.grading.values import typed
 from assay.tasks import Column, Submission
 
-_JOINED = ("set", "subset", "superset")
+Columns = dict[str, pl.Series]
+
+_JOINED = ("set", "subset", "superset", "known")
 _BEYOND_WHOLE_NUMBERS = 2.0**63
 
 
@@ -32,17 +34,33 @@ def may_be_quick(submission: Submission) -> bool:
 
 def check_quickly(content: bytes, answers: Answers) -> Checked | None:
     """The submission in `content`, checked; None if it takes a closer look."""
+    table = plain_table(content, answers)
+    return None if table is None else check_table(table, answers)
+
+
+def plain_table(content: bytes, answers: Answers) -> Columns | None:
+    """The columns of the table in `content`, if it is so plain that this road may be taken."""
     submission = answers.task.submission
-    wanted = _wanted(content, submission) if may_be_quick(submission) else None
-    if wanted is None or (submission.lenient and answers.width > MOST_COLUMNS):
+    if not may_be_quick(submission) or (submission.lenient and answers.width > MOST_COLUMNS):
+        return None
+    wanted = _wanted(content, submission)
+    if wanted is None:
         return None
     numeric = [name for name, rule in submission.columns.items() if _is_numeric(rule)]
     table = read_quickly(content, wanted, numeric, more=submission.more_columns)
-    if table is None or len(table) != len(answers.table):
+    return None if table is None else {column.name: column for column in table}
+
+
+def check_table(columns: Columns, answers: Answers) -> Checked | None:
+    """The values of a plain table in the order of the answers; None if it takes a closer look.
+
+    Ids, which take the most memory, are taken out of `columns` and let go before values are looked at.
+    """
+    submission, places = answers.task.submission, None
+    if len(next(iter(columns.values()))) != len(answers.table):
         return None
-    places = None
     if (asked := answers.ids) is not None:
-        ids = table[asked.name]
+        ids = columns.pop(asked.name)
         if not ids.equals(asked):
             # Nobody gains by an id that only has the hash of the right one, and two with the same hash are noticed.
             places = places_of(asked.hash().to_numpy(), ids.hash().to_numpy())
@@ -50,8 +68,9 @@ def check_quickly(content: bytes, answers: Answers) -> Checked | None:
                 return None
         if not _paired_alike(ids, asked, submission, shuffled=places is not None):
             return None
+        del ids
     try:
-        return _checked(table, places, answers)
+        return _checked(columns, places, answers)
     except InvalidSubmission:
         return None
 
@@ -90,14 +109,14 @@ def _paired_alike(ids: pl.Series, asked: pl.Series, submission: Submission, *, s
     return asked.str.strip_chars().cast(pl.Float64).n_unique() == len(asked)
 
 
-def _checked(table: pl.DataFrame, places: Places | None, answers: Answers) -> Checked | None:
-    submission, columns = answers.task.submission, {}
+def _checked(columns: Columns, places: Places | None, answers: Answers) -> Checked | None:
+    submission, found = answers.task.submission, {}
     for name, rule in submission.columns.items():
-        values = _values(table[name], rule, answers.table[rule.answer or name] if rule.scored else None, submission)
+        values = _values(columns[name], rule, answers.table[rule.answer or name] if rule.scored else None, submission)
         if values is None:
             return None
-        columns[name] = values if places is None else values[places]
-    return Checked(columns, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
+        found[name] = values if places is None else values[places]
+    return Checked(found, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
 
 
 def _values(text: pl.Series, rule: Column, truth: pl.Series | None, submission: Submission) -> NDArray[Any] | None:

@@ -18,12 +18,13 @@ def in_order(
 ) -> tuple[pl.DataFrame, NDArray[np.int64] | None]:
     """The rows of `table` in the order of the ids `asked` for, and the numbers of those answers; None for all of them.
 
-    Every id must be there once, or as often as it is asked for by occurrence. Others may be there too in a superset,
-    and some may lack in a subset.
+    Every id must be there as often as it is asked for; the n-th row of an id belongs to its n-th answer. Others may be
+    there too in a superset, and some may lack in a subset.
     """
+    repeats = policy == "occurrence" or (policy not in ("superset", "subset") and bool(asked.is_duplicated().any()))
     if (blank := ids.is_null() | (ids == "")).any():
         raise InvalidSubmission(f"{name} has no {asked.name} in row {table.filter(blank)[ROW][0]}.")
-    if policy == "occurrence":
+    if repeats:
         _refuse_other_counts(ids, asked, name)
     elif repeated := ids.filter(ids.is_duplicated()).unique(maintain_order=True).to_list():
         raise InvalidSubmission(f"{name} has {asked.name} {listed(repeated)} more than once.")
@@ -32,7 +33,6 @@ def in_order(
     if policy != "subset" and (missing := asked.filter(~asked.is_in(ids.implode())).to_list()):
         rows = f"it has {len(table):,} of {len(asked):,} rows"
         raise InvalidSubmission(f"{name} lacks {asked.name} {listed(missing)}: {rows}.")
-    repeats = policy == "occurrence"
     kept: Literal["inner", "left"] = "inner" if policy == "subset" else "left"
     wanted = _named(asked, repeats).with_row_index(_ANSWER)
     given = table.hstack(_named(ids, repeats))

@@ -13,7 +13,7 @@ from assay.grading.answers import Answers, key_of
 from assay.grading.checked import Checked
 from assay.grading.kinds import refuse_other_kinds
 from assay.grading.plain_file import read_plain_file
-from assay.grading.quick import check_quickly, may_be_quick
+from assay.grading.quick import check_table, plain_table
 from assay.grading.rows import in_order
 from assay.grading.table import ROW, parse_table, shown
 from assay.grading.values import typed
@@ -24,13 +24,13 @@ def check(path: Path, answers: Answers) -> Checked:
     submission = answers.task.submission
     if submission.lenient and path.suffix.lower() != ".csv":
         raise InvalidSubmission(f"{path.name} is not called a CSV file: its name must end in .csv.")
-    if may_be_quick(submission):
-        _ = answers.table  # Read now, the bytes of both files need not be in memory at the same time.
     content = read_plain_file(path, submission.max_size)
     refuse_other_kinds(content, path.name)
-    quick = check_quickly(content, answers)
-    if quick is not None:
-        return quick
+    if (columns := plain_table(content, answers)) is not None:
+        del content  # so that the file's bytes are not in memory beside all that is made of them
+        if (checked := check_table(columns, answers)) is not None:
+            return checked
+        content = read_plain_file(path, submission.max_size)
     if submission.lenient:
         from assay.grading.published import check_as_published
 
