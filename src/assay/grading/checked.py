@@ -26,7 +26,7 @@ class Checked:
 
     columns: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int64] | None = None
-    places: NDArray[np.int64] | None = None
+    places: NDArray[np.signedinteger[Any]] | None = None
     published: bool = False
 
     @property
