@@ -28,6 +28,14 @@ class LabError(AssayError):
     """The lab itself failed; what ran inside it is not to blame."""
 
 
+class ModelFault(AssayError):
+    """A model could not be reached or would not answer; who asked it is not to blame."""
+
+
+class PromptTooLong(AssayError):
+    """What a model was given to read does not fit into its context."""
+
+
 class UnsafePath(AssayError):
     """Something in a workspace is not a plain file reached through plain folders."""
 

@@ -19,7 +19,7 @@ def said(result) -> str:
         (["show", "hause-price"], 2, "did you mean house-price?"),
         (["show", "pocket"], 2, "names 4 tasks"),
         (["tasks", "pocket:slow"], 2, "no split 'slow'"),
-        (["grade", "nowhere.csv", "house-price"], 2, "there is no file nowhere.csv"),
+        (["grade", "nowhere.csv", "pocket/house-price"], 2, "there is no file nowhere.csv"),
         (["run", "pocket/digits", "--agent", "starter"], 1, "assay prepare pocket/digits"),
         (["report", "."], 2, "not a run folder"),
         (["resume", "."], 2, "not a run folder"),

@@ -87,8 +87,8 @@ def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_e
     (tmp_path / "good.csv").write_bytes(good)
     bad = bad_files(tmp_path, good)
     assert len(bad) >= 20
-    entries: list[tuple[str, str | None]] = [("house-price", str(path)) for path in bad.values()]
-    entries = [("pocket/house-price", str(tmp_path / "good.csv")), *entries, ("house-price", None)]
+    entries: list[tuple[str, str | None]] = [("pocket/house-price", str(path)) for path in bad.values()]
+    entries = [("pocket/house-price", str(tmp_path / "good.csv")), *entries, ("pocket/house-price", None)]
     report = graded(assay_prepared, write_list(tmp_path / "list.jsonl", entries), tmp_path / "deep" / "out")
     first, *others = report["competition_reports"]
     assert first["valid_submission"] and first["score"] == pytest.approx(0.38817, abs=1e-5)
@@ -101,7 +101,7 @@ def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_e
 
 def test_the_report_has_the_published_keys_in_their_order(assay_prepared, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
-    listing = write_list(tmp_path / "list.jsonl", [("house-price", str(tmp_path / "good.csv"))])
+    listing = write_list(tmp_path / "list.jsonl", [("pocket/house-price", str(tmp_path / "good.csv"))])
     report = graded(assay_prepared, listing, tmp_path / "out")
     assert list(report)[: len(PUBLISHED_TOTALS)] == PUBLISHED_TOTALS
     assert list(report["competition_reports"][0])[: len(PUBLISHED_KEYS)] == PUBLISHED_KEYS
@@ -110,7 +110,10 @@ def test_the_report_has_the_published_keys_in_their_order(assay_prepared, good, 
 
 def test_a_task_that_does_not_exist_is_told_and_the_others_are_graded(assay_prepared, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
-    entries: list[tuple[str, str | None]] = [("no-such-task", "x.csv"), ("house-price", str(tmp_path / "good.csv"))]
+    entries: list[tuple[str, str | None]] = [
+        ("no-such-task", "x.csv"),
+        ("pocket/house-price", str(tmp_path / "good.csv")),
+    ]
     report = graded(assay_prepared, write_list(tmp_path / "list.jsonl", entries), tmp_path / "out", code=1)
     assert report["total_valid_submissions"] == 1
     (fault,) = report["not_graded"]
@@ -136,7 +139,7 @@ def test_half_a_call_is_refused(assay_prepared, tmp_path, words):
 def test_a_full_leaderboard_gives_medal_and_percentile(assay_prepared, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     (tmp_path / "board.csv").write_text("score\n" + "\n".join(str(0.1 + team / 100) for team in range(50)) + "\n")
-    words = [tmp_path / "good.csv", "house-price", "--leaderboard", tmp_path / "board.csv", "--json"]
+    words = [tmp_path / "good.csv", "pocket/house-price", "--leaderboard", tmp_path / "board.csv", "--json"]
     grade = json.loads(assay_prepared("grade", *words).stdout)
     # 0.38817 is behind the 29 teams from 0.10 to 0.38: bronze ends at place 20, and the median is 0.345.
     assert not grade["any_medal"] and not grade["above_median"]

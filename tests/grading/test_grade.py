@@ -135,7 +135,8 @@ def test_grading_works_inside_an_event_loop(submitted, make_task, prepared):
     assert anyio.run(graded).score == 2.0
 
 
-def test_grading_a_table_imports_only_what_it_needs(submitted, make_task, prepared):
+@pytest.mark.parametrize("lenient", [True, False])
+def test_grading_a_plain_table_imports_only_what_it_needs(lenient, submitted, make_task, prepared):
     program = """
 import json, sys
 from pathlib import Path
@@ -149,7 +150,7 @@ prepared = SimpleNamespace(private=private, edition="v1", variant="real")
 grade = assay.grading.grade_file(path, task, prepared, home=Home(path.parent))
 print(json.dumps({"light": sorted(light), "score": grade.score, "modules": sorted(sys.modules)}))
 """
-    words = [str(submitted), str(prepared.private), make_task().model_dump_json()]
+    words = [str(submitted), str(prepared.private), make_task(lenient=lenient).model_dump_json()]
     finished = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
     found = json.loads(finished.stdout)
     assert found["score"] == 2.0

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from assay.errors import InvalidSubmission
 from assay.grading.metrics.classification import (
     accuracy,
     log_loss,
@@ -296,3 +297,14 @@ def test_a_constant_prediction_agrees_with_nothing_as_published():
         constant = np.zeros(5, dtype=int)
         assert quadratic_weighted_kappa(grades, constant, distance_by_position=distance_by_position) == 0.0
     assert matthews_corrcoef(np.array([0, 1, 0, 0]), np.zeros(4, dtype=int)) == 0.0
+
+
+def test_a_missing_prediction_may_make_the_whole_score_zero():
+    """rsna-breast-cancer-detection, as published: NaN reaches the sums, and no comparison with it holds."""
+    truth = np.array([1, 0, 1, 0])
+    assert probabilistic_f1(truth, np.array([1, 0, np.nan, 0]), missing_scores_zero=True) == 0
+    assert np.isnan(probabilistic_f1(truth, np.array([1, 0, np.nan, 0])))
+    assert probabilistic_f1(truth, np.array([1.0, -1, 1, -1]), missing_scores_zero=True) == 1
+    assert probabilistic_f1(truth, np.zeros(4), missing_scores_zero=True) == 0
+    with pytest.raises(InvalidSubmission, match="all predictions are below 0"):
+        probabilistic_f1(truth, np.full(4, -0.5), missing_scores_zero=True)

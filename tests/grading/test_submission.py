@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from assay.errors import InvalidSubmission, NotPrepared
 from assay.grading import grade_file, validate_file
 from assay.grading.answers import read_answers
-from assay.grading.quick import check_quickly
-from assay.grading.submission import check, check_strictly
+from assay.grading.submission import check
 from assay.home import Home
 from assay.tasks import Column
 
@@ -287,21 +286,3 @@ def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, con
     assert grade.submission_exists
     assert grade.valid_submission == (grade.score is not None) == (grade.why is None)
     assert grade.why is None or (grade.why.endswith(".") and "\n" not in grade.why)
-
-
-VALUES = st.one_of(
-    st.floats(0, 1e9, allow_nan=False).map(repr), st.integers(0, 10**6).map(str), st.just(" 1"), st.just("")
-)
-
-
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(order=st.permutations(["9", "007", "8"]), values=st.lists(VALUES, min_size=3, max_size=3), ending=st.booleans())
-def test_the_quick_road_never_says_anything_else_than_the_careful_one(order, values, ending, make_task, prepared):
-    task = make_task()
-    answers = read_answers(task, prepared)
-    lines = ["id,price", *(f"{name},{value}" for name, value in zip(order, values, strict=True))]
-    content = ("\r\n" if ending else "\n").join(lines).encode()
-    quick = check_quickly(content, answers)
-    if quick is not None:
-        careful = check_strictly(content, "submission.csv", answers)
-        assert np.array_equal(quick.values, careful.values)

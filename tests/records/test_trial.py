@@ -123,6 +123,8 @@ def test_steps_and_time_run_out():
     clock.step()
     with pytest.raises(OutOfBudget, match="steps"):
         clock.step()
-    times = iter([0.0, 10.0])
-    with pytest.raises(OutOfBudget, match="seconds"):
-        Clock(Budget(time=10, steps=1), now=lambda: next(times)).step()
+    time = [0.0]
+    clock = Clock(Budget(time=10, steps=1), now=lambda: time[0])
+    time[0] = 10.0
+    with pytest.raises(OutOfBudget, match="all 10 seconds"):
+        clock.step()

@@ -27,6 +27,7 @@ class Agent(Settings, ABC):
     """
 
     summary: ClassVar[str] = ""
+    asks_models: ClassVar[bool] = False
 
     def label(self, name: str) -> str:
         """How reports call it: its name, and the settings that differ from the defaults."""

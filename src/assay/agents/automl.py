@@ -22,8 +22,15 @@ class AutoML(Agent):
     most: float = Field(600.0, gt=0, description="seconds to search for at the most")
 
     def inapplicable(self, task: Task) -> str | None:
-        """It predicts tables and small images, and nothing else."""
-        return None if task.kind in KINDS else f"automl predicts tables and images; it cannot do {task.kind}"
+        """It predicts one column of a table, from the table or from images that the table names, and nothing else."""
+        if task.kind not in KINDS:
+            return f"automl predicts tables and images; it cannot do {task.kind}"
+        needed = {"train", "test", "target", *(["image"] if task.kind == "image-classification" else [])}
+        tables = [name for name in (task.data.train, task.data.test) if name and not name.endswith(".csv")]
+        lacking = sorted(name for name in needed if getattr(task.data, name) is None)
+        if lacking or tables or len(task.submission.columns) != 1:
+            return "automl needs a train.csv and a test.csv with one target column, and the paths of images in them"
+        return None
 
     async def work(self, bench: Workbench) -> None:
         """Put the search script and its order into the workspace, and run it once."""

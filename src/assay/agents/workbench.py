@@ -1,61 +1,250 @@
-"""What an agent is given: the task's public side, the lab, and what is left of its budget. Every act is recorded."""
+"""What an agent is given: the task's public side, the lab, models, and what is left of its budget.
 
+Every act goes on the tape, so that it is recorded, and played back when the trial is taken up again.
+"""
+
+import errno
+import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import UnsafePath
+from anyio import to_thread
+
+from assay.agents.observation import ActionFailed, Observation
+from assay.agents.results import Contents, completed, told
+from assay.agents.session import Said, Session
+from assay.agents.terminal import TERMINAL, ask_person
+from assay.errors import CallError, ModelFault, PromptTooLong, UnsafePath
 from assay.lab.interface import Completed, Lab
-from assay.lab.snapshots import Snapshot
-from assay.records import Clock, EventLog
+from assay.lab.snapshots import Snapshot, load
+from assay.records import Clock, OutOfBudget
+from assay.records.tape import Tape
 from assay.tasks import Task
+
+if TYPE_CHECKING:
+    from assay.models import Message, Models, Reply, Tool
 
 
 class Workbench:
-    """The one way for an agent to act: commands and files in the lab, under a budget, all of it in the record."""
+    """The one way for an agent to act: the lab and models, under a budget, all of it in the record."""
 
-    def __init__(self, task: Task, lab: Lab, clock: Clock, log: EventLog, seed: int, snapshots: Path) -> None:
+    def __init__(
+        self,
+        task: Task,
+        lab: Lab,
+        clock: Clock,
+        tape: Tape,
+        seed: int,
+        store: Path,
+        *,
+        form: Callable[[bytes], str | None],
+        models: "Models | None" = None,
+        kept: str | None = None,
+        terminal: Path = TERMINAL,
+    ) -> None:
         self.task = task
         self.seed = seed
         self.clock = clock
         self._lab = lab
-        self._log = log
-        self._store = snapshots
+        self._tape = tape
+        self._store = store
+        self._form = form
+        self._models = models
         self._last: Snapshot | None = None
+        self._to_restore = kept
+        self._contents = Contents(store)
+        self._terminal = terminal
+        self._changed = False
+        self._session: Session | None = None
+        self._session_open = False
 
-    async def run(self, command: Sequence[str], *, seconds: float | None = None) -> Completed:
+    async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> Completed:
         """Run a command in the workspace as one step, for at most `seconds` and never past the deadline."""
         self.clock.step()
-        allowed = min(seconds or self.clock.seconds_left, self.clock.seconds_left)
-        self._log.append("action", step=self.clock.steps, action="run", command=list(command), seconds=allowed)
-        await self._tell_budget()
-        variables = {"SEED": str(self.seed), "DEADLINE": f"{time.time() + allowed:.0f}"}
-        completed = await self._lab.run(command, seconds=allowed, variables=variables)
-        self._log.append(
-            "observation",
-            step=self.clock.steps,
-            ended=completed.ended,
-            code=completed.code,
-            stdout=completed.stdout.text,
-            stderr=completed.stderr.text,
-            seconds=round(completed.seconds, 3),
-        )
+        result = await self.execute(command, seconds=seconds, stdin=stdin)
         await self.snapshot()
-        return completed
+        return result
+
+    async def act(
+        self, name: str, arguments: Mapping[str, Any], perform: Callable[[], Awaitable[Observation]]
+    ) -> Observation:
+        """Take one step that has a name: whatever `perform` does with the bench is a part of it.
+
+        The record shows the action with its arguments, what the agent was told, how long it took, and the cause if it
+        failed. The workspace is kept afterwards.
+        """
+        self.clock.step()
+        began = self.clock.elapsed
+        spent: OutOfBudget | None = None
+        try:
+            observation = await perform()
+        except ActionFailed as failure:
+            observation = failure.observation
+        except OutOfBudget as error:
+            spent, observation = error, Observation(f"The trial is over: {error}.", "budget")
+
+        async def do() -> dict[str, Any]:
+            seconds = round(self.clock.elapsed - began, 3)
+            return {"observation": observation.text, "cause": observation.cause, "seconds": seconds}
+
+        result = await self._deed("act", {"name": name, "arguments": dict(arguments)}, do)
+        await self.snapshot()
+        if spent:
+            raise spent
+        return Observation(result["observation"], result["cause"])
+
+    async def execute(
+        self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"", changes: bool = True
+    ) -> Completed:
+        """Run a command as a part of a step; say so where it only looks and `changes` nothing."""
+        allowed = self._allowed(seconds)
+
+        async def do() -> dict[str, Any]:
+            variables = await self._tell_budget(allowed)
+            return told(await self._lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
+
+        result = await self._deed("run", {"command": list(command)}, do, changes=changes, seconds=round(allowed, 3))
+        return completed(result)
+
+    async def say_to_session(self, command: str, *, seconds: float | None = None) -> Said:
+        """Run Python code in a session that keeps its state, as a part of a step.
+
+        Between commands the session and all that it started hold still. One that takes too long is ended, and so is
+        one whose trial is interrupted: the next command begins a new one, and says that it did.
+        """
+        allowed = self._allowed(seconds)
+
+        async def do() -> dict[str, Any]:
+            variables = await self._tell_budget(allowed)
+            lost = self._session_open and self._session is None
+            session = self._session or await Session.start(self._lab, variables)
+            # Should the command be cut off, the session is gone with it.
+            self._session = None
+            said = await session.execute(command, allowed)
+            self._session = session if said.ended is None else None
+            return {**asdict(said), "lost": lost}
+
+        result = await self._deed("session", {"command": command}, do, changes=True, seconds=round(allowed, 3))
+        said = Said(**result)
+        self._session_open = said.ended is None
+        return said
 
     async def write(self, path: str, content: str | bytes) -> None:
         """Put a file into the workspace."""
         data = content.encode() if isinstance(content, str) else content
-        await self._lab.write(path, data)
-        self._log.append("action", step=self.clock.steps, action="write", path=path, size=len(data))
+
+        async def do() -> dict[str, Any]:
+            try:
+                await self._lab.write(path, data)
+            except UnsafePath as error:
+                return {"refused": str(error)}
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                return {"refused": f"there is no space left in the workspace for {path!r}"}
+            return {}
+
+        request = {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        _refuse(await self._deed("write", request, do, changes=True))
 
     async def read(self, path: str, *, most: int = 10**7) -> bytes:
-        """Read a plain file of the workspace."""
-        return await self._lab.read(path, most=most)
+        """Read a plain file of the workspace; `UnsafePath` says why where it is none."""
+
+        async def do() -> dict[str, Any]:
+            try:
+                return self._contents.keep(await self._lab.read(path, most=most))
+            except UnsafePath as error:
+                return {"refused": str(error)}
+
+        result = await self._deed("read", {"path": path}, do)
+        _refuse(result)
+        return self._contents.give(result)
+
+    async def files(self) -> list[str]:
+        """The plain files of the workspace, without the data, in order of their names."""
+
+        async def do() -> dict[str, Any]:
+            return {"files": [str(path) async for path in self._lab.files()]}
+
+        names: list[str] = (await self._deed("list", {}, do))["files"]
+        return names
+
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence["Message"],
+        tools: Sequence["Tool"] = (),
+        *,
+        lane: str = "",
+        faults_count: bool = False,
+    ) -> "Reply":
+        """Ask the model of a role; its reply is written down before anybody acts on it.
+
+        That a question is too long is written down too. A model that cannot be reached is not, so that a trial that
+        ends over it asks again when it is taken up; an agent that goes on without the reply says `faults_count`.
+        """
+        from assay.models import Reply
+
+        if self._models is None:
+            raise CallError("this agent needs a model; name one with --model")
+        models = self._models
+        self.clock.check()
+
+        async def do() -> dict[str, Any]:
+            try:
+                reply = await models.ask(role, messages, tools)
+            except PromptTooLong as error:
+                return {"too_long": str(error)}
+            except ModelFault as error:
+                if not faults_count:
+                    raise
+                return {"fault": str(error)}
+            self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
+            content: dict[str, Any] = reply.model_dump(mode="json")
+            return content
+
+        recorded = self._tape.playing
+        said = [message.model_dump(mode="json", exclude_defaults=True) for message in messages]
+        result = await self._deed("ask", {"role": role}, do, lane=lane, messages=said)
+        if "too_long" in result:
+            raise PromptTooLong(result["too_long"])
+        if "fault" in result:
+            raise ModelFault(result["fault"])
+        reply = Reply.model_validate(result)
+        if recorded:
+            models.remember(reply)
+        return reply
+
+    async def ask_person(self, request: str) -> str | None:
+        """Ask whoever sits at the terminal, and wait; None where nobody does."""
+        self.clock.check()
+
+        async def do() -> dict[str, Any]:
+            began = time.monotonic()
+            answer = await to_thread.run_sync(ask_person, request, self._terminal, abandon_on_cancel=True)
+            self.clock.count(tokens=0, cost=0.0, waited=time.monotonic() - began)
+            return {"answer": answer}
+
+        answer: str | None = (await self._deed("person", {"request": request}, do))["answer"]
+        return answer
+
+    async def validate(self) -> str | None:
+        """What is wrong with the form of the submission as it lies in the workspace, or None; never a score."""
+
+        async def do() -> dict[str, Any]:
+            content, why = await self.submission()
+            return {"fault": why if content is None else await to_thread.run_sync(self._form, content)}
+
+        fault: str | None = (await self._deed("validate", {}, do))["fault"]
+        return fault
 
     async def submission(self) -> tuple[bytes | None, str | None]:
         """What lies in the workspace as submission now, or why there is none."""
+        await self._live()
         wanted = self.task.submission
         try:
             return await self._lab.read(wanted.file, most=wanted.max_size), None
@@ -63,10 +252,69 @@ class Workbench:
             return None, f"nothing was handed in: {error}"
 
     async def snapshot(self) -> None:
-        """Keep what the workspace holds now; files that did not change cost nothing."""
-        self._last = await self._lab.snapshot(self._store, self._last)
-        self._log.append("snapshot", step=self.clock.steps, id=self._last.id)
+        """Keep what the workspace holds now; what did not change costs nothing."""
+        if self._tape.playing or self._to_restore:
+            return
+        if self._changed or self._last is None:
+            self._last = await self._lab.snapshot(self._store, self._last)
+        self._tape.kept(self._last.id, self.clock.steps)
+        self._changed = False
 
-    async def _tell_budget(self) -> None:
-        left = {"seconds_left": round(self.clock.seconds_left, 1), "steps_left": self.clock.steps_left}
-        await self._lab.status(json.dumps(left).encode())
+    async def note(self, what: str, **about: Any) -> None:
+        """Write down what an agent thinks worth knowing about its own course."""
+
+        async def do() -> dict[str, Any]:
+            return {}
+
+        await self._deed("note", {"what": what}, do, **about)
+
+    async def _deed(
+        self,
+        what: str,
+        request: Mapping[str, Any],
+        do: Callable[[], Awaitable[dict[str, Any]]],
+        *,
+        changes: bool = False,
+        lane: str = "",
+        **about: Any,
+    ) -> dict[str, Any]:
+        async def live() -> dict[str, Any]:
+            await self._live()
+            self._changed = self._changed or changes
+            return await do()
+
+        playing = self._tape.playing
+        deed = await self._tape.deed(
+            what,
+            request,
+            live,
+            changes=changes,
+            used=lambda: self.clock.used,
+            lane=lane,
+            step=self.clock.steps,
+            **about,
+        )
+        if playing:
+            self.clock.set(deed.used)
+        return deed.result
+
+    async def _live(self) -> None:
+        """Before the first thing that is done for real again, make the workspace what it was."""
+        if self._to_restore:
+            self._last = load(self._store, self._to_restore)
+            self._to_restore = None
+            await self._lab.restore(self._store, self._last)
+
+    def _allowed(self, seconds: float | None) -> float:
+        """Time for one part of a step: never more than is left."""
+        return min(seconds or self.clock.seconds_left, self.clock.seconds_left)
+
+    async def _tell_budget(self, allowed: float) -> dict[str, str]:
+        """Put what is left where code in the lab can read it, and say what it finds in its variables."""
+        await self._lab.status(json.dumps(self.clock.left).encode())
+        return {"SEED": str(self.seed), "DEADLINE": f"{time.time() + allowed:.0f}"}
+
+
+def _refuse(result: Mapping[str, Any]) -> None:
+    if "refused" in result:
+        raise UnsafePath(result["refused"])

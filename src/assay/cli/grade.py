@@ -1,11 +1,12 @@
 """`assay grade` and `assay validate`."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
+from assay.cli.output import as_json, edition, quiet, registry, sandbox, table, variant
 from assay.data.store import prepared
 from assay.errors import AssayError, CallError
 from assay.grading import grade_file, validate_file
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 @click.option(
     "--leaderboard", type=click.Path(path_type=Path), help="A CSV file with the column score: all human teams."
 )
+@click.option("--every-step", is_flag=True, help="FILE is a trial: grade its submission after each step.")
 @edition
+@variant
 @sandbox
 @quiet
 @as_json
@@ -38,7 +41,9 @@ def grade_command(
     batch: Path | None,
     out: Path | None,
     leaderboard: Path | None,
+    every_step: bool,
     edition: str | None,
+    variant: str,
     sandbox: "SandboxName",
     quiet: bool,
     json_: bool,
@@ -51,12 +56,17 @@ def grade_command(
     \b
     Example:
       assay grade submission.csv pocket/house-price
+      assay grade submission.csv mlebench/leaf-classification --variant synthetic-0 --edition fixed
       assay grade --batch submissions.jsonl --out reports
+      assay grade runs/first/trials/digits-starter-1-0a1b2c3d4e --every-step
     """
+    if every_step:
+        _print_curve(file, json_)
+        return
     if batch:
         if file or task or leaderboard or not out:
             raise CallError("--batch goes with --out, and without FILE, TASK and --leaderboard")
-        _grade_batch(folders, batch, out, edition, sandbox, quiet, json_)
+        _grade_batch(folders, batch, out, edition, variant, sandbox, quiet, json_)
         return
     if file is None or task is None:
         raise CallError("grade what? Give FILE and TASK, or --batch LIST --out DIR")
@@ -66,11 +76,11 @@ def grade_command(
         from assay.grading.leaderboard import read
 
         found = found.model_copy(update={"leaderboard": read(leaderboard, found.metric)})
-    grade = grade_file(file, found, prepared(home, found, edition), home=home, sandbox=sandbox)
+    grade = grade_file(file, found, prepared(home, found, edition, variant), home=home, sandbox=sandbox)
     if json_:
         click.echo(grade.model_dump_json(indent=2))
     else:
-        _print(found, grade)
+        _print(found.in_edition(grade.edition), grade)
 
 
 def _grade_batch(
@@ -78,6 +88,7 @@ def _grade_batch(
     path: Path,
     out: Path,
     edition: str | None,
+    variant: str,
     sandbox: "SandboxName",
     quiet: bool,
     json_: bool,
@@ -87,7 +98,9 @@ def _grade_batch(
 
     progress = Silent() if quiet or json_ else Bars()
     entries, home = read_list(path), Home.default()
-    results = grade_all(entries, home=home, folders=folders, edition=edition, sandbox=sandbox, progress=progress)
+    results = grade_all(
+        entries, home=home, folders=folders, edition=edition, variant=variant, sandbox=sandbox, progress=progress
+    )
     written = write_report(out, report(results))
     if json_:
         click.echo(written.read_text(), nl=False)
@@ -102,15 +115,16 @@ def _grade_batch(
 def _row(task: str, path: str | None, result: "Grade | NotGraded") -> list[str]:
     if not isinstance(result, Grade):
         return [task, str(path), f"not graded: {result.why}"]
-    return [task, str(path), f"{result.score:.5f}" if result.score is not None else f"not valid: {result.why}"]
+    return [task, str(path), _score(result) if result.valid_submission else f"not valid: {result.why}"]
 
 
 @click.command("validate")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("task")
 @edition
+@variant
 @click.pass_obj
-def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: str | None) -> None:
+def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: str | None, variant: str) -> None:
     """Check the form of a submission, without a score; exits with 1 if it is not valid.
 
     \b
@@ -119,8 +133,32 @@ def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: 
     """
     found = registry(folders).task(task)
     _must_exist(file)
-    validate_file(file, found, prepared(Home.default(), found, edition))
+    validate_file(file, found, prepared(Home.default(), found, edition, variant))
     click.echo(f"{file} is a valid submission for {found.id}")
+
+
+def _print_curve(folder: Path | None, json_: bool) -> None:
+    from assay.records import TrialFolder
+    from assay.results.curve import score_curve
+    from assay.runs.trial import task_of
+
+    if folder is None or not (folder / "trial.json").is_file():
+        raise CallError("--every-step goes with the folder of a trial, RUN/trials/ID")
+    trial = TrialFolder(folder)
+    points = score_curve(trial, task_of(trial.file), Home.default())
+    if json_:
+        click.echo(json.dumps([point.model_dump() for point in points], indent=2))
+        return
+    rows = [
+        [
+            str(point.step),
+            "" if point.elapsed is None else f"{point.elapsed:.1f} s",
+            "" if point.score is None else f"{point.score:.5f}",
+            point.medal or point.why or "",
+        ]
+        for point in points
+    ]
+    table(["step", "time", "score", ""], rows)
 
 
 def _must_exist(file: Path) -> None:
@@ -128,13 +166,17 @@ def _must_exist(file: Path) -> None:
         raise CallError(f"there is no file {file}")
 
 
+def _score(grade: Grade) -> str:
+    return f"{grade.score:.5f}" if grade.score is not None else str(grade.not_finite)
+
+
 def _print(task: Task, grade: Grade) -> None:
     click.echo(f"{task.id}, edition {grade.edition}, {grade.variant} data")
-    if grade.score is None:
+    if not grade.valid_submission:
         click.echo(f"  not valid: {grade.why}")
         return
     spread = f" ± {grade.tolerance:.0%}" if grade.tolerance else ""
-    click.echo(f"  {task.metric.name} {grade.score:.5f}{spread} ({task.metric.direction} is better)")
+    click.echo(f"  {task.metric.name} {_score(grade)}{spread} ({task.metric.direction} is better)")
     if grade.rank is not None:
         click.echo(
             f"  rank {grade.rank} of {(grade.panel_size or 0) + 1}, itself and {grade.panel_size} reference solutions"
@@ -149,3 +191,15 @@ def _print(task: Task, grade: Grade) -> None:
         click.echo(
             f"  {grade.improvement:+.1%} over the starter's {grade.baseline:.5g}: {verdict} (more than +10 % needed)"
         )
+    if notes := _notes(grade):
+        click.echo(f"  {notes}")
+
+
+def _notes(grade: Grade) -> str:
+    """In one line, what to know of the edition's rules before the score is compared with others."""
+    parts = [
+        f"as published: {', '.join(grade.quirks)}" if grade.quirks else "",
+        f"repaired: {', '.join(grade.repairs)}" if grade.repairs else "",
+        "medals only indicate" if grade.indicative else "",
+    ]
+    return "; ".join(part for part in parts if part)

@@ -1,8 +1,9 @@
 """`assay run` and `assay resume`."""
 
+import json
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +12,8 @@ from assay.cli.report import print_report
 from assay.errors import AssayError, CallError
 from assay.home import Home
 from assay.progress import Bars, Silent
-from assay.records import RunFolder
+from assay.records import RunFolder, TrialFolder
+from assay.records.fork import fork
 from assay.tasks import seconds_of
 
 if TYPE_CHECKING:
@@ -31,11 +33,25 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 @click.option(
     "--agent", "agents", multiple=True, required=True, help="An agent, NAME[,setting=value…] or path.py:Class."
 )
+@click.option(
+    "--model", "models", multiple=True, metavar="PROVIDER/MODEL", help="What agents think with; several are compared."
+)
+@click.option(
+    "--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for a role: fast, edit, review."
+)
+@click.option(
+    "--set", "model_settings", multiple=True, metavar="NAME=VALUE", help="How models are asked, as temperature=0."
+)
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="How many trials of each.")
 @click.option(
     "--time", "time_", metavar="DURATION", callback=_seconds, help="Time per trial; default: the task's budget."
 )
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial; default: the task's budget.")
+@click.option(
+    "--working", metavar="DURATION", callback=_seconds, help="Time per trial without waiting for a model's provider."
+)
+@click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens per trial, of all models together.")
+@click.option("--cost", type=click.FloatRange(0, min_open=True), default=None, help="Dollars per trial.")
 @edition
 @variant
 @sandbox
@@ -47,9 +63,15 @@ def run_command(
     folders: tuple[Path, ...],
     names: tuple[str, ...],
     agents: tuple[str, ...],
+    models: tuple[str, ...],
+    roles: tuple[str, ...],
+    model_settings: tuple[str, ...],
     seeds: int,
     time_: float | None,
     steps: int | None,
+    working: float | None,
+    tokens: int | None,
+    cost: float | None,
     edition: str | None,
     variant: str,
     sandbox: "SandboxName",
@@ -64,6 +86,7 @@ def run_command(
     \b
     Example:
       assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
+      assay run pocket --agent research --model openai/gpt-5 --role fast=openai/gpt-5-mini --cost 5
     """
     from assay.runs.plan import Plan
 
@@ -73,9 +96,14 @@ def run_command(
     plan = Plan(
         tasks=tuple(known.chosen(names)),
         agents=tuple(_agent(text) for text in dict.fromkeys(agents)),
+        models=tuple({"main": model, **_pairs("--role", roles)} for model in dict.fromkeys(models)),
+        model_settings={name: _value(text) for name, text in _pairs("--set", model_settings).items()},
         seeds=seeds,
         time=time_,
         steps=steps,
+        working=working,
+        tokens=tokens,
+        cost=cost,
         edition=edition,
         variant=variant,
         sandbox=sandbox,
@@ -87,24 +115,38 @@ def run_command(
 
 
 @click.command("resume")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN|TRIAL")
+@click.option("--step", type=click.IntRange(0), default=None, help="With a trial: begin a new one from that step.")
 @click.option("--cores", type=click.IntRange(1), default=None, help="Cores to use; default: all.")
 @quiet
-def resume_command(folder: Path, cores: int | None, quiet: bool) -> None:
-    """Go on with a run after any interruption; finished trials are left alone.
+def resume_command(folder: Path, step: int | None, cores: int | None, quiet: bool) -> None:
+    """Go on with a run, or with one trial of it, after any interruption; finished trials are left alone.
+
+    A trial goes on from its last step, with its files, its messages and what is left of its budget. With --step it is
+    left as it is, and a new trial goes on from the step that is named.
 
     \b
     Example:
       assay resume runs/first
+      assay resume runs/first/trials/digits-research-1-0a1b2c3d4e --step 7
     """
-    _execute(RunFolder(folder), cores, quiet)
+    if not (folder / "trial.json").exists():
+        if step is not None:
+            raise CallError(f"--step goes with a trial; {folder} is not one")
+        _execute(RunFolder(folder), cores, quiet)
+        return
+    run, trial = RunFolder(folder.resolve().parent.parent), TrialFolder(folder.resolve())
+    if step is not None:
+        trial = fork(run, trial, step)
+        click.echo(f"A new trial goes on from step {step}: {trial.path}", err=True)
+    _execute(run, cores, quiet, only=trial.path.name)
 
 
-def _execute(run: RunFolder, cores: int | None, quiet: bool) -> None:
+def _execute(run: RunFolder, cores: int | None, quiet: bool, only: str | None = None) -> None:
     from assay.runs.local import Stopped, execute
 
     try:
-        execute(run, Home.default(), cores=cores, progress=Silent() if quiet else Bars())
+        execute(run, Home.default(), cores=cores, only=only, progress=Silent() if quiet else Bars())
     except Stopped:
         click.echo(f"assay: stopped; go on with: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
@@ -123,3 +165,19 @@ def _agent(text: str) -> tuple[str, dict[str, str]]:
     if wrong := [setting for setting, equals, _ in pairs if not equals]:
         raise CallError(f"agent {name}: {wrong[0]!r} is not a setting; write {name},setting=value")
     return name, {setting: value for setting, _, value in pairs}
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """`fast=openai/gpt-5-mini` is a name and what it stands for."""
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [name for name, equals, value in pairs if not equals or not name or not value]:
+        raise CallError(f"{option} {wrong[0]}: write NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _value(text: str) -> Any:
+    """A setting's value as JSON, or as text where it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -32,7 +32,7 @@ def copy(pairs: Iterable[tuple[Path, Path]]) -> None:
                 folders.add(folder)
             sharing = sharing and _shared(source, destination)
             if not sharing:
-                shutil.copyfile(source, destination, follow_symlinks=False)
+                shutil.copyfile(source, destination)
             advance(1)
 
 

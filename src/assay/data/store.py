@@ -150,7 +150,7 @@ def _recipe(task: Task, variant: str) -> str:
     code = task.folder / "prepare.py"
     if not code.is_file():
         raise CallError(f"{code} is missing")
-    source = task.source.model_dump(mode="json", include={"packages", "installed", "kaggle"}, exclude_none=True)
+    source = task.source.model_dump(mode="json", exclude={"about", "licence"}, exclude_defaults=True)
     parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
     if variant.startswith("synthetic"):
         parts.append((task.folder / "synthetic.py").read_bytes())

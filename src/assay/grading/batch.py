@@ -67,6 +67,7 @@ def grade_all(
     home: Home,
     folders: Sequence[Path] = (),
     edition: str | None = None,
+    variant: str = "real",
     sandbox: str = "bubblewrap",
     processes: int | None = None,
     progress: Progress,
@@ -77,7 +78,7 @@ def grade_all(
     """
     known = Registry(folders)
     timed = {entry for entry in entries if _is_timed(known, entry.task)}
-    judge = partial(_judge, home=home.root, folders=tuple(folders), edition=edition, sandbox=sandbox)
+    judge = partial(_judge, home=home.root, folders=tuple(folders), edition=edition, variant=variant, sandbox=sandbox)
     results: dict[Entry, Grade | NotGraded] = {}
     with progress.stage(f"grading {len(entries)} submissions", total=len(entries)) as advance:
         results |= _in_processes(judge, [entry for entry in entries if entry not in timed], processes, advance)
@@ -128,20 +129,20 @@ def _entry(path: Path, number: int, line: str) -> Entry:
 
 def _is_timed(known: Registry, name: str) -> bool:
     try:
-        return known.task(name).timed
+        return known.competition(name).timed
     except CallError:
         return False  # told by the line's own result
 
 
 def _judge(
-    entry: Entry, *, home: Path, folders: tuple[Path, ...], edition: str | None, sandbox: Any
+    entry: Entry, *, home: Path, folders: tuple[Path, ...], edition: str | None, variant: str, sandbox: Any
 ) -> Grade | NotGraded:
     from assay.data.store import prepared
     from assay.grading.grade import grade_file
 
     try:
-        task = Registry(folders).task(entry.task)
-        data = prepared(Home(home), task, edition)
+        task = Registry(folders).competition(entry.task)
+        data = prepared(Home(home), task, edition, variant)
         return grade_file(Path(entry.path) if entry.path else None, task, data, home=Home(home), sandbox=sandbox)
     except AssayError as error:
         return NotGraded(entry.line, entry.task, str(error))

@@ -19,10 +19,12 @@ from assay.grading.answers import Answers
 from assay.grading.checked import Checked
 from assay.grading.published_rows import paired
 from assay.grading.published_values import frame_values
-from assay.grading.table import LONGEST_HEADER, check_header, listed, shown
+from assay.grading.table import LONGEST_HEADER, check_header, listed, refuse_hollow, shown
 from assay.tasks import Submission
 
 _ALLCLOSE = 1.001e-5
+_MOST_INDEXES = 100  # columns without a name that pandas may take for indexes: one is common, more are a mistake
+_TOO_LONG = "a row has more values than the header has columns"
 
 
 def check_as_published(content: bytes, name: str, answers: Answers) -> Checked:
@@ -53,7 +55,7 @@ def read_frame(content: bytes, name: str, *, wanted: Sequence[str] = ()) -> pd.D
 
     It must have the columns `wanted`, and at least one row.
     """
-    _refuse_hollow(content, name)
+    _refuse_huge(content, name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # Mixed types are judged where they matter.
@@ -72,18 +74,17 @@ def read_frame(content: bytes, name: str, *, wanted: Sequence[str] = ()) -> pd.D
     return frame.reset_index(drop=True).astype(dict.fromkeys(texts, object))
 
 
-def _refuse_hollow(content: bytes, name: str) -> None:
-    """Refuse what would take far more memory than its size: endless first lines, and rows much shorter than them."""
-    lines = io.StringIO(content[:LONGEST_HEADER].decode(errors="replace"), newline="")
-    try:
-        header: list[str] = next((names for names in csv.reader(lines) if names), [])
-    except csv.Error:
-        header = []
-    if len(content) > LONGEST_HEADER and not lines.read(1):
+def _refuse_huge(content: bytes, name: str) -> None:
+    """Refuse what would take far more time and memory than its size: endless first lines, and rows of other lengths."""
+    beginning = content[:LONGEST_HEADER].decode(errors="replace")
+    lines = io.StringIO(beginning, newline="")
+    records = (values for values in csv.reader(lines) if values)
+    header: list[str] = next(records, [])
+    if len(content) > LONGEST_HEADER and lines.tell() == len(beginning):
         raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {LONGEST_HEADER:,} bytes long.")
-    rows = content.count(b"\n") + content.count(b"\r")
-    if len(header) * rows > 4 * len(content) + 10**6:
-        raise InvalidSubmission(f"{name} is not a CSV table: its rows are much shorter than its first line.")
+    if len(next(records, [])) > len(header) + _MOST_INDEXES:
+        raise InvalidSubmission(f"{name} is not a CSV table: {_TOO_LONG}.")
+    refuse_hollow(content, len(header), name)
 
 
 def _columns(frame: pd.DataFrame, submission: Submission, name: str) -> dict[str, str]:
@@ -117,7 +118,7 @@ def _check_further(columns: pd.DataFrame, name: str) -> None:
 def _said(error: Exception) -> str:
     text = str(error)
     if "fields in line" in text:
-        return "a row has more values than the header has columns"
+        return _TOO_LONG
     if "EOF inside string" in text:
         return "a quoted value does not end"
     return "its rows cannot be told apart"

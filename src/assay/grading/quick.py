@@ -77,7 +77,8 @@ def check_table(columns: Columns, answers: Answers) -> Checked | None:
 
 def _wanted(content: bytes, submission: Submission) -> list[str] | None:
     """The columns to read; None where the bytes are too unusual for this road."""
-    wanted = [*([submission.id] if submission.id and submission.by_id else []), *submission.columns]
+    named = submission.id is not None and (submission.by_id or not submission.lenient)
+    wanted = [*([str(submission.id)] if named else []), *submission.columns]
     header = plain_header(content)
     if header is None or any(alias in header for rule in submission.columns.values() for alias in rule.aliases):
         return None

@@ -30,6 +30,7 @@ def parse_table(
         content += b"\n"  # Without it, polars does not see a comma too many at the very end.
     header = read_header(content, name)
     check_header(header, columns, name, allow_more=allow_more, order=order)
+    refuse_hollow(content, len(header), name)
     try:
         table = pl.read_csv(content, schema=dict.fromkeys(header, pl.String))
     except pl.exceptions.PolarsError as error:
@@ -56,6 +57,8 @@ def read_quickly(
         return None
     if (len(wanted) != len(header) and not (more or ours)) or content.endswith(_UNFINISHED):
         return None
+    if not ours and _is_hollow(content, len(header)):
+        return None
     schema = {name: pl.Float64 if name in numeric else pl.String for name in header}
     try:
         # Polars does not see that a row is too long behind the last column it is asked for: all are, unless it is ours.
@@ -76,6 +79,17 @@ def plain_header(content: bytes) -> list[str] | None:
         return head.decode().split(",")
     except UnicodeDecodeError:
         return None
+
+
+def refuse_hollow(content: bytes, columns: int, name: str) -> None:
+    """Raise `InvalidSubmission` for a table that would take far more memory than its file: many columns, short rows."""
+    if _is_hollow(content, columns):
+        raise InvalidSubmission(f"{name} is not a CSV table: its rows are much shorter than its first line.")
+
+
+def _is_hollow(content: bytes, columns: int) -> bool:
+    # A whole row has a byte for each of its values, so this cannot be with a few columns.
+    return columns > 4 and columns * (content.count(b"\n") + content.count(b"\r")) > 4 * len(content) + 10**6
 
 
 def shown(text: object) -> str:

@@ -16,6 +16,7 @@ from assay.home import Home
 from assay.lab import seccomp
 from assay.lab.environments import INSIDE
 from assay.lab.interface import Sealing, Setup
+from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
 from assay.lab.sandbox import limited, pinned, sealed_file, tool, variables_of
 from assay.lab.walls import WORKSPACE, program, walls
@@ -84,6 +85,23 @@ class Sandboxed:
         self._first: int | None = None
         self._ending = anyio.Lock()
         self._ended = False
+        self._stopped: frozenset[int] | None = None
+
+    @property
+    def paused(self) -> bool:
+        """Whether it is held still."""
+        return self._stopped is not None
+
+    async def pause(self) -> None:
+        """Hold everything in the sandbox still."""
+        assert self.root is not None
+        if not self.paused:
+            self._stopped = await anyio.to_thread.run_sync(pause, self.root)
+
+    async def wake(self) -> None:
+        """Let it go on after a pause."""
+        stopped, self._stopped = self._stopped, None
+        wake(stopped or frozenset())
 
     async def first_process(self) -> int:
         """The host's number of the first process in the sandbox, which waits for our word before it goes on."""

@@ -54,11 +54,23 @@ class Contained:
         self.process = process
         self.root: int | None = None  # the engine's processes are not ours to count
         self.out_of_memory = False
+        self.paused = False
         self._engine = engine
         self._name = name
         self._killed = False
         self._ending = anyio.Lock()
         self._ended = False
+
+    async def pause(self) -> None:
+        """Let the engine hold the container still."""
+        await self._ask_engine("pause")
+        self.paused = True
+
+    async def wake(self) -> None:
+        """Let it go on after a pause."""
+        if self.paused:
+            await self._ask_engine("unpause")
+            self.paused = False
 
     async def end(self) -> None:
         """Remove the container with all that is in it."""
@@ -76,6 +88,12 @@ class Contained:
     def failure(self, said: str) -> LabError:
         """What the engine said of itself."""
         return LabError(f"the container engine failed: {said.strip() or 'it was killed from outside'}")
+
+    async def _ask_engine(self, what: str) -> None:
+        with anyio.CancelScope(shield=True):
+            done = await anyio.run_process([self._engine, what, self._name], check=False)
+        if done.returncode != 0:
+            raise self.failure(done.stderr.decode(errors="replace"))
 
     async def _end(self) -> None:
         self._killed = self.process.returncode is None

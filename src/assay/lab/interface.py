@@ -102,6 +102,18 @@ class Process(Protocol):
         """Read exactly `size` bytes of its standard output; `LabError` if it ends first."""
         ...
 
+    async def receive_some(self, most: int) -> bytes:
+        """Read what it printed next, at least one byte and at most `most`; `LabError` if it ends first."""
+        ...
+
+    async def pause(self) -> None:
+        """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
+        ...
+
+    async def wake(self) -> None:
+        """Let it go on after a pause."""
+        ...
+
     async def kill(self) -> Completed:
         """End it and everything it started."""
         ...
@@ -119,7 +131,7 @@ class Lab(Protocol):
         ...
 
     async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
-        """Start a long-lived process; the workspace is not read or written by us while it lives."""
+        """Start a long-lived process; the workspace is read and written by us only while it is paused or over."""
         ...
 
     async def read(self, path: str, *, most: int) -> bytes:

@@ -82,7 +82,7 @@ class OpenLab:
             return await run_to_end(started, self._place, self._limits, seconds)
 
     async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
-        """Start a long-lived process; the workspace is not read or written by us while it lives."""
+        """Start a long-lived process; the workspace is read and written by us only while it is paused or over."""
         started = await self._sandbox.start(command, variables or {}, subprocess.PIPE)
         process = LiveProcess(Running(started, self._place, self._limits))
 
@@ -135,7 +135,7 @@ class OpenLab:
             self._live.discard(started)
 
     async def _at_rest(self, work: Callable[[], Result]) -> Result:
-        if self._live:
+        if any(not started.paused for started in self._live):
             raise LabError("something runs in the lab; the workspace can be read and written when it has ended")
         return await _in_thread(work)
 

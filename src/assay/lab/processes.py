@@ -46,6 +46,21 @@ class LiveProcess:
         except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise self._gone() from error
 
+    async def receive_some(self, most: int) -> bytes:
+        """Read what it printed next, at least one byte and at most `most`; `LabError` if it ends first."""
+        try:
+            return await self._stdout.receive(most)
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise self._gone() from error
+
+    async def pause(self) -> None:
+        """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
+        await self._running.started.pause()
+
+    async def wake(self) -> None:
+        """Let it go on after a pause."""
+        await self._running.started.wake()
+
     async def kill(self) -> Completed:
         """End it and everything it started; what it printed and nobody received is in the result."""
         if self._running.started.process.returncode is None:

@@ -29,6 +29,19 @@ class Started(Protocol):
     out_of_memory: bool
     """Whether the sandbox itself found, at the end, that memory ran out."""
 
+    @property
+    def paused(self) -> bool:
+        """Whether it is held still."""
+        ...
+
+    async def pause(self) -> None:
+        """Hold the command and everything it started still."""
+        ...
+
+    async def wake(self) -> None:
+        """Let it go on after a pause; harmless when there was none."""
+        ...
+
     async def end(self) -> None:
         """Kill the command and everything it started, and return when all of it is gone; harmless when it is."""
         ...

@@ -10,6 +10,7 @@ from anyio.abc import Process
 
 from assay.errors import LabError
 from assay.lab.interface import Sealing, Setup
+from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
 from assay.lab.sandbox import limited, pinned, variables_of
 
@@ -56,6 +57,22 @@ class Plain:
         self.process = process
         self.root: int | None = process.pid
         self._place = place
+        self._stopped: frozenset[int] | None = None
+
+    @property
+    def paused(self) -> bool:
+        """Whether it is held still."""
+        return self._stopped is not None
+
+    async def pause(self) -> None:
+        """Hold the command and its descendants still; what has left them is not reached."""
+        if not self.paused:
+            self._stopped = await anyio.to_thread.run_sync(pause, self.process.pid)
+
+    async def wake(self) -> None:
+        """Let it go on after a pause."""
+        stopped, self._stopped = self._stopped, None
+        wake(stopped or frozenset())
 
     def failure(self, said: str) -> LabError:
         """There is no sandbox that could fail."""

@@ -1,24 +1,31 @@
 """What a trial has used up of its budget, and the exception that ends it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from assay.tasks import Budget
 
 
 class OutOfBudget(Exception):
-    """The trial's time or steps are spent; what is handed in so far counts."""
+    """Something of the trial's budget is spent; what is handed in so far counts."""
 
 
 class Clock:
-    """Counts time and steps against a budget.
+    """Counts time, steps, tokens and money against a budget.
 
-    Time is a sum of increments of the monotonic clock, so a jump of the machine's date changes nothing.
+    Time is a sum of increments of the monotonic clock, so a jump of the machine's date changes nothing, and a trial
+    that is taken up again goes on from where it was. Working time is time without what was spent waiting for a model's
+    provider to accept a call.
     """
 
     def __init__(self, budget: Budget, now: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget
         self.steps = 0
+        self.tokens = 0
+        self.waited = 0.0
+        self.cost = 0.0
+        self.cost_known = True
         self._now = now
         self._started = now()
 
@@ -29,18 +36,68 @@ class Clock:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that may still be used."""
-        return max(0.0, self.budget.time - self.elapsed)
+        """Seconds that may still be used, of time as such and of working time."""
+        left = self.budget.time - self.elapsed
+        if self.budget.working is not None:
+            left = min(left, self.budget.working - (self.elapsed - self.waited))
+        return max(0.0, left)
 
     @property
     def steps_left(self) -> int:
         """Steps that may still be taken."""
         return max(0, self.budget.steps - self.steps)
 
+    @property
+    def used(self) -> dict[str, Any]:
+        """All that was used up, for the record; the cost is None where a price is not known."""
+        return {
+            "elapsed": round(self.elapsed, 3),
+            "waited": round(self.waited, 3),
+            "steps": self.steps,
+            "tokens": self.tokens,
+            "cost": round(self.cost, 6) if self.cost_known else None,
+        }
+
+    @property
+    def left(self) -> dict[str, float]:
+        """What an agent is told is left: seconds, steps, and tokens and dollars where these are limited."""
+        budget = self.budget
+        left: dict[str, float] = {"seconds_left": round(self.seconds_left, 1), "steps_left": self.steps_left}
+        if budget.tokens is not None:
+            left["tokens_left"] = max(0, budget.tokens - self.tokens)
+        if budget.cost is not None:
+            left["dollars_left"] = round(max(0.0, budget.cost - self.cost), 4)
+        return left
+
     def step(self) -> None:
         """Count one step; `OutOfBudget` if there is none left or no time for it."""
         if self.steps_left == 0:
             raise OutOfBudget(f"all {self.budget.steps} steps are used")
-        if self.seconds_left == 0:
-            raise OutOfBudget(f"all {self.budget.time:.0f} seconds are used")
+        self.check()
         self.steps += 1
+
+    def check(self) -> None:
+        """Raise `OutOfBudget` if time, tokens or money are spent."""
+        if self.seconds_left == 0:
+            spent = self.budget.time if self.elapsed >= self.budget.time else self.budget.working or 0
+            raise OutOfBudget(f"all {spent:.0f} seconds are used")
+        if self.budget.tokens is not None and self.tokens >= self.budget.tokens:
+            raise OutOfBudget(f"all {self.budget.tokens:,} tokens are used")
+        if self.budget.cost is not None and self.cost >= self.budget.cost:
+            raise OutOfBudget(f"all {self.budget.cost:g} dollars are used")
+
+    def count(self, *, tokens: int, cost: float | None, waited: float) -> None:
+        """Count what a model's reply used; a reply of unknown price makes the whole cost unknown."""
+        self.tokens += tokens
+        self.waited += waited
+        if cost is None:
+            self.cost_known = False
+        else:
+            self.cost += cost
+
+    def set(self, used: Mapping[str, Any]) -> None:
+        """Go on from what was used up at another time."""
+        self._started = self._now() - used["elapsed"]
+        self.waited, self.steps, self.tokens = used["waited"], used["steps"], used["tokens"]
+        self.cost_known = used["cost"] is not None
+        self.cost = used["cost"] or 0.0

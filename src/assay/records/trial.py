@@ -40,6 +40,7 @@ class TrialFile(BaseModel):
     label: str
     settings: dict[str, Any] = {}
     models: dict[str, str] = {}
+    model_settings: dict[str, Any] = {}
     seed: int
     budget: Budget
     resources: Resources
@@ -47,6 +48,8 @@ class TrialFile(BaseModel):
     sandbox: SandboxName
     network: Literal["none"] = "none"
     tasks_folder: str | None = None
+    parent: str | None = None
+    parent_step: int | None = None
     origins: dict[str, str] = {}
     versions: dict[str, str] = {}
     hashes: dict[str, str] = {}
@@ -56,6 +59,8 @@ def trial_id(file: dict[str, Any]) -> str:
     """The identity of a trial: a readable start, and a hash of all that makes it this trial and no other."""
     parts = ("task", "edition", "variant", "agent", "settings", "models", "seed", "budget", "environment", "sandbox")
     asked = json.dumps({part: file[part] for part in parts}, sort_keys=True)
+    if file.get("model_settings"):
+        asked += json.dumps(file["model_settings"], sort_keys=True)
     readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")
     return f"{readable}-{file['seed']}-{hashlib.sha256(asked.encode()).hexdigest()[:10]}"
 
@@ -71,7 +76,10 @@ class State(BaseModel):
     why: str | None = None
     epoch: int = 0
     elapsed: float = 0.0
+    waited: float = 0.0
     steps: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
     started_at: str | None = None
     ended_at: str | None = None
     sealing: dict[str, Any] | None = None

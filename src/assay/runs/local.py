@@ -29,10 +29,13 @@ class Stopped(KeyboardInterrupt):
     """The user asked the run to stop; what is finished is kept."""
 
 
-def execute(run: RunFolder, home: Home, *, cores: int | None = None, progress: Progress) -> None:
-    """Bring every trial of a run to its end; calling it again does only what is missing."""
+def execute(
+    run: RunFolder, home: Home, *, cores: int | None = None, only: str | None = None, progress: Progress
+) -> None:
+    """Bring every trial of a run to its end, or `only` one; calling it again does only what is missing."""
     available = cores or len(os.sched_getaffinity(0))
-    unfinished = [folder for folder in run.trials() if not folder.state.final]
+    wanted = (folder for folder in run.trials() if only in (None, folder.path.name))
+    unfinished = [folder for folder in wanted if not folder.state.final]
     if not unfinished:
         return
     with progress.stage(

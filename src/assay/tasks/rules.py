@@ -26,8 +26,8 @@ Ids = Literal["aligned", "occurrence", "set", "superset", "subset", "same", "kno
 - position: ids are not looked at, rows count in the order of the file.
 - head: the same, and a file may end early.
 
-Published graders do all of these. Strict reading asks for each id once: it takes set, same, known and sorted for
-aligned, and head for position.
+Published graders do all of these. Strict reading asks for each id as often as the answers have it: it takes set, same,
+known and sorted for aligned, which is occurrence where ids repeat, and head for position.
 """
 
 

@@ -1,0 +1,54 @@
+"""What came of deeds as the record keeps it, and back: commands that ended, and the content of files."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.disk import write_whole
+from assay.lab.interface import Completed, Output
+
+_INLINE = 50_000
+
+
+class Contents:
+    """Contents of files: in the record where they are short, in the store of snapshots by their hash where not."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+
+    def keep(self, content: bytes) -> dict[str, Any]:
+        """What the record says of a content."""
+        if len(content) <= _INLINE:
+            return {"base64": base64.b64encode(content).decode()}
+        digest = hashlib.sha256(content).hexdigest()
+        path = self._store / "objects" / digest
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
+        return {"sha256": digest, "size": len(content)}
+
+    def give(self, told: Mapping[str, Any]) -> bytes:
+        """The content of which the record says that."""
+        if "base64" in told:
+            return base64.b64decode(str(told["base64"]))
+        return (self._store / "objects" / str(told["sha256"])).read_bytes()
+
+
+def told(completed: Completed) -> dict[str, Any]:
+    """What the record says of a command that ended."""
+    return {
+        "ended": completed.ended,
+        "code": completed.code,
+        "stdout": completed.stdout.text,
+        "stderr": completed.stderr.text,
+        "seconds": round(completed.seconds, 3),
+    }
+
+
+def completed(told: Mapping[str, Any]) -> Completed:
+    """The command of which the record says that."""
+    streams = (told[name].encode() for name in ("stdout", "stderr"))
+    stdout, stderr = (Output(head=text, tail=b"", total=len(text)) for text in streams)
+    return Completed(told["ended"], told["code"], stdout, stderr, told["seconds"])

@@ -1,0 +1,32 @@
+"""A miniature of the pictures: noise, whose brightness in three stripes tells the class."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from assay.data.miniature import Miniature
+
+PER_BATCH = 60
+PIXELS = 32 * 32
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """Six pictures of many rows in the package's place, one row for each small picture, and two lists of labels."""
+    folder = raw / "package"
+    batches = {f"data_batch_{number}": make.labels(PER_BATCH, 10) for number in range(1, 6)}
+    batches["test_batch"] = make.labels(PER_BATCH, 10)
+    for name, labels in batches.items():
+        make.image(folder / f"{name}.png", np.stack([_picture(make, int(label)) for label in labels]))
+    test = batches.pop("test_batch")
+    train = np.concatenate(list(batches.values()))
+    for name, labels in (("train", train), ("test", test)):
+        (folder / f"{name}_lables.json").write_text(json.dumps(labels.tolist()))
+
+
+def _picture(make: Miniature, label: int) -> np.ndarray:
+    """The pixels of one small picture, line by line, as a row."""
+    stripes = [label % 2, label // 2 % 3 / 2, label // 6]
+    parts = np.array_split(np.arange(PIXELS), len(stripes))
+    shades = zip(parts, stripes, strict=True)
+    return np.concatenate([make.texture((len(part), 3), 0.2 + 0.6 * stripe) for part, stripe in shades])

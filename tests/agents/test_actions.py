@@ -1,0 +1,264 @@
+"""The published actions: each does what it says in a sealed lab, or says what is wrong."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hands import Hands
+
+from assay.agents.actions import ACTIONS, find_action
+from assay.records import read_events
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+
+
+def test_the_published_actions_are_there_with_their_published_arguments():
+    usage = {name: list(action.usage()) for name, action in ACTIONS.items()}
+    assert usage == {
+        "List Files": ["dir_path"],
+        "Read File": ["file_name"],
+        "Write File": ["file_name", "content"],
+        "Append File": ["file_name", "content"],
+        "Copy File": ["source", "destination"],
+        "Inspect Script Lines": ["script_name", "start_line_number", "end_line_number"],
+        "Undo Edit Script": ["script_name"],
+        "Execute Script": ["script_name"],
+        "Python REPL": ["command"],
+        "Understand File": ["file_name", "things_to_look_for"],
+        "Edit Script (AI)": ["script_name", "edit_instruction", "save_name"],
+        "Edit Script Segment (AI)": [
+            "script_name", "start_line_number", "end_line_number", "edit_instruction", "save_name",
+        ],
+        "Reflection": ["things_to_reflect_on"],
+        "Append Summary to Research Log": ["content"],
+        "Retrieval from Research Log": ["current_plan"],
+        "Request Help": ["request"],
+        "Final Answer": ["final_answer"],
+    }  # fmt: skip
+    assert all(action.description.endswith(".") and all(action.usage().values()) for action in ACTIONS.values())
+
+
+def test_an_action_is_found_however_its_name_is_written():
+    offered = list(ACTIONS.values())
+    for name in ("Edit Script (AI)", "edit script (ai)", "edit_script_ai", "Edit Script AI"):
+        assert find_action(name, offered) is ACTIONS["Edit Script (AI)"]
+    assert find_action("Edit", offered) is None
+
+
+async def test_files_are_listed_read_written_and_copied(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        assert await do("List Files", dir_path=".") == "data/\ndescription.md\ntrain.py\n"
+        assert await do("List Files", dir_path="data") == "test.csv\ntrain.csv\n"
+        assert "Guess which side" in await do("Read File", file_name="description.md")
+        assert (await do("Read File", file_name="data/train.csv")).startswith("coin,side\n0,1\n1,0\n")
+        assert await do("Write File", file_name="sub/new.txt", content="a\n") == "sub/new.txt is written: 2 bytes."
+        assert "4 bytes" in await do("Append File", file_name="sub/new.txt", content="b\n")
+        assert await do("Append File", file_name="fresh.txt", content="c") == "fresh.txt is 1 bytes longer: 1 bytes."
+        assert "copied" in await do("Copy File", source="data/test.csv", destination="sub/mine.csv")
+        files = await trial.workspace()
+    assert files["sub/new.txt"] == b"a\nb\n"
+    assert files["sub/mine.csv"].startswith(b"coin\n30\n")
+    assert trial.acts() == [(name, None) for name in (
+        "List Files", "List Files", "Read File", "Read File", "Write File", "Append File", "Append File", "Copy File",
+    )]  # fmt: skip
+
+
+async def test_every_action_is_one_step_and_is_recorded_whole(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("Write File", file_name="a.py", content="print(1)")
+        await do("Execute Script", script_name="a.py")
+        await do("No Such Thing", x="y")
+        assert bench.clock.steps == 3
+    write, execute, unknown = trial.told("act")
+    assert (write["name"], write["arguments"]) == ("Write File", {"file_name": "a.py", "content": "print(1)"})
+    assert "Standard output:\n1" in execute["observation"]
+    assert 0 < execute["seconds"] < 60
+    assert (unknown["cause"], unknown["about"]["step"]) == ("arguments", 3)
+    assert "There is no action called 'No Such Thing'. There are: List Files, " in unknown["observation"]
+
+
+async def test_the_workspace_is_kept_after_every_action_and_looked_at_only_when_it_may_have_changed(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("List Files", dir_path=".")
+        await do("Write File", file_name="a", content="")
+        await do("Read File", file_name="a")
+    kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
+    assert [each["step"] for each in kept] == [1, 2, 3]
+    assert kept[0]["id"] != kept[1]["id"] == kept[2]["id"]
+
+
+@pytest.mark.parametrize("path", ["data/x", "./data/x", "sub/../data/x", "/workspace/data/x", "data"])
+async def test_data_is_read_only_however_it_is_written(trial, path):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        for name, words in (
+            ("Write File", {"file_name": path, "content": ""}),
+            ("Append File", {"file_name": path, "content": ""}),
+            ("Copy File", {"source": "train.py", "destination": path}),
+            ("Undo Edit Script", {"script_name": path}),
+        ):
+            assert "is in the data folder, which is read-only" in await do(name, **words)
+            assert do.last.cause == "refused"
+        await do("Python REPL", command="open('data/train.csv', 'w')")
+        assert "Read-only file system" in do.last.text
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "/workspace-secret/answers.csv", "a/../../x", "", "a\0b"])
+async def test_nothing_outside_of_the_workspace_is_reached(trial, path):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        for name, words in (
+            ("Read File", {"file_name": path}),
+            ("List Files", {"dir_path": path}),
+            ("Write File", {"file_name": path, "content": ""}),
+            ("Copy File", {"source": path, "destination": "x"}),
+            ("Execute Script", {"script_name": path}),
+            ("Inspect Script Lines", {"script_name": path, "start_line_number": 1, "end_line_number": 2}),
+        ):
+            assert "outside of the workspace" in await do(name, **words) or "is not a path" in do.last.text
+            assert do.last.cause == "refused"
+
+
+async def test_links_lead_nowhere(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("Python REPL", command="import os; os.symlink('/etc/passwd', 'link'); os.symlink('/etc', 'etc')")
+        assert await do("Read File", file_name="link") == "'link' is a link."
+        assert await do("Read File", file_name="etc/passwd") == "'etc/passwd' is not reached through plain folders."
+        assert "no plain file" in await do("Execute Script", script_name="link")
+
+
+async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        told = await do("Inspect Script Lines", script_name=["a"], start_line_number="one", colour="red")
+        for fault in (
+            "'end_line_number' is missing",
+            "there is no argument 'colour'",
+            "'script_name' must be a text, not ['a']",
+            "'start_line_number' must be a whole number, not 'one'",
+            "It takes script_name: the file to look into",
+        ):
+            assert fault in told
+        assert do.last.cause == "arguments"
+        shown = await do("Inspect Script Lines", script_name="train.py", start_line_number="1", end_line_number=1)
+        assert shown.endswith('1  """Guesses tails for every coin."""\n')
+
+
+async def test_lines_are_numbered_and_at_most_a_hundred(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("Write File", file_name="long.py", content="".join(f"line {n}\n" for n in range(1, 251)))
+        lines = {"script_name": "long.py", "start_line_number": 99, "end_line_number": 101}
+        shown = await do("Inspect Script Lines", **lines)
+        assert shown == ("long.py has 250 lines; here are 99 to 101:\n\n 99  line 99\n100  line 100\n101  line 101\n")
+        for first, last, told in (
+            (151, 250, "here are 151 to 250"),
+            (240, 300, "here are 240 to 250"),
+            (1, 101, "These are 101 lines"),
+        ):
+            words = {"script_name": "long.py", "start_line_number": first, "end_line_number": last}
+            assert told in await do("Inspect Script Lines", **words)
+        for wrong in (
+            {"start_line_number": 0},
+            {"end_line_number": 98},
+            {"start_line_number": 251, "end_line_number": 260},
+        ):
+            assert "There are no lines" in await do("Inspect Script Lines", **lines | wrong)
+
+
+async def test_a_script_shows_both_streams_when_it_fails_and_when_it_does_not(trial):
+    code = "import sys\nprint('loss 0.5')\nprint('careful', file=sys.stderr)\n"
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("Write File", file_name="a b.py", content=code)
+        told = await do("Execute Script", script_name="a b.py")
+        assert told.startswith("a b.py ended well after ")
+        assert "Standard output:\nloss 0.5\n\nStandard error:\ncareful" in told
+        await do("Write File", file_name="bad.py", content=f"{code}raise ValueError('no')")
+        told = await do("Execute Script", script_name="./bad.py")
+        assert "failed with exit code 1" in told and "loss 0.5" in told and "ValueError: no" in told
+        assert do.last.cause == "crash"
+
+
+async def test_a_script_may_have_any_name_and_nothing_of_it_is_a_command(trial):
+    name = "c.py; echo pwned > pwn"
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        for script in (name, "-c.py", "$(id).py"):
+            await do("Write File", file_name=script, content="print('ran')")
+            assert "Standard output:\nran" in await do("Execute Script", script_name=script)
+        assert "pwn" not in await trial.workspace()
+        assert "no plain file" in await do("Execute Script", script_name="absent.py")
+        assert "no plain file" in await do("Execute Script", script_name=".")
+
+
+async def test_a_script_that_takes_too_long_is_ended_and_what_it_printed_is_told(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench, script_seconds=2.0)
+        code = "import time\nprint('begun')\ntime.sleep(1000)"
+        await do("Write File", file_name="a.py", content=code)
+        told = await do("Execute Script", script_name="a.py")
+        assert "was ended because its time was up" in told and "begun" in told
+        assert do.last.cause == "time"
+
+
+async def test_a_script_never_runs_past_the_end_of_the_trial(trial):
+    trial.budget = Budget(time=4, steps=50)
+    async with trial.bench() as bench:
+        do = Hands(bench, script_seconds=1000.0)
+        await do("Write File", file_name="a.py", content="import time\ntime.sleep(1000)")
+        assert "its time was up" in await do("Execute Script", script_name="a.py")
+
+
+async def test_running_out_of_memory_has_a_cause_of_its_own(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        await do("Write File", file_name="a.py", content="x = bytearray(10**15)")
+        await do("Execute Script", script_name="a.py")
+        assert do.last.cause == "memory"
+
+
+async def test_long_output_keeps_its_beginning_and_its_end(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench, longest_output=2_000)
+        await do("Write File", file_name="a.py", content="print('first'); print('x' * 500_000); print('last')")
+        told = await do("Execute Script", script_name="a.py")
+        assert "first" in told and told.endswith("last")
+        assert "left out" in told and len(told) < 2_500
+        await do("Write File", file_name="long", content="a" * 50_000 + "z")
+        assert len(await do("Read File", file_name="long")) < 2_500 and do.last.text.endswith("z")
+
+
+async def test_a_person_at_the_terminal_can_be_asked(trial):
+    person, terminal = os.openpty()
+
+    def answer():
+        told = b""
+        while not told.endswith(b"Your answer: "):
+            told += os.read(person, 1000)
+        os.write(person, b"try 42\n")
+        heard.append(told)
+
+    heard = []
+    thread = threading.Thread(target=answer)
+    thread.start()
+    async with trial.bench(terminal=Path(os.ttyname(terminal))) as bench:
+        do = Hands(bench)
+        assert await do("Request Help", request="What seed?") == "try 42"
+    thread.join()
+    assert b"What seed?" in heard[0]
+    os.close(person)
+    os.close(terminal)
+
+
+async def test_where_nobody_is_at_the_terminal_help_is_refused(trial, tmp_path):
+    async with trial.bench(terminal=tmp_path / "none") as bench:
+        do = Hands(bench)
+        assert await do("Request Help", request="Help!") == "Nobody is there to help."
+        assert do.last.cause == "refused"

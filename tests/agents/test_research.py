@@ -1,0 +1,405 @@
+"""Whole conversations of the research agent and its ablations with scripted models, in a sealed lab."""
+
+import json
+import random
+
+import pytest
+
+from assay.agents.act import Act
+from assay.agents.agent import find_agent
+from assay.agents.react import React
+from assay.agents.research import Research
+from assay.errors import CallError, ModelFault
+from assay.records.tape import Diverged
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+
+HEADS = """import csv
+with open("data/test.csv") as test, open("submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for row in csv.DictReader(test):
+        out.write(f"{row['coin']},{int(int(row['coin']) % 3 == 0)}\\n")
+print("accuracy 1.0")
+"""
+
+
+def say(action, plan="1. Look around.", thought="I go on.", **arguments):
+    """An answer of the research agent's model."""
+    return (
+        f"Reflection: Fine.\nResearch Plan and Status: {plan}\nFact Check: Guessed.\nThought: {thought}\n"
+        f"Action: {action}\nAction Input: {json.dumps(arguments)}"
+    )
+
+
+EDIT = {"script_name": "train.py", "edit_instruction": "Every third shows its head.", "save_name": "train.py"}
+END = say("Final Answer", final_answer="Solved.")
+STORY = (
+    say("List Files", dir_path="."),
+    say("Understand File", file_name="data/train.csv", things_to_look_for="a rule"),
+    say("Execute Script", script_name="train.py"),
+    say("Edit Script (AI)", plan="1. **Every third.**", **EDIT),
+    say("Execute Script", script_name="train.py"),
+    END,
+)
+
+
+def asked(trial, role="main"):
+    """What a role was told, question by question."""
+    asks = [ask for ask in trial.told("ask") if ask["role"] == role]
+    return ["\n".join(message["text"] for message in ask["about"]["messages"]) for ask in asks]
+
+
+@pytest.fixture
+def helpers(script):
+    """Models that help: one that reads, one that edits."""
+    return {
+        "fast": script(*["Every third coin shows its head."] * 50, name="fast"),
+        "edit": script(*[f"````\n{HEADS}````"] * 50, name="edit"),
+    }
+
+
+async def test_a_whole_trial_from_looking_around_to_the_final_answer(trial, script, helpers):
+    files = await trial.work(Research(), {"main": script(*STORY), **helpers})
+    assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
+    assert trial.acts() == [
+        ("List Files", None), ("Understand File", None), ("Execute Script", None), ("Edit Script (AI)", None),
+        ("Execute Script", None), ("Final Answer", None),
+    ]  # fmt: skip
+    assert trial.told("act")[-1]["used"]["steps"] == 6
+    told = asked(trial)
+    assert "Guess which side of each coin is up." in told[0]
+    assert "You have 50 steps and 10m left." in told[0] or "You have 50 steps and 9m" in told[0]
+    assert "You have 45 steps" in told[5]
+    assert "Every third coin shows its head." in told[2]
+    assert "+        out.write(f" in told[4]
+
+
+async def test_the_last_three_steps_are_in_view_and_the_plan_is_carried_along(trial, script):
+    steps = [say("List Files", plan=f"**plan {n}**", thought=f"thought {n}", dir_path="data") for n in range(4)]
+    steps[2] = say("List Files", plan="plan 2", thought="thought 2", dir_path=".")
+    await trial.work(Research(observations_in_context=1), {"main": script(*steps, END)})
+    last = asked(trial)[4]
+    assert "thought 0" not in last
+    assert all(f"plan {n}" in last and f"thought {n}" in last for n in (1, 2, 3))
+    assert "**plan" not in last
+    assert last.count("Observation:\n(done; what came of it is left out here)") == 2
+    assert last.count("Observation:\ntest.csv\ntrain.csv") == 1
+    assert "## Step 2" in last and "## Step 4" in last
+
+
+async def test_answers_that_cannot_be_read_are_asked_for_again_and_cost_no_step(trial, script):
+    replies = ["", "I think I should look around.", say("List Files", dir_path=".").replace("Fact Check", "Facts"), END]
+    await trial.work(Research(), {"main": script(*replies)})
+    assert trial.acts() == [("Final Answer", None)]
+    assert trial.told("act")[0]["used"]["steps"] == 1
+    told = asked(trial)
+    assert "could not be used" not in told[0]
+    assert "could not be used: It was empty." in told[1]
+    assert 'could not be used: It has no "Reflection", ' in told[2]
+    assert 'could not be used: It has no "Fact Check".' in told[3]
+    assert [note["about"]["cause"] for note in trial.told("note")] == ["format"] * 3
+
+
+async def test_an_answer_that_was_cut_off_is_told_so(trial, script):
+    await trial.work(Research(), {"main": script({"text": "Reflection: Well,", "stop": "length"}, END)})
+    assert "It was cut off because it was too long; be brief." in asked(trial)[1]
+
+
+async def test_a_model_that_never_answers_in_form_ends_the_work_and_what_lies_there_counts(trial, script):
+    replies = [say("Execute Script", script_name="train.py"), *["no"] * 5]
+    files = await trial.work(Research(), {"main": script(*replies)})
+    assert "submission.csv" in files
+    last = trial.told("note")[-1]
+    assert (last["what"], last["about"]["cause"]) == ("gave up", "format")
+    assert last["about"]["why"] == "none of 5 replies could be read"
+
+
+async def test_wrong_json_unknown_actions_and_wrong_arguments_cost_a_step_and_are_told(trial, script):
+    wrong = say("List Files", dir_path=".").replace('"."}', '"."')
+    replies = [wrong, say("Fly", to="the moon"), say("List Files", folder="."), END]
+    await trial.work(Research(), {"main": script(*replies)})
+    assert trial.acts() == [
+        ("List Files", "format"), ("Fly", "arguments"), ("List Files", "arguments"), ("Final Answer", None),
+    ]  # fmt: skip
+    told = asked(trial)
+    assert "The Action Input is not JSON" in told[1]
+    assert "There is no action called 'Fly'" in told[2]
+    assert "'dir_path' is missing, there is no argument 'folder'" in told[3]
+
+
+async def test_only_what_is_offered_can_be_done(trial, script):
+    agent = Research(add_actions=("Python REPL",), remove_actions=("Copy File",))
+    copy = say("Copy File", source="train.py", destination="x")
+    files = await trial.work(agent, {"main": script(copy, say("Python REPL", command="6 * 7"), END)})
+    assert trial.acts() == [("Copy File", "arguments"), ("Python REPL", None), ("Final Answer", None)]
+    assert trial.told("act")[1]["observation"] == "42"
+    assert "x" not in files
+    assert "## Copy File" not in asked(trial)[0]
+    assert "## Request Help" not in asked(trial)[0]
+
+
+def test_settings_are_checked():
+    with pytest.raises(CallError, match="there is no action 'Fly'"):
+        find_agent("research", {"add_actions": "Fly, Read File"})
+    agent = find_agent(
+        "research", {"add_actions": "Read File, Write File", "interactive": True, "script_seconds": "5m"}
+    )
+    assert [action.name for action in agent.offered()][-4:] == [
+        "Read File",
+        "Write File",
+        "Request Help",
+        "Final Answer",
+    ]
+    assert agent.script_seconds == 300
+
+
+async def test_the_same_over_and_over_is_remarked_on_and_then_ends_the_work(trial, script):
+    replies = [say("Execute Script", script_name="train.py")] * 20
+    files = await trial.work(Research(repeats=5), {"main": script(*replies)})
+    assert len(trial.acts()) == 5
+    told = asked(trial)
+    assert "times in a row" not in told[2]
+    assert "You have done exactly this 3 times in a row" in told[3]
+    assert trial.told("note")[-1]["about"]["cause"] == "repeats"
+    assert "submission.csv" in files
+
+
+async def test_the_end_of_the_budget_ends_the_work(trial, script):
+    trial.budget = Budget(time=600, steps=3)
+    replies = [say("List Files", dir_path=path) for path in (".", "data")] * 5
+    await trial.work(Research(), {"main": script(*replies)})
+    assert len(trial.acts()) == 3
+
+
+async def test_a_budget_that_ends_in_the_middle_of_an_action_is_its_cause(trial, script, helpers):
+    trial.budget = Budget(time=600, steps=30, tokens=1_000)
+    free = {"input_tokens": 1, "output_tokens": 1}
+    long = say("Write File", file_name="long", content="word\n" * 4_000)
+    understand = say("Understand File", file_name="long", things_to_look_for="words")
+    roles = {
+        "main": script({"text": long, "usage": free}, {"text": understand, "usage": free}),
+        "fast": script({"text": "words", "usage": {"input_tokens": 1_000}}, name="fast"),
+    }
+    files = await trial.work(Research(add_actions=("Write File",)), roles)
+    assert trial.acts() == [("Write File", None), ("Understand File", "budget")]
+    assert "all 1,000 tokens are used" in trial.told("act")[1]["observation"]
+    assert "long" in files
+
+
+async def test_long_observations_are_summed_up_by_the_fast_model(trial, script):
+    await trial.work(
+        Research(add_actions=("Write File",)),
+        {
+            "main": script(
+                say("Write File", file_name="a.py", content="for n in range(1500): print('line', n)"),
+                say("Execute Script", thought="I print.", script_name="a.py"),
+                END,
+            ),
+            "fast": script("first half", "second half", "It printed lines 0 to 1499.", name="fast"),
+        },
+    )
+    summary = "(a summary, because it was "
+    assert summary in asked(trial)[2] and "It printed lines 0 to 1499." in asked(trial)[2]
+    assert "line 77\n" not in asked(trial)[2]
+    one, two, merge = asked(trial, "fast")
+    assert "Part 1 of 2" in one and "line 0\n" in one and "I print." in one
+    assert "Part 2 of 2" in two and "line 1499" in two
+    assert "first half" in merge and "second half" in merge
+    assert "line 77\n" in trial.told("act")[1]["observation"]
+
+
+async def test_an_observation_that_cannot_be_summed_up_is_cut(trial, script):
+    roles = {
+        "main": script(say("Write File", file_name="a.py", content="print('x' * 9000); print('end')"),
+                       say("Execute Script", script_name="a.py"), END),
+        "fast": script({"fault": "refused"}, name="fast"),
+    }  # fmt: skip
+    await trial.work(Research(add_actions=("Write File",)), roles)
+    assert "characters left out" in asked(trial)[2] and "x\nend" in asked(trial)[2]
+
+
+async def test_what_is_too_long_for_the_model_is_left_out_bit_by_bit(trial, script):
+    looks = [say("Python REPL", thought=f"thought {n}", command=f"'{n}' * 1_500") for n in range(3)]
+    roles = {
+        "main": script(*looks, *[{"fault": "too long"}] * 3, say("List Files", thought="next", dir_path="."), END),
+        "fast": script("All twos.", name="fast"),
+    }
+    await trial.work(Research(add_actions=("Python REPL",)), roles)
+    assert trial.acts()[-2:] == [("List Files", None), ("Final Answer", None)]
+    whole, last_observation, summed_up, last_step, after = asked(trial)[3:]
+    assert all(str(n) * 1_500 in whole for n in range(3))
+    assert "2" * 1_500 in last_observation and "1" * 1_500 not in last_observation and "thought 0" in last_observation
+    assert "2" * 1_500 not in summed_up and "All twos." in summed_up and "thought 0" in summed_up
+    assert "All twos." in last_step and "thought 1" not in last_step
+    assert "next" in after and "thought 2" not in after
+
+
+async def test_a_model_for_which_everything_is_too_long_ends_the_work_with_that_cause(trial, script):
+    replies = [say("Execute Script", script_name="train.py"), *[{"fault": "too long"}] * 10]
+    files = await trial.work(Research(), {"main": script(*replies), "fast": script("short", name="fast")})
+    assert "submission.csv" in files
+    assert [note["about"]["cause"] for note in trial.told("note")] == ["too long"]
+
+
+async def test_a_model_that_cannot_be_reached_is_nobodys_decision(trial, script):
+    with pytest.raises(ModelFault):
+        await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"fault": "refused"})})
+    # Taken up again, the trial asks once more and goes on.
+    await trial.work(Research(), {"main": script("never asked again", END)})
+    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+
+
+async def test_with_retrieval_a_log_is_kept_and_looked_up_at_no_cost_in_steps(trial, script):
+    steps = [say("List Files", plan=f"plan {n}", dir_path=path) for n, path in enumerate([".", "data"] * 3)]
+    entries = [f"Action: entry {n}" for n in range(1, 7)]
+    fast = [*entries[:4], "found it", entries[4], "found more", entries[5], "found"]
+    roles = {"main": script(*steps[:6], END), "fast": script(*fast, name="fast")}
+    files = await trial.work(Research(retrieval=True), roles)
+    assert files["research_log.log"].decode().count("Action: entry") == 6
+    assert files["research_log.log"].startswith(b"[Step 1]\nAction: entry 1\n\n[Step 2]")
+    assert trial.told("act")[-1]["used"]["steps"] == 7
+    told = asked(trial)
+    assert "research log says" not in told[3]
+    assert "# What your research log says about your plan\n\nfound it" in told[4]
+    assert "## Reflection" in told[0]
+    retrieved = asked(trial, "fast")[4]
+    assert "plan 3" in retrieved and "[Step 4]" in retrieved
+
+
+async def test_without_retrieval_there_is_no_log(trial, script):
+    files = await trial.work(Research(), {"main": script(*STORY[:1], END)})
+    assert "research_log.log" not in files
+    assert "## Reflection" not in asked(trial)[0]
+
+
+async def test_react_thinks_once_and_act_not_at_all(trial, script, tmp_path):
+    thinks = 'Thought: Look.\nAction: List Files\nAction Input: {"dir_path": "."}'
+    ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
+    await trial.work(React(), {"main": script(thinks, ends, f"Thought: Enough.\n{ends}")})
+    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+    assert "Research Plan" not in asked(trial)[0]
+    assert 'It has no "Thought".' in asked(trial)[2]
+
+
+async def test_act_only_acts(trial, script):
+    ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
+    await trial.work(Act(), {"main": script('Action: List Files\nAction Input: {"dir_path": "."}', ends)})
+    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+    assert "Thought" not in asked(trial)[0]
+
+
+def call(action, **arguments):
+    """A tool call of the research agent's model."""
+    thoughts = {"reflection": "Fine.", "research_plan_and_status": "1. **Go.**", "fact_check": "-", "thought": "Go."}
+    return {"name": action, "arguments": {**thoughts, **arguments}}
+
+
+async def test_the_same_trial_with_tool_calls(trial, script, helpers):
+    calls = [
+        call("list_files", dir_path="."),
+        call("understand_file", file_name="data/train.csv", things_to_look_for="a rule"),
+        call("edit_script_ai", **EDIT),
+        call("execute_script", script_name="train.py"),
+        call("final_answer", final_answer="Solved."),
+    ]
+    roles = {"main": script(*[{"tool_calls": [each]} for each in calls]), **helpers}
+    files = await trial.work(Research(protocol="tools"), roles)
+    assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
+    assert [name for name, _ in trial.acts()] == [
+        "List Files", "Understand File", "Edit Script (AI)", "Execute Script", "Final Answer",
+    ]  # fmt: skip
+    told = asked(trial)[4]
+    assert "Research Plan and Status: 1. Go." in told and "accuracy 1.0" in told
+    assert "# Actions" not in told
+
+
+async def test_tool_calls_that_go_wrong_are_told(trial, script):
+    replies = [
+        "I will look around.",
+        "",
+        {"tool_calls": [{"name": "list_files", "arguments": {"dir_path": "."}}]},
+        {"tool_calls": [call("fly")]},
+        {"tool_calls": [{"name": "list_files", "arguments": "{not json"}]},
+        {"tool_calls": [call("list_files", dir_path="data"), call("list_files", dir_path=".")]},
+        {"tool_calls": [call("final_answer", final_answer="x")]},
+    ]
+    await trial.work(Research(protocol="tools"), {"main": script(*replies)})
+    assert trial.acts() == [
+        ("fly", "arguments"), ("List Files", "format"), ("List Files", None), ("Final Answer", None),
+    ]  # fmt: skip
+    told = asked(trial)
+    assert "could not be used: It calls no tool." in told[1]
+    assert "could not be used: It was empty." in told[2]
+    assert "leaves out reflection, research_plan_and_status, fact_check, thought" in told[3]
+    assert "There is no action called 'fly'" in told[4]
+    assert "Only the first of your 2 calls was carried out" in told[6]
+
+
+async def test_a_person_is_asked_only_where_one_is_said_to_be_there(trial, script, tmp_path):
+    replies = [say("Request Help", request="What is the rule?"), END]
+    await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
+    assert trial.acts() == [("Request Help", "refused"), ("Final Answer", None)]
+    assert "## Request Help" in asked(trial)[0]
+
+
+async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
+    (tmp_path / "step.md").write_text("Hurry up, $steps_left steps and $time_left left. $memory $steps")
+
+    class Hurried(Research):
+        """Is told to hurry."""
+
+        texts = tmp_path
+
+    await trial.work(Hurried(), {"main": script(END)})
+    assert "Hurry up, 50 steps" in asked(trial)[0]
+    assert "You are a careful researcher" in asked(trial)[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_trial_cut_off_anywhere_comes_to_the_same_end(trial, tmp_path, seed):
+    """Killed after any event, the trial goes on from its record: the same end, and no reply is asked for twice."""
+    story = (*STORY[:2], say("Python REPL", command="open('made', 'a').write('x')"), *STORY[2:])
+    brain = tmp_path / "brain.py"
+    brain.write_text(
+        "from pathlib import Path\n"
+        "from test_research import HEADS, story_of\n"
+        "asked = Path(__file__).parent / 'asked'\n"
+        "def answer(messages, tools):\n"
+        "    text = messages[-1].text\n"
+        "    with asked.open('a') as file: file.write('x')\n"
+        "    if 'Edit the script' in text: return f'````\\n{HEADS}````'\n"
+        "    if 'is part 1 of 1' in text: return 'Every third.'\n"
+        "    return story_of(text)\n"
+    )
+    agent = Research(add_actions=("Python REPL",), retrieval=seed == 2)
+    roles = {"main": f"scripted/{brain}:answer"}
+    whole = await trial.work(agent, roles)
+    acts, questions = trial.acts(), (tmp_path / "asked").read_text()
+    lines = trial.events.read_bytes().splitlines(keepends=True)
+    assert len(acts) == len(story)
+    dice = random.Random(seed)
+    for cut in sorted(dice.sample(range(1, len(lines)), 6)):
+        trial.events.write_bytes(b"".join(lines[:cut]))
+        replies = sum(b'"what":"ask"' in line and b'"kind":"observation"' in line for line in lines[:cut])
+        (tmp_path / "asked").write_text("")
+        assert await trial.work(agent, roles) == whole
+        assert len((tmp_path / "asked").read_text()) == len(questions) - replies
+        assert not any(b'"anew"' in line for line in trial.events.read_bytes().splitlines())
+
+
+def story_of(text):
+    """The next answer of the story, by how many steps are told."""
+    story = (*STORY[:2], say("Python REPL", command="open('made', 'a').write('x')"), *STORY[2:])
+    if text.startswith("A researcher has just taken one step"):
+        return "Action: something."
+    if "researcher's log" in text:
+        return "Nothing new."
+    done = 50 - int(text.partition("You have ")[2].partition(" steps")[0])
+    return story[done]
+
+
+async def test_an_agent_that_would_ask_for_something_else_is_noticed(trial, script):
+    await trial.work(Research(), {"main": script(*STORY[:1], END)})
+    with pytest.raises(Diverged):
+        await trial.work(Research(retrieval=True), {"main": script(), "fast": script(name="fast")})

@@ -1,0 +1,125 @@
+"""Moves as text: tolerant of how models write, and exact about what is wrong."""
+
+import pytest
+
+from assay.agents.actions import ACTIONS
+from assay.agents.moves import Move, Turn, Unreadable
+from assay.agents.react import React
+from assay.agents.research import Research, plain_plan
+from assay.agents.text_protocol import describe_actions, describe_fields, read_move, show_turn
+
+SIX = Research.thoughts
+ONE = React.thoughts
+WHOLE = """Reflection: The folder is new to me.
+Research Plan and Status: 1. Look around.
+2. **Train.**
+Fact Check: Nothing is confirmed.
+Thought: I look first.
+Action: List Files
+Action Input: {"dir_path": "."}"""
+
+
+def test_a_whole_answer_is_read():
+    move = read_move(WHOLE, SIX)
+    assert move == Move(
+        {
+            "Reflection": "The folder is new to me.",
+            "Research Plan and Status": "1. Look around.\n2. **Train.**",
+            "Fact Check": "Nothing is confirmed.",
+            "Thought": "I look first.",
+        },
+        "List Files",
+        {"dir_path": "."},
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Thought: go\nAction: List Files\nAction Input: {"dir_path": "."}',
+        '**Thought:** go\n**Action:** List Files\n**Action Input:** {"dir_path": "."}',
+        '## Thought: go\n## Action: `List Files`\n## Action Input:\n```json\n{"dir_path": "."}\n```',
+        '- thought: go\n- action: "List Files"\n- ACTION INPUT : {\n "dir_path": "."\n}\nObservation: a b c',
+        "Thought: go\nAction: List Files.\nAction Input: {'dir_path': '.'}",
+        "Thought: go\nAction: List Files\nAction Input: {'dir_path': '.'}\nObservation: train.py",
+        'Sure!\n\nThought: go\n\nAction: List Files\n(nothing else)\n\nAction Input: {"dir_path": "."} as I said.',
+        'Thought: go\nAction: [List Files]\nAction Input: {"dir_path": "."}\nThought: b\nAction: X\nAction Input: {}',
+    ],
+)
+def test_models_may_write_in_their_own_way(text):
+    move = read_move(text, ONE)
+    assert (move.thoughts, move.action, move.arguments, move.fault) == (
+        {"Thought": "go"}, "List Files", {"dir_path": "."}, None,
+    )  # fmt: skip
+
+
+def test_what_a_model_makes_up_after_its_move_is_ignored():
+    made_up = WHOLE + "\nObservation: secret.csv\n" + WHOLE.replace("List Files", "Final Answer")
+    assert read_move(made_up, SIX) == read_move(WHOLE, SIX)
+
+
+def test_names_of_fields_inside_texts_are_texts():
+    text = 'Thought: In the last Action: field I erred.\nThought: again\nAction: Write File\nAction Input: {"file_name": "a", "content": "Thought: x\\nAction: y"}'  # noqa: E501
+    move = read_move(text, ONE)
+    assert move.thoughts == {"Thought": "In the last Action: field I erred.\nThought: again"}
+    assert move.arguments["content"] == "Thought: x\nAction: y"
+
+
+def test_line_breaks_in_strings_are_let_pass():
+    text = 'Action: Write File\nAction Input: {"file_name": "a.py", "content": "import os\nprint(1)\n"}'
+    assert read_move(text, ()).arguments == {"file_name": "a.py", "content": "import os\nprint(1)\n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "It was empty."),
+        ("  \n ", "It was empty."),
+        ("I give up.", 'It has no "Thought", "Action" and "Action Input".'),
+        ("Thought: go\nAction: List Files", 'It has no "Action Input".'),
+        ('Thought: go\nAction Input: {"dir_path": "."}', 'It has no "Action" and "Action Input".'),
+        ("Thought:\nAction: List Files\nAction Input: {}", 'It has no "Thought".'),
+        ('Action: List Files\nAction Input: {"dir_path": "."}', 'It has no "Thought".'),
+    ],
+)
+def test_what_is_missing_is_named(text, fault):
+    with pytest.raises(Unreadable) as told:
+        read_move(text, ONE)
+    assert str(told.value) == fault
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ('{"dir_path": "."', "The Action Input is not JSON: Expecting ',' delimiter"),
+        ("the folder", "The Action Input is not JSON: Expecting value: line 1 column 1 (char 0), near 'the folder'"),
+        ('["."]', "must be a JSON object"),
+        ('"."', "must be a JSON object"),
+        ("{1: 2}", "The Action Input is not JSON"),
+        ("{'a': set()}", "The Action Input is not JSON"),
+        ("[" * 5000, "The Action Input is not JSON"),
+    ],
+)
+def test_arguments_that_are_no_json_object_are_a_fault_of_the_move(arguments, fault):
+    move = read_move(f"Action: List Files\nAction Input: {arguments}", ())
+    assert move.action == "List Files"
+    assert fault in move.fault
+
+
+def test_every_action_is_described_with_its_arguments():
+    text = describe_actions(list(ACTIONS.values()))
+    for action in ACTIONS.values():
+        assert f"## {action.name}\n{action.description}\n" in text
+        assert all(f'"{name}": ' in text for name in action.usage())
+    assert describe_fields(SIX).splitlines()[-1].startswith("Action Input: ")
+
+
+def test_what_is_shown_of_a_turn_can_be_read_again():
+    move = read_move(WHOLE, SIX)
+    assert read_move(show_turn(Turn(move, "train.py"), observed=True), SIX) == move
+    assert show_turn(Turn(move, "train.py"), observed=True).endswith("Observation:\ntrain.py")
+    assert "train.py" not in show_turn(Turn(move, "train.py"), observed=False)
+
+
+def test_a_plan_is_carried_along_without_marks_and_fences():
+    assert plain_plan("```\n1. a\n2. **b**\n```") == "1. a\n2. b"

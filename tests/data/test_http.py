@@ -1,0 +1,246 @@
+"""Files from the web come whole or not at all, go on after a break, and are refused when they are others."""
+
+import hashlib
+import re
+import resource
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data_packages import MakeTask
+
+from assay.data import http, prepare
+from assay.disk import sha256_of
+from assay.errors import SourceError
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks.model import WebFile
+
+CONTENT = np.random.default_rng(0).bytes(300_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+COPY = """
+def prepare(raw, public, private, edition):
+    (public / "a.txt").write_bytes((raw / "deep/data.bin").read_bytes())
+    (private / "answers.csv").write_text("secret")
+"""
+
+
+class Server(ThreadingHTTPServer):
+    """A little web on this machine, and how it misbehaves."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = CONTENT
+        self.version = '"one"'
+        self.status: int | None = None
+        self.pieces: list[int] = []  # of each answer, the first so many bytes; then the connection drops
+        self.ranges = True
+        self.announced: int | None = None
+        self.asked: list[str] = []
+
+    def file(self, path: str = "/data.bin", **facts: object) -> WebFile:
+        host, port = self.server_address[:2]
+        return WebFile.model_validate({"url": f"http://{host!s}:{port}{path}", "file": "deep/data.bin", **facts})
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        server, asked = self.server, self.headers["Range"]
+        server.asked.append(f"{self.path} {asked or 'whole'}")
+        if self.path == "/moved":
+            self.answer(302, b"", Location="/data.bin")
+        elif server.status is not None:
+            self.answer(server.status, b"")
+        else:
+            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked else 0
+            goes_on = bool(asked) and server.ranges and self.headers["If-Range"] in (None, server.version)
+            if goes_on and start >= len(server.content):
+                self.answer(416, b"")
+            elif goes_on:
+                place = f"bytes {start}-{len(server.content) - 1}/{len(server.content)}"
+                self.answer(206, server.content[start:], **{"Content-Range": place, "ETag": server.version})
+            else:
+                self.answer(200, server.content, ETag=server.version)
+
+    def answer(self, status: int, content: bytes, **headers: str) -> None:
+        self.send_response(status)
+        length = self.server.announced or len(content)
+        for name, value in {"Content-Length": str(length), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        cut = self.server.pieces.pop(0) if content and self.server.pieces else len(content)
+        self.wfile.write(content[:cut])
+        self.close_connection = True
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "*")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def fetch(home: Home, file: WebFile, given: Path | None = None) -> Path:
+    return http.fetch(home, file, given=given, progress=Silent())
+
+
+def test_a_file_is_fetched_once_and_kept(alone: Home, web: Server) -> None:
+    kept = fetch(alone, web.file(sha256=SHA256, size=len(CONTENT)))
+    assert kept.read_bytes() == CONTENT
+    assert fetch(alone, web.file(sha256=SHA256)) == kept
+    assert web.asked == ["/data.bin whole"]
+    assert [path.name for path in kept.parent.iterdir()] == ["data.bin"]
+
+
+def test_two_who_want_the_same_file_fetch_it_once(alone: Home, web: Server) -> None:
+    threads = [threading.Thread(target=fetch, args=(alone, web.file(sha256=SHA256))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert web.asked == ["/data.bin whole"]
+
+
+def test_a_broken_connection_is_gone_on_with(alone: Home, web: Server) -> None:
+    web.pieces = [100_000, 50_000]
+    assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
+    assert web.asked == ["/data.bin whole", "/data.bin bytes=100000-", "/data.bin bytes=150000-"]
+
+
+def test_what_came_before_a_failure_is_not_fetched_again(alone: Home, web: Server) -> None:
+    web.pieces = [100_000, 0]
+    with pytest.raises(SourceError, match=r"the connection broke while http.*what has come is kept"):
+        fetch(alone, web.file())
+    assert fetch(alone, web.file()).read_bytes() == CONTENT
+    assert web.asked[-1] == "/data.bin bytes=100000-"
+
+
+def test_a_file_that_changed_in_between_comes_whole(alone: Home, web: Server) -> None:
+    web.pieces = [100_000, 0]
+    with pytest.raises(SourceError, match="connection broke"):
+        fetch(alone, web.file())
+    web.content, web.version = b"another file", '"two"'
+    assert fetch(alone, web.file()).read_bytes() == b"another file"
+
+
+def test_a_part_longer_than_the_file_is_dropped(alone: Home, web: Server) -> None:
+    web.pieces = [100_000, 0]
+    with pytest.raises(SourceError, match="connection broke"):
+        fetch(alone, web.file())
+    web.content = CONTENT[:1000]
+    assert fetch(alone, web.file()).read_bytes() == CONTENT[:1000]
+
+
+def test_a_server_that_sends_no_parts_is_asked_for_all(alone: Home, web: Server) -> None:
+    web.pieces, web.ranges = [100_000], False
+    assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
+
+
+def test_a_file_with_another_sum_is_kept_and_refused_until_deleted(alone: Home, web: Server) -> None:
+    web.content = CONTENT[:-1] + b"\0"
+    expected = re.escape(f"its SHA-256 is {hashlib.sha256(web.content).hexdigest()}, not {SHA256}; it is kept")
+    for _ in range(2):
+        with pytest.raises(SourceError, match=expected) as caught:
+            fetch(alone, web.file(sha256=SHA256))
+    assert web.asked == ["/data.bin whole"]
+    damaged = Path(str(caught.value).partition(" is not")[0])
+    assert damaged.read_bytes() == web.content
+    damaged.unlink()
+    web.content = CONTENT
+    assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
+
+
+def test_a_file_of_another_size_is_refused_even_without_a_sum(alone: Home, web: Server) -> None:
+    with pytest.raises(SourceError, match="it has 300,000 bytes, not 300,001"):
+        fetch(alone, web.file(size=300_001))
+
+
+def test_a_redirect_is_followed(alone: Home, web: Server) -> None:
+    web.pieces = [100_000]
+    assert fetch(alone, web.file("/moved", sha256=SHA256)).read_bytes() == CONTENT
+    assert web.asked[2:] == ["/moved bytes=100000-", "/data.bin bytes=100000-"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, "there is no http"),
+        (403, "is not open to everybody"),
+        (429, "wants fewer"),
+        (503, "answered 503"),
+    ],
+)
+def test_a_refusal_is_told_in_one_sentence(alone: Home, web: Server, status: int, said: str) -> None:
+    web.status = status
+    with pytest.raises(SourceError, match=said):
+        fetch(alone, web.file())
+
+
+def test_a_server_that_is_not_there_is_told(alone: Home, web: Server) -> None:
+    nobody = WebFile(url="http://127.0.0.1:1/data.bin", file="data.bin")
+    with pytest.raises(SourceError, match=r"cannot be reached \(.*refused\); check the network"):
+        fetch(alone, nobody)
+
+
+def test_a_file_larger_than_the_disk_is_not_begun(alone: Home, web: Server) -> None:
+    web.announced = 10**18
+    with pytest.raises(SourceError, match=r"needs 1e\+06TB, and the disk of .* free; make room"):
+        fetch(alone, web.file())
+
+
+def test_a_disk_that_fills_up_keeps_what_has_come(alone: Home, web: Server) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(SourceError, match=r"was full before all of .* had come; make room"):
+            fetch(alone, web.file(sha256=SHA256))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
+    assert web.asked[-1] == "/data.bin bytes=100000-"
+
+
+def test_a_copy_that_the_user_has_is_checked_and_taken(alone: Home, web: Server, tmp_path: Path) -> None:
+    own = tmp_path / "data.bin"
+    own.write_bytes(CONTENT)
+    assert fetch(alone, web.file(sha256=SHA256), given=own) == fetch(alone, web.file(), given=tmp_path) == own
+    own.write_bytes(b"another")
+    with pytest.raises(SourceError, match=r"is not the file this task was made from.*; give another copy"):
+        fetch(alone, web.file(sha256=SHA256), given=own)
+    with pytest.raises(SourceError, match=r"holds no data\.bin"):
+        fetch(alone, web.file(), given=alone.root)
+    assert web.asked == []
+
+
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, web: Server) -> None:
+    own = tmp_path / "data.bin"
+    own.write_bytes(CONTENT)
+    with pytest.raises(SourceError, match="outside its folder"):
+        http.place(own, web.file(file="../data.bin"), tmp_path / "raw")
+
+
+@pytest.mark.parametrize(("facts", "verified"), [({"sha256": SHA256}, True), ({}, False)])
+def test_a_task_is_prepared_from_the_web(
+    alone: Home, web: Server, toy: MakeTask, facts: dict[str, str], verified: bool
+) -> None:
+    made = prepare(alone, toy(COPY, files=[web.file(**facts)]), progress=Silent())
+    assert sha256_of(made.public / "a.txt") == SHA256
+    assert (made.manifest.origin.kind, made.manifest.origin.verified) == ("web", verified)
+    assert made.manifest.raw["deep/data.bin"].sha256 == SHA256
+
+
+def test_only_addresses_of_the_web_are_taken() -> None:
+    with pytest.raises(ValueError, match="url"):
+        WebFile(url="file:///etc/passwd", file="passwd")

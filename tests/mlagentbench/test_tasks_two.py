@@ -1,0 +1,234 @@
+"""Five research tasks on their miniatures: answers apart and right, sides disjoint, starters that hand something in."""
+
+import gzip
+import io
+import json
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.data import Prepared, prepare
+from assay.data.miniature import Miniature
+from assay.grading.codecs import parse_mask
+from assay.grading.soundness import examine
+from assay.home import Home
+from assay.progress import Silent
+from assay.tasks import Registry, load_plugin
+
+NAMES = ["feedback", "fathomnet", "identify-contrails", "ogbn-arxiv", "parkinsons-disease"]
+TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "conventions"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
+    """The miniature of a task with its raw data, made once."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    return lambda name: prepare(
+        home, Registry().task(f"mlagentbench/{name}"), variant="synthetic-0", progress=Silent(), keep_raw=True
+    )
+
+
+def table(path: Path, **options: Any) -> pd.DataFrame:
+    return pd.read_csv(path, **{"dtype": str, **options})
+
+
+def answers(ready: Prepared) -> pd.DataFrame:
+    return table(ready.private / "answers.csv", index_col=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: str) -> None:
+    ready = made(name)
+    found = examine(ready, Home(ready.folder))
+    assert not [finding for finding in found if finding.passed is False]
+    assert [finding.passed for finding in found if finding.check.startswith(("the sample", "the answers"))] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_says_what_agents_need(name: str) -> None:
+    task = Registry().task(f"mlagentbench/{name}")
+    assert (task.editions, task.budget.time, task.budget.steps) == (("v1",), 5 * 3600, 50)
+    assert "train.py" in task.starter
+    for word in (task.submission.id, *task.submission.columns, "`submission.csv`", "`data/`", "`train.py`"):
+        assert word is not None and word in task.description
+
+
+@pytest.mark.slow
+def test_every_starter_hands_in_what_can_be_graded(assay: Callable[..., Any], home: Home) -> None:
+    tasks = [f"mlagentbench/{name}" for name in NAMES]
+    assert assay("prepare", *tasks, "--synthetic").returncode == 0
+    options = ["--agent", "starter", "--variant", "synthetic-0", "--time", "5m", "--out", str(home.root / "run")]
+    ran = assay("run", *tasks, *options)
+    assert ran.returncode == 0, ran.stderr
+    grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
+    scores = {grade["competition_id"]: grade["score"] for grade in grades if grade["valid_submission"]}
+    assert sorted(scores) == sorted(NAMES)
+    # Marks between 0 and 1 where true ones are about 3.1, give or take 0.65: sqrt((3.1 - 0.5)² + 0.65² + 1 / 12) = 2.7.
+    assert scores["feedback"] == pytest.approx(2.7, abs=0.25)
+    assert 0 < scores["parkinsons-disease"] < 200
+    assert all(0 <= scores[name] < 1 for name in ("fathomnet", "identify-contrails", "ogbn-arxiv"))
+
+
+def test_essays_are_on_one_side_and_only_training_ones_have_marks(made: Callable[[str], Prepared]) -> None:
+    ready = made("feedback")
+    raw = table(ready.folder / "raw" / "train.csv", index_col="text_id")
+    train, test = (table(ready.public / f"{side}.csv", index_col="text_id") for side in ("train", "test"))
+    assert list(test.columns) == ["full_text"]
+    assert sorted([*train.index, *test.index]) == sorted(raw.index)
+    assert len(test) == len(raw) / 5
+    pd.testing.assert_frame_equal(train, raw.loc[train.index])
+    pd.testing.assert_frame_equal(answers(ready), raw.loc[answers(ready).index, TRAITS])
+
+
+def test_patients_are_on_one_side_and_every_known_rating_is_asked_for(made: Callable[[str], Prepared]) -> None:
+    ready = made("parkinsons-disease")
+    shown = {path.stem: pd.read_csv(path) for path in ready.public.glob("*.csv")}
+    asked = set(shown["test"]["patient_id"])
+    for name in ("train_clinical_data", "train_proteins", "train_peptides", "supplemental_clinical_data"):
+        assert asked.isdisjoint(shown[name]["patient_id"])
+    assert set(shown["test_proteins"]["patient_id"]) == set(shown["test_peptides"]["patient_id"]) <= asked
+
+    raw = pd.read_csv(ready.folder / "raw" / "train_clinical_data.csv")
+    tested = raw[raw["patient_id"].isin(asked)].set_index(["patient_id", "visit_month"])
+    expected = {}
+    for patient, month in tested.index:
+        for part in range(1, 5):
+            for ahead in (0, 6, 12, 24):
+                if (patient, month + ahead) in tested.index:
+                    rating = tested.loc[(patient, month + ahead), f"updrs_{part}"]
+                    expected[f"{patient}_{month}_updrs_{part}_plus_{ahead}_months"] = rating
+    known = {name: rating for name, rating in expected.items() if not np.isnan(rating)}
+    assert answers(ready)["rating"].astype(float).to_dict() == known
+    assert len(asked) == 12  # a fifth of sixty
+
+
+def test_a_supplemental_row_of_a_test_patient_is_left_out(tmp_path: Path) -> None:
+    folder = Registry().task("mlagentbench/parkinsons-disease").folder
+    raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
+    raw.mkdir()
+    load_plugin(folder / "synthetic.py").synthesize(raw, Miniature(0))
+    both = pd.concat(table(raw / f"{name}_clinical_data.csv") for name in ("supplemental", "train"))
+    both.to_csv(raw / "supplemental_clinical_data.csv", index=False)
+    load_plugin(folder / "prepare.py").prepare(raw, public, private, "v1")
+    tested = set(table(public / "test.csv")["patient_id"])
+    assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
+
+
+def test_masks_of_test_records_are_hidden_and_spelt_right(made: Callable[[str], Prepared]) -> None:
+    ready = made("identify-contrails")
+    records = sorted(path.name for path in (ready.folder / "raw" / "validation").iterdir())
+    bands = [f"band_{band:02d}.npy" for band in range(8, 17)]
+    assert sorted(path.name for path in (ready.public / "test").iterdir()) == records
+    for record in records:
+        assert sorted(path.name for path in (ready.public / "test" / record).iterdir()) == bands
+        row = answers(ready).loc[record]
+        mask = parse_mask(row["encoded_pixels"], int(row["height"]), int(row["width"]), record, empty="-")
+        truth = np.load(ready.folder / "raw" / "validation" / record / "human_pixel_masks.npy")[..., 0]
+        assert (mask.decode() == (truth == 1)).all()
+    assert (answers(ready)["encoded_pixels"] == "-").any()
+    assert len(list((ready.public / "train").glob("*/human_pixel_masks.npy"))) == 40
+
+
+def test_the_starters_codec_of_masks_reads_what_it_writes() -> None:
+    codec = load_plugin(Registry().task("mlagentbench/identify-contrails").folder / "starter" / "encode.py")
+    mask = np.random.default_rng(0).random((5, 7)) < 0.5
+    assert (codec.decode(codec.encode(mask), 5, 7) == mask).all()
+    assert (parse_mask(codec.encode(mask), 5, 7, "here").decode() == mask).all()
+    assert codec.encode(np.zeros((5, 7))) == "-"
+
+
+def test_papers_keep_their_facts_under_new_numbers(made: Callable[[str], Prepared]) -> None:
+    ready = made("ogbn-arxiv")
+    with zipfile.ZipFile(ready.folder / "raw" / "arxiv.zip") as archive:
+        raw = {
+            Path(name).name.partition(".")[0]: pd.read_csv(io.BytesIO(gzip.decompress(archive.read(name))), header=None)
+            for name in archive.namelist()
+            if name.startswith(("arxiv/raw", "arxiv/split"))
+        }
+    features = np.load(ready.public / "features.npy")
+    assert features.dtype == np.float32
+    # No two papers have the same words, so words tell which old number a new one stands for.
+    place = {row.tobytes(): old for old, row in enumerate(raw["node-feat"].to_numpy().astype(np.float32))}
+    old = np.array([place[row.tobytes()] for row in features])
+    assert len(set(old)) == len(old) == len(raw["node-feat"])
+    assert abs(np.corrcoef(old, np.arange(len(old)))[0, 1]) < 0.1
+    for part in ("train", "valid", "test"):
+        shown = pd.read_csv(ready.public / f"{part}.csv")
+        labels = pd.read_csv(ready.private / "answers.csv")["label"] if part == "test" else shown["label"]
+        assert sorted(old[shown["node"]]) == sorted(raw[part][0])
+        assert (raw["node-label"][0][old[shown["node"]]].to_numpy() == labels).all()
+        assert (raw["node_year"][0][old[shown["node"]]].to_numpy() == shown["year"]).all()
+    assert list(pd.read_csv(ready.public / "test.csv").columns) == ["node", "year"]
+    edges = old[pd.read_csv(ready.public / "edges.csv").to_numpy()]
+    assert sorted(map(tuple, edges.tolist())) == sorted(map(tuple, raw["edge"].to_numpy().tolist()))
+
+
+def test_dives_are_on_one_side_and_boxes_are_of_training_pictures(made: Callable[[str], Prepared]) -> None:
+    ready = made("fathomnet")
+    content = json.loads((ready.folder / "raw" / "object_detection" / "train.json").read_bytes())
+    dive = {Path(one["file_name"]).stem: one["coco_url"].split("/")[-2] for one in content["images"]}
+    train, test = (table(ready.public / f"{side}.csv", index_col="id") for side in ("train", "test"))
+    assert {dive[name] for name in train.index}.isdisjoint(dive[name] for name in test.index)
+    assert sorted([*train.index, *test.index]) == sorted(dive)
+    assert list(test.columns) == ["image"]
+    shown = json.loads((ready.public / "train_boxes.json").read_bytes())
+    assert {Path(one["file_name"]).stem for one in shown["images"]} == set(train.index)
+    kept = {one["id"] for one in shown["images"]}
+    assert shown["annotations"] == [one for one in content["annotations"] if one["image_id"] in kept]
+    raw = table(ready.folder / "raw" / "multilabel_classification" / "train.csv", index_col="id")["categories"]
+    given = pd.concat([train["categories"], answers(ready)["categories"]])
+    assert all(json.loads(raw[name]) == [float(word) for word in text.split()] for name, text in given.items())
+    for name, image in pd.concat([train["image"], test["image"]]).items():
+        assert (ready.public / image).read_bytes() == (ready.folder / "raw" / "images" / f"{name}.png").read_bytes()
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, str]]:
+    """A folder, and the address under which its files can be fetched."""
+    monkeypatch.setenv("no_proxy", "*")
+    folder = tmp_path / "web"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield folder, f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_pictures_that_the_user_does_not_have_are_fetched(
+    tmp_path: Path, web: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    folder = Registry().task("mlagentbench/fathomnet").folder
+    raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
+    raw.mkdir()
+    load_plugin(folder / "synthetic.py").synthesize(raw, Miniature(0))
+    listed = raw / "object_detection" / "train.json"
+    content = json.loads(listed.read_bytes())
+    for picture in content["images"]:
+        dive = web[0] / picture["coco_url"].split("/")[-2]
+        dive.mkdir(exist_ok=True)
+        (raw / "images" / picture["file_name"]).rename(dive / picture["file_name"])
+        picture["coco_url"] = f"{web[1]}/{dive.name}/{picture['file_name']}"
+    listed.write_text(json.dumps(content))
+    (raw / "images").rmdir()
+    load_plugin(folder / "prepare.py").prepare(raw, public, private, "v1")
+    placed = {path.name: path.read_bytes() for path in public.glob("t*/*.png")}
+    assert placed == {path.name: path.read_bytes() for path in web[0].glob("*/*.png")}
+    assert len(placed) == len(content["images"])

@@ -1,0 +1,229 @@
+"""Questions go through the real clients of OpenAI and Anthropic to a server on this machine, and answers come back."""
+
+import gc
+import json
+import sys
+
+import anyio
+import pytest
+from anyio import to_thread
+from protocols import Call, Redacted, Say, Thought, Used
+from server import ModelServer, Silence
+from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
+
+from assay.errors import CallError
+from assay.models import Message, Models, Reply, Tool, ToolCall
+
+pytestmark = pytest.mark.anyio
+
+ASK = [Message(role="system", text="Be brief."), Message(role="user", text="What is in here?")]
+BASH = Tool(
+    name="bash",
+    description="Run a command.",
+    parameters={
+        "type": "object",
+        "properties": {"command": {"type": "string", "description": "for the shell"}},
+        "required": ["command"],
+    },
+)
+
+
+async def test_a_question_is_answered(way):
+    with ModelServer(Say("Two files.")) as server:
+        async with way.models(server) as models:
+            reply = await models.ask("main", ASK)
+    assert (reply.message.role, reply.message.text, reply.stop) == ("assistant", "Two files.", "stop")
+    assert (reply.model, reply.number, reply.cached) == (way.name, 0, False)
+    assert "Be brief." in str(server.requests[0].body)
+    assert 0 <= reply.waited <= reply.seconds
+
+
+async def test_a_model_calls_tools_and_hears_what_came_of_it(way):
+    with ModelServer(Say("I look.", Call("bash", {"command": "ls"})), Say("Two files.")) as server:
+        async with way.models(server) as models:
+            first = await models.ask("main", ASK, [BASH])
+            heard = Message(role="tool", tool_call_id=first.message.tool_calls[0].id, text="a.csv b.csv")
+            second = await models.ask("main", [*ASK, first.message, heard], [BASH])
+    assert first.stop == "tool_calls"
+    assert first.message.tool_calls == (ToolCall(id="call_1", name="bash", arguments={"command": "ls"}),)
+    assert second.message.text == "Two files."
+    assert "for the shell" in str(server.requests[0].body["tools"])
+    told = str(server.requests[1].body)
+    assert "I look." in told
+    assert "a.csv b.csv" in told
+
+
+# What these providers would put their own tools in the place of: a name that they know, with arguments that they know.
+EDITOR = ("command", "path", "file_text", "insert_line", "new_str", "old_str", "view_range")
+KNOWN = {"bash": ("command",), "python": ("code",), "text_editor": EDITOR, "web_search": ("query",)}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+async def test_tools_are_sent_as_we_describe_them_whatever_their_name(way, name):
+    arguments = {argument: {"type": "string", "description": "ours"} for argument in KNOWN[name]}
+    tool = Tool(name=name, description="Ours.", parameters={"type": "object", "properties": arguments})
+    with ModelServer(Say("No.")) as server:
+        async with way.models(server) as models:
+            await models.ask("main", ASK, [tool])
+    (sent,) = server.requests[0].body["tools"]
+    described = sent.get("function", sent)
+    schema = described.get("parameters") or described.get("input_schema")
+    assert (described.get("description"), schema and schema["properties"]) == ("Ours.", arguments)
+
+
+async def test_arguments_that_are_no_json_are_a_fault_of_the_call_and_not_of_the_model():
+    with ModelServer(Say(Call("bash", '{"command": "ls'))) as server:
+        async with CHAT.models(server) as models:
+            (call,) = (await models.ask("main", ASK, [BASH])).message.tool_calls
+    assert call.arguments == {}
+    assert '{"command": "ls' in call.fault
+
+
+async def test_a_schema_that_models_would_not_be_told_in_full_is_refused():
+    tool = Tool(name="vote", description="Vote.", parameters={"type": "object", "properties": {"n": {"const": 3}}})
+    with ModelServer() as server:
+        async with CHAT.models(server) as models:
+            with pytest.raises(CallError, match=r"tool vote: .*parameters\.properties\.n\.const"):
+                await models.ask("main", ASK, [tool])
+    assert server.requests == []
+
+
+async def test_usage_tells_full_cached_and_written_tokens_apart(way):
+    used = Used(input=600, output=50, cached=400, reasoning=7)
+    with ModelServer(Say("Yes.", used=used)) as server:
+        async with way.models(server) as models:
+            usage = (await models.ask("main", ASK)).usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (600, 400, 50)
+    assert usage.reasoning_tokens == 7
+    assert usage.total_tokens == 1050
+    assert usage.cost == PRICES.cost(way.name, usage)
+
+
+async def test_what_is_written_to_the_providers_cache_has_its_own_price():
+    with ModelServer(Say("Yes.", used=Used(input=1000, output=100, written=2000))) as server:
+        async with STREAMED.models(server) as models:
+            usage = (await models.ask("main", ASK)).usage
+    # list prices of claude-sonnet-5-5 for a million tokens: 2 read, 2.5 written to the cache, 10 said
+    assert usage.cost == pytest.approx((1000 * 2 + 2000 * 2.5 + 100 * 10) / 1e6)
+
+
+async def test_the_price_of_a_model_nobody_knows_is_unknown_and_not_nothing():
+    with ModelServer(Say("Yes.")) as server:
+        async with COMPATIBLE.models(server) as models:
+            usage = (await models.ask("main", ASK)).usage
+    assert usage.total_tokens == 15
+    assert usage.cost is None
+
+
+async def test_an_answer_that_was_cut_off_says_so():
+    for way, word in ((CHAT, "length"), (RESPONSES, "max_output_tokens"), (STREAMED, "max_tokens")):
+        with ModelServer(Say("Well,", stop=word)) as server:
+            async with way.models(server) as models:
+                assert (await models.ask("main", ASK)).stop == "length"
+
+
+async def test_settings_reach_the_provider():
+    settings = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 77, "seed": 3, "stop": ("END",)}
+    with ModelServer(Say("Yes.")) as server:
+        async with CHAT.models(server, **settings) as models:
+            await models.ask("main", ASK)
+    body = server.requests[0].body
+    assert {name: body[name] for name in settings} == {**settings, "stop": ["END"]}
+
+
+async def test_reasoning_is_shown_and_goes_back_to_openai_in_its_encrypted_form():
+    with ModelServer(Say(Thought("Hm.", "secret"), Call("bash", {"command": "ls"})), Say("Done.")) as server:
+        async with RESPONSES.models(server) as models:
+            first = await models.ask("main", ASK, [BASH])
+            kept = Reply.model_validate_json(first.model_dump_json()).message
+            await models.ask("main", [*ASK, kept, Message(role="tool", tool_call_id="call_1", text="a.csv")], [BASH])
+    assert first.message.reasoning == "Hm."
+    reasoning = [item for item in server.requests[1].body["input"] if item["type"] == "reasoning"]
+    assert [item["encrypted_content"] for item in reasoning] == ["secret"]
+
+
+INTERLEAVED = Say(
+    Thought("Hm.", "signed"),
+    Redacted("locked"),
+    "I look.",
+    Call("bash", {"command": "ls"}, "call_1"),
+    Thought("And then?", "signed too"),
+    Call("bash", {"command": "pwd"}, "call_2"),
+)
+
+
+SECOND_LIFE = """
+import json, sys
+import anyio
+from assay.models import Message, Models, ModelSettings, Prices, Tool
+
+async def main():
+    record = json.load(sys.stdin)
+    messages = [Message.model_validate(message) for message in record["messages"]]
+    settings = ModelSettings.model_validate(record["settings"])
+    async with Models({"main": record["model"]}, settings, prices=Prices.load()) as models:
+        await models.ask("main", messages, [Tool.model_validate(record["tool"])])
+
+anyio.run(main)
+"""
+
+
+async def test_thinking_goes_back_to_anthropic_untouched_even_after_a_restart():
+    """Anthropic refuses a conversation whose last thinking was changed or moved: signatures and places must survive."""
+    results = [Message(role="tool", tool_call_id=id, text="fine") for id in ("call_1", "call_2")]
+    with ModelServer(INTERLEAVED, Say("Done."), Say("Done.")) as server:
+        async with STREAMED.models(server, reasoning_effort="medium") as models:
+            first = await models.ask("main", ASK, [BASH])
+            conversation = [*ASK, first.message, *results]
+            await models.ask("main", conversation, [BASH])
+            record = {
+                "messages": [message.model_dump(mode="json") for message in conversation],
+                "settings": models.settings("main").model_dump(mode="json"),
+                "model": STREAMED.name,
+                "tool": BASH.model_dump(mode="json"),
+            }
+        await anyio.run_process([sys.executable, "-c", SECOND_LIFE], input=json.dumps(record).encode())
+    assert first.message.reasoning == "Hm.\n\nAnd then?"
+    said = server.requests[1].body["messages"][1]["content"]
+    kinds = ["thinking", "redacted_thinking", "text", "tool_use", "thinking", "tool_use"]
+    assert [block["type"] for block in said] == kinds
+    assert (said[0]["signature"], said[1]["data"], said[4]["signature"]) == ("signed", "locked", "signed too")
+    assert server.requests[2].body["messages"] == server.requests[1].body["messages"]
+
+
+async def test_what_one_model_thought_is_not_put_before_another():
+    with ModelServer(INTERLEAVED) as server:
+        async with STREAMED.models(server, reasoning_effort="medium") as models:
+            message = (await models.ask("main", ASK, [BASH])).message
+    with ModelServer(Say("Done.")) as server:
+        async with CHAT.models(server) as models:
+            await models.ask("main", [*ASK, message], [BASH])
+    assert "I look." in str(server.requests[0].body)
+    assert "signed" not in str(server.requests[0].body)
+
+
+async def test_a_message_that_was_changed_is_sent_as_it_is_now():
+    with ModelServer(Say(Thought("Hm.", "secret"), "A long story."), Say("Done.")) as server:
+        async with RESPONSES.models(server) as models:
+            message = (await models.ask("main", ASK)).message.model_copy(update={"text": "A story."})
+            await models.ask("main", [*ASK, message, Message(role="user", text="Go on.")])
+    assert "A story." in str(server.requests[1].body)
+    assert "A long story." not in str(server.requests[1].body)
+
+
+async def test_a_question_can_be_given_up_at_any_moment(way):
+    with ModelServer(Silence()) as server:
+        async with way.models(server) as models, anyio.create_task_group() as group:
+            group.start_soon(models.ask, "main", ASK)
+            assert await to_thread.run_sync(server.arrived.wait, 60)
+            group.cancel_scope.cancel()
+        assert server.hung_up.wait(60)
+
+
+async def test_nothing_of_earlier_questions_stays_in_memory(script):
+    """Inspect keeps a transcript of every call in the context it runs in, with all that was said."""
+    models = Models({"main": script(*["Yes."] * 20)}, prices=PRICES)
+    for _ in range(20):
+        await models.ask("main", ASK)
+    gc.collect()
+    assert [kept for kept in gc.get_objects() if type(kept).__name__ == "ModelEvent"] == []
