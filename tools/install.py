@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 SYSTEM = {"demo": {"bwrap": "bubblewrap"}, "test": {"bwrap": "bubblewrap", "chromium": "chromium"}, "lint": {}}
-LAB_IS_BUILT = "import assay.home as h, assay.lab.environments as e; e.environment(h.Home.default(), 'core')"
+LABS = {"demo": ["core"], "test": ["core", "torch"], "lint": []}
+LAB_IS_BUILT = "import sys, assay.home as h, assay.lab.environments as e; e.environment(h.Home.default(), sys.argv[1])"
 
 
 @dataclass
@@ -68,8 +69,10 @@ def main(what: str) -> int:
     stamp = VENV / f".installed-{what}"
     if not stamp.exists() or stamp.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
         jobs.append(Job("the harness, in .venv", harness(what)))
-    if what != "lint" and not quiet_success([sys.executable, "-c", LAB_IS_BUILT]):
-        jobs.append(Job("the lab's environment", [[sys.executable, "-m", "assay.lab.environments", "core"]]))
+    labs = [name for name in LABS[what] if not quiet_success([sys.executable, "-c", LAB_IS_BUILT, name])]
+    if labs:
+        build = [[sys.executable, "-m", "assay.lab.environments", name] for name in labs]
+        jobs.append(Job("the labs' environment" + "s" * (len(labs) > 1), build))
     if failed := run_all(jobs):
         for job in failed:
             sys.stderr.write("\n".join(job.lines[-40:]) + "\n")
