@@ -101,6 +101,8 @@ def _file(draw: random.Random, header: list[str], ids: list[str], kind: str) -> 
     header = [*header, *(["note"] if draw.random() < 0.2 else [])]
     if draw.random() < 0.1:
         draw.shuffle(header)
+    if draw.random() < 0.1:
+        header.remove("id")
     cells = ODD_CELLS if draw.random() < 0.25 else draw.choice(PLAIN_CELLS[kind])
     rows = []
     for id in draw.sample(ids, len(ids)) if draw.random() < 0.5 else ids:

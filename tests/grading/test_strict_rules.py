@@ -114,3 +114,12 @@ def test_a_column_that_is_not_scored_is_checked_all_the_same(outcome):
     assert outcome("id,price,time\na,10,1\nb,20,2\nc,30,3\n", **rule) == 0
     why = "submission.csv: column 'time' must hold a whole number, but is 'x' for id 'b'."
     assert outcome("id,price,time\na,10,1\nb,20,x\nc,30,3\n", **rule) == why
+
+
+def test_where_answers_repeat_an_id_it_is_asked_for_as_often(outcome):
+    """detecting-insults-in-social-commentary: the id is a comment, and a comment may come twice."""
+    answers = "id,price\na,10\na,20\nb,30\n"
+    assert outcome("id,price\nb,30\na,11\na,22\n", answers) == 1.0
+    assert (
+        outcome("id,price\nb,30\nb,11\na,22\n", answers) == "submission.csv has id 'a' once; it is asked for 2 times."
+    )

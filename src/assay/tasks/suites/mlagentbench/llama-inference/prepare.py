@@ -12,7 +12,7 @@ NAIVE = FOLDER / "starter" / "generate.py"
 
 
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
-    """Write the public example, of the size that is timed, and the two copies of the slow code; there is no raw data."""
+    """Write the public example, of the size that is timed, and two copies of the slow code; there is no raw data."""
     shutil.copyfile(NAIVE, private / "reference.py")
     shutil.copyfile(NAIVE, public / "reference.py")
     names = ["prompts", "count", "heads", "embedding", "attention", "gated", "scales", "head"]

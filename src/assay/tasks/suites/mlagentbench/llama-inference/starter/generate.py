@@ -3,7 +3,16 @@
 import numpy as np
 
 
-def generate(prompts, count, heads, embedding, attention, gated, scales, head):
+def generate(
+    prompts: np.ndarray,
+    count: np.ndarray,
+    heads: np.ndarray,
+    embedding: np.ndarray,
+    attention: np.ndarray,
+    gated: np.ndarray,
+    scales: np.ndarray,
+    head: np.ndarray,
+) -> np.ndarray:
     """Return the `count` tokens that the model finds most likely after each prompt, one after the other."""
     tokens = prompts
     for _ in range(int(count)):
@@ -12,7 +21,15 @@ def generate(prompts, count, heads, embedding, attention, gated, scales, head):
     return tokens[:, prompts.shape[1] :]
 
 
-def forward(tokens, heads, embedding, attention, gated, scales, head):
+def forward(
+    tokens: np.ndarray,
+    heads: int,
+    embedding: np.ndarray,
+    attention: np.ndarray,
+    gated: np.ndarray,
+    scales: np.ndarray,
+    head: np.ndarray,
+) -> np.ndarray:
     """The scores of every token of the vocabulary after each place of each text."""
     states = embedding[tokens]
     for layer in range(len(attention)):
@@ -24,7 +41,7 @@ def forward(tokens, heads, embedding, attention, gated, scales, head):
     return normalized(states, scales[-1]) @ head
 
 
-def attend(states, weights, heads):
+def attend(states: np.ndarray, weights: np.ndarray, heads: int) -> np.ndarray:
     """What each place gathers from itself and the places before it."""
     batch, length, width = states.shape
     query, key, value = (split(states @ weights[part], heads) for part in range(3))
@@ -36,13 +53,13 @@ def attend(states, weights, heads):
     return (shares @ value).transpose(0, 2, 1, 3).reshape(batch, length, width) @ weights[3]
 
 
-def split(states, heads):
+def split(states: np.ndarray, heads: int) -> np.ndarray:
     """States as batch × heads × places × width of a head."""
     batch, length, width = states.shape
     return states.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3)
 
 
-def turned(states):
+def turned(states: np.ndarray) -> np.ndarray:
     """Turn pairs of values, one of each half, by an angle that grows with the place."""
     length, size = states.shape[-2:]
     half = size // 2
@@ -52,6 +69,6 @@ def turned(states):
     return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], axis=-1)
 
 
-def normalized(states, scale):
+def normalized(states: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Divide by the root of the mean square, and scale."""
     return states / np.sqrt((states * states).mean(axis=-1, keepdims=True) + np.float32(1e-6)) * scale
