@@ -15,7 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-SYSTEM = {"demo": {"bwrap": "bubblewrap"}, "test": {"bwrap": "bubblewrap", "chromium": "chromium"}, "lint": {}}
+SYSTEM = {
+    "demo": {"bwrap": "bubblewrap"},
+    "test": {"bwrap": "bubblewrap", "chromium": "chromium", "npm": "npm"},
+    "lint": {},
+}
 LABS = {"demo": ["core"], "test": ["core", "torch"], "lint": []}
 LAB_IS_BUILT = "import sys, assay.home as h, assay.lab.environments as e; e.environment(h.Home.default(), sys.argv[1])"
 

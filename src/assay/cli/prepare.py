@@ -23,7 +23,7 @@ from assay.progress import Bars, Silent
 @click.option(
     "--raw",
     type=click.Path(exists=True, path_type=Path),
-    help="Raw data you have: a competition's archive, its extracted folder, or a folder with several of these.",
+    help="Raw data you have: what would be fetched, an archive's extracted folder, or a folder with several.",
 )
 @click.option("--unverified", is_flag=True, help="Accept data that is not the published one; all it makes is marked.")
 @click.option("--again", is_flag=True, help="Prepare anew even if it is done already.")
