@@ -65,7 +65,7 @@ class Bubblewrap:
                 os.write(go, b"!")
             except BaseException as error:
                 await started.end()
-                if isinstance(error, ProcessLookupError):
+                if isinstance(error, ProcessLookupError | BrokenPipeError):  # it ended before it was let go
                     raise started.failure(await _rest(process)) from error
                 raise
         return started
