@@ -25,6 +25,7 @@ _A_HANDFUL = (
     8  # so few files of a kind (train.csv, test.csv, …) have names of their own and an order that tells nothing
 )
 _LISTED_ONE_BY_ONE = 100
+_READ_WHOLE = 2**22
 
 
 class File(Model):
@@ -92,7 +93,11 @@ def _together(files: dict[str, File]) -> File:
 
 
 def _facts(path: str) -> File:
-    return File(sha256=sha256_of(Path(path)), size=os.stat(path).st_size)  # noqa: PTH116
+    size = os.stat(path).st_size  # noqa: PTH116
+    if size > _READ_WHOLE:
+        return File(sha256=sha256_of(Path(path)), size=size)
+    with open(path, "rb", 0) as file:  # noqa: PTH123
+        return File.model_construct(sha256=hashlib.sha256(file.read()).hexdigest(), size=size)
 
 
 def _plain_folders(folder: Path) -> dict[Path, list[str]]:
