@@ -100,3 +100,30 @@ def test_an_unsealed_run_says_so_everywhere(tiny):
     assert "unsealed" in result.stdout
     report = json.loads(tiny.call("report", str(tiny.out), "--json").stdout)
     assert "unsealed" in json.dumps(report) or '"sealed": false' in json.dumps(report)
+
+
+def test_a_new_trial_goes_on_from_a_step_of_another_and_leaves_it_as_it_was(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    parent = only_trial(tiny)
+    before = parent.events.read_bytes()
+    result = tiny.call("resume", str(parent.path), "--step", "1", "--quiet")
+    assert result.returncode == 0, result.stderr
+    old, new = tiny.folder.trials()
+    assert (new.file.parent, new.file.parent_step) == (old.file.id, 1)
+    assert new.state.status == "done" and new.grade is not None and parent.grade is not None
+    assert new.grade.score == parent.grade.score
+    # The step was played back, not done again: its one action stands in the lines that both logs share.
+    assert tiny.events()[new.path.name].count("action") == 1
+    assert parent.events.read_bytes() == before
+    wrong = tiny.call("resume", str(parent.path), "--step", "9")
+    assert wrong.returncode == 2 and "has no step 9 to begin from; it has: 1 to 1" in wrong.stderr
+
+
+def test_every_step_of_a_trial_can_be_graded(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    trial = only_trial(tiny)
+    result = tiny.call("grade", str(trial.path), "--every-step", "--json")
+    assert result.returncode == 0, result.stderr
+    (point,) = json.loads(result.stdout)
+    assert trial.grade is not None
+    assert (point["step"], point["valid"], point["score"]) == (1, True, trial.grade.score)
