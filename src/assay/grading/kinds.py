@@ -3,6 +3,7 @@
 import re
 
 from assay.errors import InvalidSubmission
+from assay.grading.table import Content
 
 _ENOUGH = 4096
 _KINDS = (
@@ -23,7 +24,7 @@ _KINDS = (
 )
 
 
-def refuse_other_kinds(content: bytes, name: str) -> None:
+def refuse_other_kinds(content: Content, name: str) -> None:
     """Raise `InvalidSubmission` for what is compressed, an archive, or a table in another format."""
     head = content[:_ENOUGH]
     for pattern, kind in _KINDS:

@@ -16,7 +16,7 @@ from assay.grading.answers import Answers
 from assay.grading.checked import Checked
 from assay.grading.matching import Places, places_of
 from assay.grading.pandas_words import MOST_COLUMNS, classes_of, kind_of_ids
-from assay.grading.table import plain_header, read_quickly
+from assay.grading.table import Content, pieces_of, plain_header, read_quickly
 from assay.grading.values import typed
 from assay.tasks import Column, Submission
 
@@ -38,8 +38,11 @@ def check_quickly(content: bytes, answers: Answers) -> Checked | None:
     return None if table is None else check_table(table, answers)
 
 
-def plain_table(content: bytes, answers: Answers) -> Columns | None:
-    """The columns of the table in `content`, if it is so plain that this road may be taken."""
+def plain_table(content: Content, answers: Answers, address: str | None = None) -> Columns | None:
+    """The columns of the table in `content`, if it is so plain that this road may be taken.
+
+    `address` is where the same content can be read from by others.
+    """
     submission = answers.task.submission
     if not may_be_quick(submission) or (submission.lenient and answers.width > MOST_COLUMNS):
         return None
@@ -47,7 +50,7 @@ def plain_table(content: bytes, answers: Answers) -> Columns | None:
     if wanted is None:
         return None
     numeric = [name for name, rule in submission.columns.items() if _is_numeric(rule)]
-    table = read_quickly(content, wanted, numeric, more=submission.more_columns)
+    table = read_quickly(content, wanted, numeric, address=address, more=submission.more_columns)
     return None if table is None else {column.name: column for column in table}
 
 
@@ -75,7 +78,7 @@ def check_table(columns: Columns, answers: Answers) -> Checked | None:
         return None
 
 
-def _wanted(content: bytes, submission: Submission) -> list[str] | None:
+def _wanted(content: Content, submission: Submission) -> list[str] | None:
     """The columns to read; None where the bytes are too unusual for this road."""
     named = submission.id is not None and (submission.by_id or not submission.lenient)
     wanted = [*([str(submission.id)] if named else []), *submission.columns]
@@ -85,9 +88,9 @@ def _wanted(content: bytes, submission: Submission) -> list[str] | None:
     if (submission.by_position or submission.order != "any") and header != wanted:
         return None
     if submission.lenient:
-        unusual = any(mark in content for mark in (b'"', b"\r", b"\0")) or content.startswith(b"\xef\xbb\xbf")
+        unusual = content[:3] == b"\xef\xbb\xbf" or any(content.find(mark) >= 0 for mark in (b'"', b"\r", b"\0"))
         # Polars does not look at the bytes of columns that nobody asks for.
-        unread = len(header) > len(wanted) and not content.isascii()
+        unread = len(header) > len(wanted) and not all(piece.isascii() for piece in pieces_of(content))
         further_sum = submission.row_sum is not None and submission.row_sum.more_columns and len(header) > len(wanted)
         if unusual or unread or further_sum or not 2 <= len(header) <= MOST_COLUMNS:
             return None
@@ -116,7 +119,8 @@ def _checked(columns: Columns, places: Places | None, answers: Answers) -> Check
         values = _values(columns[name], rule, answers.table[rule.answer or name] if rule.scored else None, submission)
         if values is None:
             return None
-        found[name] = values if places is None else values[places]
+        # Copied first: numpy's own memory is quicker to pick from than polars'.
+        found[name] = values if places is None else values.copy().take(places)
     return Checked(found, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
 
 

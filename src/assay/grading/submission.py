@@ -12,7 +12,7 @@ from assay.errors import InvalidSubmission
 from assay.grading.answers import Answers, key_of
 from assay.grading.checked import Checked
 from assay.grading.kinds import refuse_other_kinds
-from assay.grading.plain_file import read_plain_file
+from assay.grading.plain_file import plain_file
 from assay.grading.quick import check_table, plain_table
 from assay.grading.rows import in_order
 from assay.grading.table import ROW, parse_table, shown
@@ -24,13 +24,13 @@ def check(path: Path, answers: Answers) -> Checked:
     submission = answers.task.submission
     if submission.lenient and path.suffix.lower() != ".csv":
         raise InvalidSubmission(f"{path.name} is not called a CSV file: its name must end in .csv.")
-    content = read_plain_file(path, submission.max_size)
-    refuse_other_kinds(content, path.name)
-    if (columns := plain_table(content, answers)) is not None:
-        del content  # so that the file's bytes are not in memory beside all that is made of them
-        if (checked := check_table(columns, answers)) is not None:
+    with plain_file(path, submission.max_size) as file:
+        with file.mapped() as looked_at:
+            refuse_other_kinds(looked_at, path.name)
+            columns = plain_table(looked_at, answers, file.address)
+        if columns is not None and (checked := check_table(columns, answers)) is not None:
             return checked
-        content = read_plain_file(path, submission.max_size)
+        content = file.read()
     if submission.lenient:
         from assay.grading.published import check_as_published
 
