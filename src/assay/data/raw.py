@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from assay.data import npm, packages
 from assay.data.publish import File, seal
 from assay.errors import CallError
 from assay.home import Home
@@ -73,6 +72,8 @@ def _in_packages(task: Task) -> bool:
 
 
 def _from_packages(home: Home, task: Task, scratch: Path, *, given: Path | None, progress: Progress) -> RawData:
+    from assay.data import npm, packages
+
     source = task.source
     if given is not None and not source.npm:
         why = "--raw goes with --unverified here" if source.kaggle or source.files else "--raw is for competitions"

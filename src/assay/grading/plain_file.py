@@ -26,6 +26,7 @@ class PlainFile:
 
     name: str
     handle: int
+    size: int
 
     @property
     def address(self) -> str:
@@ -71,7 +72,7 @@ def plain_file(path: Path, most: int) -> Iterator[PlainFile]:
             raise InvalidSubmission(f"{path.name} is {found.st_size:,} bytes; at most {most:,} are accepted.")
         if not found.st_size:
             raise InvalidSubmission(f"{path.name} is empty.")
-        yield PlainFile(path.name, handle)
+        yield PlainFile(path.name, handle, found.st_size)
     finally:
         os.close(handle)
 

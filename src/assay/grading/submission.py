@@ -18,6 +18,9 @@ from assay.grading.rows import in_order
 from assay.grading.table import ROW, parse_table, shown
 from assay.grading.values import typed
 
+_LARGE = 2**20
+"""Bytes from which it is worth the while to let polars read a file by itself."""
+
 
 def check(path: Path, answers: Answers) -> Checked:
     """The submission at `path`, checked by the rules of the answers' task, and put into the order of the answers."""
@@ -27,7 +30,7 @@ def check(path: Path, answers: Answers) -> Checked:
     with plain_file(path, submission.max_size) as file:
         with file.mapped() as looked_at:
             refuse_other_kinds(looked_at, path.name)
-            columns = plain_table(looked_at, answers, file.address)
+            columns = plain_table(looked_at, answers, file.address if file.size >= _LARGE else None)
         if columns is not None and (checked := check_table(columns, answers)) is not None:
             return checked
         content = file.read()

@@ -49,6 +49,9 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Model(BaseModel):
-    """Plain data that cannot be changed and holds no field we do not know."""
+    """Plain data that cannot be changed and holds no field we do not know.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    What checks it is made when it is first needed: a command uses only a few of all models.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -1,10 +1,9 @@
 """Finding tasks by name and loading them from their folders."""
 
-import difflib
 import importlib.util
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -24,13 +23,12 @@ class Registry:
     """The suites that ship with Assay, and those in folders a user names."""
 
     def __init__(self, outside: Iterable[Path] = ()) -> None:
-        self.suites: dict[str, tuple[Suite, Path]] = {}
-        for folder in [*sorted(BUILT_IN.iterdir()), *map(Path, outside)]:
-            if (folder / "suite.toml").is_file():
-                suite = load_suite(folder)
-                self.suites[suite.name] = (suite, folder)
-            elif folder.parent != BUILT_IN:
+        folders = {folder.name: folder for folder in sorted(BUILT_IN.iterdir()) if (folder / "suite.toml").is_file()}
+        for folder in map(Path, outside):
+            if not (folder / "suite.toml").is_file():
                 raise CallError(f"{folder} is not a suite: it has no suite.toml")
+            folders[load_suite(folder).name] = folder
+        self.suites: Mapping[str, tuple[Suite, Path]] = _Suites(folders)
 
     def tasks(self) -> Iterator[Task]:
         """Every task of every suite, in order."""
@@ -76,6 +74,10 @@ class Registry:
         if name in self.suites:
             suite, folder = self.suites[name]
             return [load_task(folder / task, suite) for task in suite.tasks]
+        suite_name, slash, task = name.partition("/")
+        if slash and suite_name in self.suites and task in self.suites[suite_name][0].tasks:
+            suite, folder = self.suites[suite_name]
+            return [load_task(folder / task, suite)]
         suite_name, colon, split = name.partition(":")
         if colon and suite_name in self.suites:
             suite, folder = self.suites[suite_name]
@@ -97,12 +99,37 @@ class Registry:
             raise CallError(f"{name} is ambiguous: say {' or '.join(matches)}")
         if Path(name).is_file():
             lines = [line.strip() for line in Path(name).read_text().splitlines()]
-            return [task for line in lines if line and not line.startswith("#") for task in self.select(line)]
-        near = difflib.get_close_matches(
+            return [found for line in lines if line and not line.startswith("#") for found in self.select(line)]
+        from difflib import get_close_matches
+
+        near = get_close_matches(
             name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5
         )
         hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
         raise CallError(f"no task, suite or split is called {name!r}{hint}")
+
+
+class _Suites(Mapping[str, tuple[Suite, Path]]):
+    """Suites by name, each read when it is first looked at: most commands are about one."""
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self._folders = folders
+        self._read: dict[str, tuple[Suite, Path]] = {}
+
+    def __getitem__(self, name: str) -> tuple[Suite, Path]:
+        if name not in self._read:
+            folder = self._folders[name]
+            self._read[name] = (load_suite(folder), folder)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._folders
 
 
 def load_suite(folder: Path) -> Suite:

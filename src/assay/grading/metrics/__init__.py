@@ -4,7 +4,6 @@ A metric is given arrays of equal shape, truth first: one row per graded row, an
 target columns. It returns NaN where its formula has no value. Families are imported when a metric of theirs is needed.
 """
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
@@ -28,7 +27,7 @@ _FAMILIES = {
     ),
     "segmentation": ("dice_hausdorff", "fbeta_pixel", "global_dice", "mean_dice", "mean_iou_precision"),
     "sequence": ("kendall_tau_pooled", "normalized_edit_distance"),
-    "text": ("mean_levenshtein", "mean_word_jaccard", "nq_micro_f1"),
+    "text": ("bits_per_byte", "mean_levenshtein", "mean_word_jaccard", "nq_micro_f1"),
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
 
@@ -50,7 +49,9 @@ def evaluate(name: str, truth: NDArray[Any], prediction: NDArray[Any], params: M
 def metric(name: str) -> MetricFunction:
     """The metric called `name`."""
     if name not in _FAMILY_OF:
-        near = difflib.get_close_matches(name, _FAMILY_OF, n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, _FAMILY_OF, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
         raise CallError(f"no metric is called {name!r}; {hint}")
     family = importlib.import_module(f"{__name__}.{_FAMILY_OF[name]}")
