@@ -10,12 +10,12 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pydantic import model_serializer
 
-from assay.disk import sha256_of
 from assay.errors import AssayError
 from assay.progress import stage
 from assay.tasks.quantities import Model
@@ -26,6 +26,7 @@ _A_HANDFUL = (
 )
 _LISTED_ONE_BY_ONE = 100
 _READ_WHOLE = 2**22
+_BUNDLE = 64
 
 
 class File(Model):
@@ -79,7 +80,8 @@ def listing(folder: Path) -> dict[str, File]:
     with stage("Listing files", sum(map(len, folders.values()))) as advance, ThreadPoolExecutor() as pool:
         for inside, names in folders.items():
             place = "" if inside == folder else f"{inside.relative_to(folder).as_posix()}/"
-            facts = pool.map(_facts, (f"{inside}/{name}" for name in names), chunksize=64)
+            bundles = [names[start : start + _BUNDLE] for start in range(0, len(names), _BUNDLE)]
+            facts = chain.from_iterable(pool.map(partial(_facts, str(inside)), bundles))
             files = {f"{place}{name}": file for name, file in zip(names, facts, strict=True)}
             found |= files if len(files) <= _LISTED_ONE_BY_ONE else {place: _together(files)}
             advance(len(files))
@@ -92,11 +94,15 @@ def _together(files: dict[str, File]) -> File:
     return File(sha256=digest, size=sum(file.size for file in files.values()), files=len(files))
 
 
-def _facts(path: str) -> File:
-    size = os.stat(path).st_size  # noqa: PTH116
-    if size > _READ_WHOLE:
-        return File(sha256=sha256_of(Path(path)), size=size)
+def _facts(folder: str, names: Iterable[str]) -> list[File]:
+    return [_fact(f"{folder}/{name}") for name in names]
+
+
+def _fact(path: str) -> File:
     with open(path, "rb", 0) as file:  # noqa: PTH123
+        size = os.fstat(file.fileno()).st_size
+        if size > _READ_WHOLE:
+            return File(sha256=hashlib.file_digest(file, "sha256").hexdigest(), size=size)
         return File.model_construct(sha256=hashlib.sha256(file.read()).hexdigest(), size=size)
 
 
@@ -116,15 +122,25 @@ def _plain_folders(folder: Path) -> dict[Path, list[str]]:
 
 
 def _created_in_order(folder: Path, names: Iterable[str]) -> bool:
-    """Whether inode numbers follow names, and no file has a second name; for a handful of a kind any order will do."""
-    kinds: dict[str, list[int]] = defaultdict(list)
+    """Whether files were created in the order of their names, and none has a second one.
+
+    Inode numbers say so where they rise with the names. Where the disk has gaps to fill they may not, and then the
+    times of writing say so as well. For a handful of a kind any order will do.
+    """
+    kinds: dict[str, list[os.stat_result]] = defaultdict(list)
     for name in names:
         facts = os.stat(f"{folder}/{name}", follow_symlinks=False)  # noqa: PTH116
         if facts.st_nlink > 1:
             return False
-        kinds[os.path.splitext(name)[1]].append(facts.st_ino)  # noqa: PTH122
-    many = (numbers for numbers in kinds.values() if len(numbers) > _A_HANDFUL)
-    return all(one < other for numbers in many for one, other in pairwise(numbers))
+        kinds[os.path.splitext(name)[1]].append(facts)  # noqa: PTH122
+    many = [files for files in kinds.values() if len(files) > _A_HANDFUL]
+    return all(_rising([file.st_ino for file in files]) for files in many) or all(
+        _rising([file.st_mtime_ns for file in files]) for files in many
+    )
+
+
+def _rising(numbers: list[int]) -> bool:
+    return all(one <= other for one, other in pairwise(numbers))
 
 
 def _same_disk(one: Path, other: Path) -> bool:
