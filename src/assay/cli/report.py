@@ -17,7 +17,9 @@ from assay.records import RunFolder
 @as_json
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write one self-contained page.")
-def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None) -> None:
+@click.option("--paper", is_flag=True, help="The MLAgentBench paper's tables: success, improvement, how the work went.")
+@click.option("--published", is_flag=True, help="The same, beside the figures published for the suite.")
+def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, paper: bool, published: bool) -> None:
     """Show the results of a run: table, CSV, JSON or HTML.
 
     \b
@@ -25,11 +27,16 @@ def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None) -> 
       assay report runs/first
       assay report runs/first --html report.html
       assay report runs/first --csv > results.csv
+      assay report runs/first --paper --published
     """
     if json_ and csv_:
         raise CallError("choose one of --json and --csv")
     run = RunFolder(folder)
-    if json_ or csv_:
+    if paper or published:
+        if csv_ or html:
+            raise CallError("--paper and --published print tables, or with --json JSON; not --csv, not --html")
+        print_paper(run, beside=published, json_=json_)
+    elif json_ or csv_:
         from assay.results import tables
         from assay.results.collect import collect
         from assay.results.statistics import cells
@@ -52,6 +59,22 @@ def print_report(run: RunFolder) -> None:
     from assay.results.collect import collect
 
     Console().print(tables.table(collect(run)))
+
+
+def print_paper(run: RunFolder, *, beside: bool, json_: bool) -> None:
+    """Print the paper's tables of a run, beside published figures if these are wanted."""
+    from rich.console import Console
+
+    from assay.results import paper_tables
+    from assay.results.collect import published_figures
+    from assay.results.paper import evaluated, papers
+
+    figures = published_figures(run) if beside else {}
+    made = papers(evaluated(run))
+    if json_:
+        click.echo(paper_tables.to_json(made, figures, run.name, datetime.now(UTC)), nl=False)
+    else:
+        Console().print(paper_tables.tables(made, figures))
 
 
 def write_page(run: RunFolder, path: Path) -> None:

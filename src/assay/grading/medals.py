@@ -8,10 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from assay.tasks import Leaderboard, Metric, Solution
+from assay.tasks import Leaderboard, Measured, Metric, Solution
 
 DECIMALS = 5
 NEEDED_IMPROVEMENT = 0.10
+CHANCE = 2.0
 
 Medal = Literal["gold", "silver", "bronze"]
 
@@ -72,3 +73,13 @@ def improvement(score: float, baseline: float, metric: Metric) -> float | None:
 def succeeds(gain: float | None) -> bool:
     """Whether an improvement counts as success: more than 10 % over the baseline."""
     return gain is not None and gain > NEEDED_IMPROVEMENT
+
+
+def beyond_spread(score: float, measured: Measured, metric: Metric) -> bool:
+    """Whether the score is better than the starter's mean by more than two standard deviations of its seeds.
+
+    With five seeds, about one in fourteen further runs of the same starter comes that far by chance. One whose seeds
+    all score the same has no spread: there, anything better is beyond it.
+    """
+    gain = score - measured.baseline if metric.direction == "higher" else measured.baseline - score
+    return gain > CHANCE * measured.baseline_spread and rounded(gain) > 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
+from assay.results.published import Published, published_of
 from assay.tasks import Measured, Registry, Task
 from assay.tasks.quantities import duration
 
@@ -25,6 +26,13 @@ def panels(run: RunFolder) -> dict[str, Measured]:
     """The measured reference panels of a run's tasks."""
     tasks = _tasks([folder.file for folder in run.trials()])
     return {name: task.measured for name, task in tasks.items() if task.measured}
+
+
+def published_figures(run: RunFolder) -> dict[str, Published]:
+    """What others published for the suites of a run's tasks."""
+    tasks = _tasks([folder.file for folder in run.trials()]).values()
+    found = {task.suite: published_of(task.folder.parent) for task in tasks}
+    return {suite: figures for suite, figures in found.items() if figures}
 
 
 def _tasks(files: list[TrialFile]) -> dict[str, Task]:

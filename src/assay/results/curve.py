@@ -45,7 +45,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
         kept = load(folder.snapshots, event.about["id"]).files.get(task.submission.file)
         digest = kept.sha256 if kept else None
         if digest not in grades:
-            grades[digest] = _grade(folder, digest, task, data, home)
+            grades[digest] = grade_kept(folder, digest, task, data, home)
         grade = grades[digest]
         won = ("gold", "silver", "bronze")
         medal = next((name for name in won if getattr(grade, f"{name}_medal")), None)
@@ -62,7 +62,8 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
     return points
 
 
-def _grade(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
+def grade_kept(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
+    """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
     if digest is None:
         return grade_file(None, task, data, home=home)
     with TemporaryDirectory() as scratch:

@@ -74,11 +74,11 @@ def cell_row(cell: Cell) -> dict[str, Value]:
         "pending": cell.pending,
         "inapplicable": cell.inapplicable,
         **_failure_columns(cell),
-        **_estimate_columns("score", cell.score),
+        **estimate_columns("score", cell.score),
         "score_min": cell.score.low if cell.score else None,
         "score_max": cell.score.high if cell.score else None,
-        **_estimate_columns("improvement", cell.improvement),
-        **_rate_columns("success", cell.success),
+        **estimate_columns("improvement", cell.improvement),
+        **rate_columns("success", cell.success),
         "rank_mean": cell.rank.mean if cell.rank else None,
         "panel_size": cell.panel_size,
         "percentile_mean": cell.percentile.mean if cell.percentile else None,
@@ -100,10 +100,10 @@ def standing_row(standing: Standing) -> dict[str, Value]:
         "trials": standing.trials,
         "pending": standing.pending,
         **_failure_columns(standing),
-        **_rate_columns("valid", standing.valid),
-        **_rate_columns("success", standing.success),
-        **_rate_columns("success_without_infrastructure", standing.success_without_infrastructure),
-        **_estimate_columns("success_over_tasks", standing.mean_over_tasks),
+        **rate_columns("valid", standing.valid),
+        **rate_columns("success", standing.success),
+        **rate_columns("success_without_infrastructure", standing.success_without_infrastructure),
+        **estimate_columns("success_over_tasks", standing.mean_over_tasks),
         "sealed": standing.sealed,
     }
 
@@ -118,18 +118,18 @@ _CELL_COLUMNS = (
 
 
 def _scores(made: Sequence[Cell]) -> "Table":
-    table = _grid(str(made[0].rules))
+    table = grid(str(made[0].rules))
     table.add_column("Task, agent", overflow="fold", min_width=20)
     for name in ("Score", "Rank", "Improvement", "Valid"):
         table.add_column(name, justify="right", max_width=22 if name == "Score" else 16)
     for task in grouped(made, lambda c: c.task):
         metric = f"{task[0].metric} {wording.ARROWS[task[0].direction]}"
-        table.add_row(_text(wording.task_name(task[0].task), "bold"), _text(metric, "italic"))
+        table.add_row(plain_text(wording.task_name(task[0].task), "bold"), plain_text(metric, "italic"))
         for cell in task:
             style = "bold" if cell.best else ""
             table.add_row(
-                _text(f"{'★' if cell.best else ' '} {cell.agent}", style),
-                _text(wording.cell_score(cell), style),
+                plain_text(f"{'★' if cell.best else ' '} {cell.agent}", style),
+                plain_text(wording.cell_score(cell), style),
                 wording.cell_placing(cell),
                 wording.change(cell.improvement.mean if cell.improvement else None),
                 wording.cell_valid(cell) + ("" if cell.sealed else "\nunsealed"),
@@ -139,14 +139,14 @@ def _scores(made: Sequence[Cell]) -> "Table":
 
 
 def _overall(lines: Sequence[Standing]) -> "Table":
-    table = _grid(f"{lines[0].rules}, all tasks")
+    table = grid(f"{lines[0].rules}, all tasks")
     table.add_column("Agent", overflow="fold", min_width=20)
     for name in ("Success", "Rate (95 %)", "Over tasks", "Valid", "Tasks"):
         table.add_column(name, justify="right", max_width=16)
     for line in lines:
         rate, mean = line.success, line.mean_over_tasks
         table.add_row(
-            _text(f"  {line.agent}"),
+            plain_text(f"  {line.agent}"),
             wording.count_of(rate),
             f"{wording.percent(rate.value)} ({wording.interval(rate)})" if rate else wording.NOTHING,
             wording.percent(mean.mean) if mean else wording.NOTHING,
@@ -174,19 +174,24 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "list[Text]":
         lines.append(f"Not final: {wording.counted(pending, 'trial')} of {len(outcomes)} still to come.")
     if unsealed := sum(outcome.unsealed for outcome in outcomes):
         lines.append(f"Unsealed: {wording.counted(unsealed, 'trial')} ran without walls between agent and answers.")
-    return [_text(line) for line in lines]
+    return [plain_text(line) for line in lines]
 
 
-def _grid(title: str) -> "Table":
+def grid(title: str) -> "Table":
+    """An empty table in the form that all of ours have."""
     from rich import box
     from rich.table import Table
 
     return Table(
-        title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+        title=plain_text(title, "bold"),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )
 
 
-def _text(content: str, style: str = "") -> "Text":
+def plain_text(content: str, style: str = "") -> "Text":
     """Text that is never read as markup, and cannot steer the terminal."""
     from rich.text import Text
 
@@ -201,11 +206,13 @@ def _failure_columns(one: Cell | Standing) -> dict[str, Value]:
     }
 
 
-def _estimate_columns(name: str, one: Estimate | None) -> dict[str, Value]:
+def estimate_columns(name: str, one: Estimate | None) -> dict[str, Value]:
+    """A mean and its error under the names of columns."""
     return {f"{name}_mean": one.mean if one else None, f"{name}_error": one.error if one else None}
 
 
-def _rate_columns(name: str, one: Rate | None) -> dict[str, Value]:
+def rate_columns(name: str, one: Rate | None) -> dict[str, Value]:
+    """A rate and its interval under the names of columns."""
     parts = ("count", "trials", "rate", "low", "high")
     values = (one.count, one.trials, one.value, one.low, one.high) if one else (None,) * 5
     return {f"{name}_{part}": value for part, value in zip(parts, values, strict=True)}

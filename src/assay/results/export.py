@@ -1,0 +1,97 @@
+"""A run packed into one file: what a leaderboard needs to show it and to check it, and the published reports besides.
+
+The same records make the same file, to the byte.
+"""
+
+import hashlib
+import json
+import re
+import zlib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from assay.data.zip_writer import DEFLATED, Packed, ZipWriter
+from assay.disk import fresh_token
+from assay.errors import CallError
+from assay.grading.batch import NotGraded, report
+from assay.grading.model import Grade
+from assay.records import RunFolder, TrialFolder
+from assay.records.head import head_of
+
+_OF_EVERY_TRIAL = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
+
+
+def export(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
+    """Write the file, and return the head of the run, which stands in its `index.json`.
+
+    What was handed in is in it only if asked for; its hashes always are.
+    """
+    if path.exists():
+        raise CallError(f"{path} exists already; name another file")
+    head, members = head_of(run), _members(run, submissions)
+    index = {
+        "format": "export/1",
+        "head": head,
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
+    }
+    beside = path.with_name(f".{path.name}.{fresh_token()}")
+    try:
+        with beside.open("xb") as file, ZipWriter(file) as archive:
+            archive.add("index.json", _packed(_json(index)))
+            for name, content in members.items():
+                archive.add(name, _packed(content))
+        beside.rename(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return head
+
+
+def published_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
+    """The published grading report of every agent and seed, by the path that published tools expect.
+
+    Grades of different suites, editions and variants are never in one report. A trial without a grade is listed apart.
+    """
+    found: dict[str, list[Grade | NotGraded]] = defaultdict(list)
+    for number, folder in enumerate(run.trials(), 1):
+        file, grade, state = folder.file, folder.grade, folder.state
+        rules = f"{file.task.partition('/')[0]}-{file.edition}-{file.variant}"
+        place = f"{rules}/{_file_name(file.label)}/seed-{file.seed:03}_grading_report.json"
+        why = state.why or f"the trial is {state.status}"
+        found[place].append(grade or NotGraded(number, file.task.partition("/")[2], why))
+    return {place: report(grades) for place, grades in sorted(found.items())}
+
+
+def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
+    members = {"run.json": (run.path / "run.json").read_bytes()}
+    if (run.path / "signature.json").is_file():
+        members["signature.json"] = (run.path / "signature.json").read_bytes()
+    for folder in run.trials():
+        for path in _files(folder, submissions):
+            members[f"trials/{folder.path.name}/{path.relative_to(folder.path).as_posix()}"] = path.read_bytes()
+    for place, content in published_reports(run).items():
+        members[f"reports/{place}"] = _json(content)
+    return dict(sorted(members.items()))
+
+
+def _files(folder: TrialFolder, submissions: bool) -> list[Path]:
+    files = [folder.path / name for name in _OF_EVERY_TRIAL]
+    if submissions and folder.submission:
+        files.append(folder.submission)
+    return [path for path in files if path.is_file() and not path.is_symlink()]
+
+
+def _file_name(label: str) -> str:
+    """An agent's name as a folder's; two that differ only in what a folder cannot be called stay apart."""
+    plain = re.sub(r"[^A-Za-z0-9._=-]+", "-", label).strip("-.")
+    return plain if plain == label else f"{plain}-{hashlib.sha256(label.encode()).hexdigest()[:6]}"
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def _packed(content: bytes) -> Packed:
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = squeeze.compress(content) + squeeze.flush()
+    return Packed(DEFLATED, zlib.crc32(content), len(content), [packed], len(packed))

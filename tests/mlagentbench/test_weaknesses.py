@@ -1,0 +1,196 @@
+"""Weaknesses of the published environment that must not come back; docs/mlagentbench.md lists all of them.
+
+Those that belong to one part of Assay are tested there. Here are the rest, each in a whole trial where it can be.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import assay as package
+from assay.data.store import prepared
+from assay.lab.devices import gpu_nodes
+from assay.records import EventLog, RunFolder, read_events
+from assay.tasks import Registry
+
+TESTS = Path(__file__).parent.parent
+SOURCE = Path(package.__file__).parent
+THOUGHTS = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")
+
+
+def say(action, arguments):
+    """A reply with every thought that any agent wants."""
+    thoughts = [f"{name}: Well." for name in THOUGHTS]
+    return "\n".join([*thoughts, f"Action: {action}", f"Action Input: {arguments}"])
+
+
+def do(action, **arguments):
+    return say(action, json.dumps(arguments))
+
+
+END = do("Final Answer", final_answer="Done.")
+
+
+@pytest.fixture
+def tiny(assay, tmp_path, monkeypatch):
+    """Runs the coin task with a model that gives these replies, by each of the agents, and returns the trials."""
+    monkeypatch.setenv("ASSAY_ATTEMPTS", "1")
+
+    def run(*replies, agents=("act,add_actions=Write File+Python REPL",)):
+        (tmp_path / "main.json").write_text(json.dumps(replies))
+        assert assay("--tasks", TESTS / "tiny", "prepare", "tiny").returncode == 0
+        told = assay(
+            "--tasks", TESTS / "tiny", "run", "tiny", *(word for agent in agents for word in ("--agent", agent)),
+            "--model", f"scripted/{tmp_path / 'main.json'}", "--out", tmp_path / "run", "--quiet",
+        )  # fmt: skip
+        assert (tmp_path / "run" / "run.json").is_file(), told.stderr
+        return list(RunFolder(tmp_path / "run").trials())
+
+    return run
+
+
+def done(trial, what):
+    """What came of every deed of a kind, in order."""
+    events = read_events(trial.events)
+    return [event.about["result"] for event in events if event.kind == "observation" and event.about["what"] == what]
+
+
+def asked(trial):
+    """What the model was told last in each question."""
+    events = [event.about for event in read_events(trial.events) if event.kind == "action"]
+    return [about["messages"][-1]["text"] for about in events if about["what"] == "ask"]
+
+
+def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
+    session = "import os, sys; print('parents', os.getppid(), [n for n in sys.modules if 'assay' in n]); import assay"
+    closed = "import os, sys\nos.close(1)\nfor n in range(3): print('late', n, file=sys.stderr, flush=True)"
+    look = "import os; print('inode', os.stat('data/train.csv').st_ino)"
+    (trial,) = tiny(
+        do("Python REPL", command=session),
+        do("Write File", file_name="closed.py", content=closed),
+        do("Execute Script", script_name="closed.py"),
+        do("Python REPL", command=look),
+        END,
+    )
+    repl, _, script, inode, _ = [act["observation"] for act in done(trial, "act")]
+    # W4: the session is a process of its own in the lab, to which Assay does not exist.
+    assert "[]" in repl and "No module named 'assay'" in repl
+    # W12: a stream that ends early is no stream of empty lines.
+    assert re.search(r"Standard error:\nlate 0\nlate 1\nlate 2\s*$", script) and "\n\n\n" not in script
+    # W19: the lab sees the prepared data itself, and no copy of it.
+    public = prepared(home, Registry([TESTS / "tiny"]).task("tiny/coin")).public
+    assert f"inode {(public / 'train.csv').stat().st_ino}\n" in f"{inode}\n"
+    assert not list((trial.path).rglob("train.csv"))
+
+
+def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_what_is_left(tiny):
+    trials = tiny(
+        "no move at all", say("Fly", "{}"), say("List Files", "{not json"), say("List Files", '{"dir": "."}'), END,
+        agents=("research", "react", "act"),
+    )  # fmt: skip
+    assert len(trials) == 3
+    for trial in trials:
+        # W24: what holds no move costs nobody a step, what holds a wrong one costs everybody one.
+        assert [act["cause"] for act in done(trial, "act")] == ["arguments", "format", "arguments", None]
+        assert trial.state.steps == 4
+        # W25: each question says how many steps and how much time are left.
+        left = [re.search(r"You have (\d+) steps and (\S+)", text) for text in asked(trial)]
+        assert [int(match[1]) for match in left] == [20, 20, 19, 18, 17]
+
+
+def test_a_trial_that_is_taken_up_again_has_its_data_and_only_the_rest_of_its_budget(tiny, assay, tmp_path):
+    (trial,) = tiny(do("Execute Script", script_name="train.py"), {"fault": "refused"})
+    assert trial.state.cause == "infrastructure"
+    used = [event.about["used"] for event in read_events(trial.events) if event.kind == "observation"][-1]
+    check = "open('data/train.csv').readline(), open('submission.csv').readline()"
+    (tmp_path / "main.json").write_text(json.dumps(["", do("Python REPL", command=check), END]))
+    assert assay("resume", tmp_path / "run", "--quiet").returncode == 0
+    # W21: data and files are there, and what was used up before the interruption stays used up.
+    assert "('coin,side\\n', 'coin,side\\n')" in done(trial, "act")[1]["observation"]
+    assert trial.state.status == "done" and trial.state.steps == 3
+    assert trial.state.elapsed > used["elapsed"] > 0
+
+
+def test_the_record_of_a_step_does_not_grow_with_the_number_of_steps(tmp_path):
+    path, sizes, before = tmp_path / "events.jsonl", [], b""
+    with EventLog(path, 1) as log:
+        for step in range(100, 200):
+            log.append("observation", step=step, result="the same")
+            written = path.read_bytes()
+            # W20: what is written is never written again.
+            assert written.startswith(before)
+            sizes.append(len(written) - len(before))
+            before = written
+    assert max(sizes) - min(sizes) <= 3  # event numbers get longer
+
+
+def test_no_code_of_ours_unpickles_or_evaluates():
+    """W6: what agents hand in is data to us, and what must run runs in a lab, through a driver or a starter."""
+    unwanted = {
+        "pickle",
+        "cloudpickle",
+        "dill",
+        "joblib",
+        "shelve",
+        "marshal",
+        "datasets",
+        "eval",
+        "exec",
+        "read_pickle",
+    }
+    in_labs = [SOURCE / "agents" / "scripts", SOURCE / "grading" / "drivers"]
+    paths = [path for path in SOURCE.rglob("*.py") if not any(path.is_relative_to(folder) for folder in in_labs)]
+    assert len(paths) > 100
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            found = _names(node) & unwanted
+            assert not found, f"{path}:{node.lineno}: {found}"
+            if isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "weights_only"):
+                assert ast.unparse(node.value) == str(node.arg == "weights_only"), f"{path}:{node.value.lineno}"
+            assert not isinstance(node, ast.Attribute) or ast.unparse(node) != "torch.load", f"{path}:{node.lineno}"
+
+
+def test_nothing_swallows_what_went_wrong():
+    """W17: no bare `except`; one that takes everything raises it again or says why nothing narrower is right."""
+    for path in SOURCE.rglob("*.py"):
+        lines = path.read_text().splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.ExceptHandler):
+                caught = ast.unparse(node.type) if node.type else ""
+                assert caught, f"{path}:{node.lineno}"
+                if caught in ("Exception", "BaseException"):
+                    raises = any(isinstance(each, ast.Raise) for each in ast.walk(node))
+                    assert raises or "#" in lines[node.lineno - 1], f"{path}:{node.lineno}"
+
+
+def test_a_lab_gets_exactly_the_gpus_it_is_given_and_none_by_default(tmp_path):
+    for name in ("nvidia0", "nvidia1", "nvidia2", "nvidiactl"):
+        (tmp_path / name).touch()
+    # W26: several devices, or none.
+    assert [path.name for path in gpu_nodes((0, 2), tmp_path)] == ["nvidia0", "nvidia2", "nvidiactl"]
+    assert gpu_nodes((), tmp_path) == ()
+
+
+def test_every_weakness_is_answered_for_by_tests_that_exist():
+    page = (TESTS.parent / "docs" / "mlagentbench.md").read_text()
+    rows = re.findall(r"^\| W(\d+) \|(.*)\|$", page, flags=re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 27))
+    for number, row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row)
+        assert named, f"W{number} names no test"
+        for file, name in named:
+            assert f"def {name}(" in (TESTS / file).read_text(), f"W{number}: {file}::{name}"
+
+
+def _names(node):
+    """The names that a statement imports or calls by."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or "").partition(".")[0]}
+    if isinstance(node, ast.Call):
+        return {node.func.id} if isinstance(node.func, ast.Name) else {getattr(node.func, "attr", "")} & {"read_pickle"}
+    return set()

@@ -1,0 +1,93 @@
+"""What tests of results share: one real run of the tiny suite by scripted agents, in which much goes wrong."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.home import Home
+from assay.lab import places
+from assay.records import RunFolder
+
+TESTS = Path(__file__).parent.parent
+SCRIPTED = TESTS / "agents" / "scripted.py"
+UNREADABLE = "I would rather not say."
+
+
+def say(action: str, **arguments: object) -> str:
+    """A reply of a model that only acts."""
+    return f"Action: {action}\nAction Input: {json.dumps(arguments)}"
+
+
+def run_script(name: str, code: str) -> list[str]:
+    """Replies that write a script and execute it."""
+    return [say("Write File", file_name=name, content=code), say("Execute Script", script_name=name)]
+
+
+STORIES: dict[str, list[object]] = {
+    # Meets every trouble there is and gets over each of them.
+    "tough": [
+        *run_script("a.py", "raise ValueError('no')"),
+        *run_script("b.py", "raise MemoryError"),
+        *run_script("c.py", "import time; time.sleep(60)"),
+        UNREADABLE,
+        {"fault": "too long"},
+        say("Understand File", file_name="description.md", things_to_look_for="a rule"),
+        say("Execute Script", script_name="train.py"),
+        say("Final Answer", final_answer="Tails."),
+    ],
+    # Cannot be brought to say what it wants.
+    "mute": [say("Execute Script", script_name="train.py"), *[UNREADABLE] * 5],
+    # Ends with a script that fails and hands nothing in.
+    "clumsy": [*run_script("a.py", "raise MemoryError"), *[UNREADABLE] * 5],
+    # Hands in something that cannot be graded.
+    "vague": [
+        say("Write File", file_name="submission.csv", content="coin,side\n"),
+        say("Final Answer", final_answer="?"),
+    ],
+    # Its provider refuses to answer.
+    "refused": [say("List Files", dir_path="."), {"fault": "refused"}],
+}
+
+
+@pytest.fixture(scope="session")
+def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """The run; trials of agents with a model are named after its script."""
+    folder = tmp_path_factory.mktemp("scripted")
+    for name, replies in STORIES.items():
+        (folder / f"{name}.json").write_text(json.dumps(replies))
+    (folder / "fast.json").write_text(json.dumps([{"fault": "refused"}]))
+    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
+    root.chmod(0o755)
+    (root / "environments").symlink_to(Home.default().environments)
+    models = [word for name in STORIES for word in ("--model", f"scripted/{folder / name}.json")]
+    agents = ["act,add_actions=Write File,script_seconds=2s", *(f"{SCRIPTED}:{name}" for name in OTHERS)]
+    _assay(root, "prepare", "tiny")
+    told = _assay(
+        root, "run", "tiny", *(word for agent in agents for word in ("--agent", agent)), *models,
+        "--role", f"fast=scripted/{folder / 'fast.json'}", "--out", str(folder / "run"), "--quiet",
+    )  # fmt: skip
+    assert told.returncode == 1 and (folder / "run" / "run.json").is_file(), told.stderr  # one could not run
+    yield RunFolder(folder / "run")
+    places.sweep(Home(root))
+    shutil.rmtree(root)
+
+
+OTHERS = ("Steps", "Crashes", "Idles", "Greedy")
+
+
+def _assay(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "assay", "--tasks", str(TESTS / "tiny"), *words],
+        env=os.environ | {"ASSAY_HOME": str(root), "ASSAY_ATTEMPTS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

@@ -1,0 +1,195 @@
+"""How trials went, as their records tell it: real records of scripted agents, and logs written for one thing each."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.models.messages import Usage
+from assay.records import EventLog, State, read_events
+from assay.results.paper import Evaluated, cause_of_failure, evaluated
+from assay.results.process import TROUBLES, process, process_of
+from assay.tasks import Budget
+
+BUDGET = Budget(time=60, steps=20)
+
+
+@pytest.fixture(scope="module")
+def trials(scripted_run) -> dict[str, Evaluated]:
+    """The trials of the run by the name of their story."""
+    return {_name(trial.outcome.agent): trial for trial in evaluated(scripted_run)}
+
+
+def _name(agent: str) -> str:
+    return Path(agent.rpartition(" · ")[2]).stem
+
+
+def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
+    tough = trials["tough"]
+    assert tough.process.troubles == set(TROUBLES) - {"machine"}
+    assert (tough.process.end, tough.process.fatal, tough.process.submitted) == ("final answer", None, True)
+    assert tough.outcome.valid and cause_of_failure(tough) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "submitted", "cause"),
+    [
+        ("mute", "gave up", True, None),  # what lay in the workspace counts
+        ("clumsy", "gave up", False, "format"),
+        ("vague", "final answer", True, "invalid submission"),
+        ("refused", "fault", False, "connection"),
+        ("Crashes", "crash", False, "crash"),
+        ("Idles", "content", False, "nothing handed in"),
+        ("Greedy", "budget", True, None),
+        ("Steps", "content", True, None),
+    ],
+)
+def test_every_failure_has_a_cause(trials, name, end, submitted, cause):
+    trial = trials[name]
+    assert (trial.process.end, trial.process.submitted, cause_of_failure(trial)) == (end, submitted, cause)
+
+
+def test_steps_that_run_out_are_no_trouble_and_are_counted(trials):
+    assert (trials["Greedy"].process.steps, trials["Greedy"].process.troubles) == (20, set())
+    assert (trials["Steps"].process.steps, trials["Steps"].process.troubles) == (4, set())
+
+
+def test_tokens_are_told_by_role_and_add_up_to_what_the_clock_counted(scripted_run, trials):
+    (folder,) = [trial for trial in scripted_run.trials() if _name(trial.file.label) == "tough"]
+    tough = trials["tough"].process
+    assert set(tough.usage) == {"main"}  # the fast model refused to answer
+    assert tough.tokens == folder.state.tokens > 0
+    assert tough.cost is None, "nobody knows the price of a script"
+    assert (trials["Steps"].process.tokens, trials["Steps"].process.cost) == (0, 0.0)
+
+
+def test_a_trial_that_has_not_begun_is_unfinished(scripted_run, tmp_path):
+    (first, *_) = scripted_run.trials()
+    empty = type(first)(tmp_path)
+    empty.create(first.file)
+    assert process_of(empty).end == "unfinished"
+
+
+class Log:
+    """A log that a test writes by hand; what is done gets its number as the tape would give it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.number = path, 0
+
+    def __call__(self, kind, **about):
+        self.number = 0 if kind in ("started", "anew") else self.number
+        with EventLog(self.path, 1) as log:
+            log.append(kind, **about)
+        return self
+
+    def deed(self, what, result, *, step=0, request=None, changes=False, **about):
+        self.number += 1
+        self("action", deed=self.number, what=what, lane="", request=request or {}, changes=changes, step=step, **about)
+        return self("observation", deed=self.number, what=what, result=result, used={})
+
+    def ask(self, role, usage):
+        return self.deed("ask", {"usage": usage}, request={"role": role})
+
+    def act(self, step, cause, name="Execute Script"):
+        return self.deed("act", {"observation": "", "cause": cause}, step=step, request={"name": name})
+
+    def command(self, step, ended="exit", code=0, stderr="", **about):
+        told = {"ended": ended, "code": code, "stdout": "", "stderr": stderr, "seconds": 1.0}
+        return self.deed("run", told, step=step, changes=about.pop("changes", True), **about)
+
+    def submitted(self, file="submission.csv", **state):
+        return self("submitted", entry={"file": file}, state=State(**state).model_dump(mode="json"))
+
+    def process(self, budget=BUDGET):
+        return process(read_events(self.path), State(), budget)
+
+
+@pytest.fixture
+def log(tmp_path) -> Log:
+    return Log(tmp_path / "events.jsonl")("started")
+
+
+def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
+    log.ask("main", {"input_tokens": 100, "output_tokens": 10, "cost": 0.5})
+    log.ask("main", {"input_tokens": 300, "cached_tokens": 40, "cost": 1.5})
+    log.ask("fast", {"input_tokens": 7, "cost": 0.25})
+    known = log.process()
+    assert known.usage["main"] == Usage(input_tokens=400, output_tokens=10, cached_tokens=40, cost=2.0)
+    assert (known.tokens, known.cost) == (457, 2.25)
+    log.ask("edit", {"input_tokens": 1, "cost": None})
+    unknown = log.process()
+    assert (unknown.tokens, unknown.cost, unknown.usage["main"].cost) == (458, None, 2.0)
+
+
+def test_replies_of_an_interrupted_life_were_paid_for_too(log):
+    log.ask("main", {"input_tokens": 5, "cost": 1.0})
+    log("action", deed=2, what="run", lane="", request={}, changes=True, step=1)  # killed here
+    log("started").ask("fast", {"input_tokens": 3, "cost": 2.0})
+    log("anew", why="").ask("main", {"input_tokens": 1, "cost": 4.0})
+    told = log.process()
+    assert {role: usage.cost for role, usage in told.usage.items()} == {"main": 5.0, "fast": 2.0}
+    assert told.end == "unfinished"
+
+
+def test_time_that_ran_out_is_a_trouble_and_used_up_steps_or_tokens_are_none(log, tmp_path):
+    log.act(1, None)("budget", why="all 60 seconds are used").submitted(elapsed=60.2, steps=1)
+    assert (log.process().fatal, log.process().troubles) == ("time", {"time"})
+    # The same log under a larger budget of time: something else ran out.
+    assert log.process(Budget(time=100, steps=1)).fatal is None
+    waited = (
+        Log(tmp_path / "waited.jsonl")("started").act(1, None)("budget", why="").submitted(elapsed=50.0, waited=30.0)
+    )
+    assert waited.process(Budget(time=60, working=20)).fatal == "time"
+    assert waited.process(Budget(time=60, working=21)).fatal is None
+
+
+def test_a_step_that_is_an_action_is_judged_as_one_and_not_by_its_parts(log):
+    log.command(1, code=1, changes=False).command(1, code=2).act(1, None)
+    assert log.process().troubles == set()
+    log.command(2, ended="memory", code=137).act(2, "memory")
+    assert log.process().troubles == {"memory"}
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "stderr", "trouble"),
+    [
+        ("exit", 1, "Traceback …\nValueError: no", "crash"),
+        ("exit", 1, "Traceback …\nMemoryError", "memory"),
+        ("exit", 1, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "memory"),
+        ("memory", 137, "", "memory"),
+        ("time", 137, "", "time"),
+        ("signal", 139, "", "crash"),
+        ("disk", 137, "", "crash"),
+        ("output", 137, "", "crash"),
+    ],
+)
+def test_commands_of_an_agent_without_actions_are_judged_themselves(log, ended, code, stderr, trouble):
+    log.command(1).command(2, ended, code, stderr).submitted(file=None, steps=2)
+    assert (log.process().troubles, log.process().fatal, log.process().end) == ({trouble}, trouble, "content")
+
+
+def test_a_trouble_in_the_last_step_is_fatal_and_an_earlier_one_is_not(log):
+    log.act(1, "crash").act(2, None).submitted()
+    assert (log.process().troubles, log.process().fatal) == ({"crash"}, None)
+    log("started").act(3, "connection").submitted()
+    assert log.process().fatal == "connection"
+
+
+def test_what_was_refused_is_no_trouble(log):
+    assert log.act(1, "refused").act(2, "budget").process().troubles == set()
+
+
+@pytest.mark.parametrize(
+    ("why", "trouble"),
+    [("ModelFault: openai/gpt-5 refuses the key", "connection"), ("LabError: no space", "machine")],
+)
+def test_what_broke_is_the_models_or_the_machines_doing(log, why, trouble):
+    assert log("broke", why=why).process().fatal == trouble
+    # Taken up again with success, it is only something that happened on the way.
+    log("started").act(1, None, name="Final Answer").submitted()
+    assert (log.process().fatal, log.process().troubles, log.process().end) == (None, {trouble}, "final answer")
+
+
+def test_a_final_answer_played_back_from_an_earlier_life_counts(log):
+    log.act(1, None, name="Final Answer")("started").submitted()
+    assert log.process().end == "final answer"
+    assert Log(log.path).act(2, "arguments", name="Final Answer").process().end == "content"
