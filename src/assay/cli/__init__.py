@@ -1,5 +1,6 @@
 """The command line: parse, call the library, print. Each command's module is imported only when it is called."""
 
+import gc
 import importlib
 import os
 import sys
@@ -10,6 +11,9 @@ import click
 from assay import __version__
 from assay.errors import AssayError
 
+# Pydantic would look through every installed package for plugins, which takes longer than a small command.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
 COMMANDS = {
     "tasks": ("tasks", "List suites and tasks, and which are prepared."),
     "show": ("tasks", "Show all about one task."),
@@ -17,12 +21,17 @@ COMMANDS = {
     "check": ("check", "Examine prepared tasks: are they gradable, and does nothing give the answers away?"),
     "lab": ("lab", "Build the labs' environments; examine what this machine can enforce."),
     "agents": ("agents", "List agents and their settings."),
+    "plan": ("plan", "Show what a run would do, without doing it."),
     "run": ("run", "Let agents work on tasks, and grade what they hand in."),
     "resume": ("run", "Go on with a run after any interruption."),
+    "status": ("status", "Show how far a run has come, also while it goes on."),
     "validate": ("grade", "Check the form of a submission, without a score."),
     "grade": ("grade", "Grade a submission."),
     "aggregate": ("aggregate", "Add up grading reports over seeds: medal rates, standard errors, pass@k."),
     "report": ("report", "Show the results of a run: table, CSV, JSON or HTML."),
+    "verify": ("verify", "Check a run's records: recompute, grade again, say what does not match."),
+    "sign": ("verify", "Print the head of a run, a hash over all of its records, to be published."),
+    "export": ("export", "Pack a run into one file for a leaderboard."),
     "panel": ("panel", "Measure a task's reference solutions again."),
 }
 
@@ -38,7 +47,10 @@ class Commands(click.Group):
         """Import the one command that was asked for."""
         if cmd_name not in COMMANDS:
             return None
+        gc.disable()  # What modules hold is there to stay: looking through it for garbage only costs time.
         module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name][0]}")
+        gc.freeze()
+        gc.enable()
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 

@@ -1,39 +1,45 @@
 """`assay agents`."""
 
 import json
+from typing import Any
 
 import click
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
-from assay.agents.agent import agent_names, find_agent
+from assay.agents.agent import Agent, agent_class, agent_names
 from assay.cli.output import as_json
 
 
 @click.command("agents")
 @as_json
 def agents_command(json_: bool) -> None:
-    """List agents and their settings.
+    """List agents, what they need, and their settings.
 
     \b
     Example:
       assay agents
       assay run pocket --agent automl,share=0.5
     """
-    agents = {name: find_agent(name) for name in agent_names()}
-    rows = [
-        {
-            "agent": name,
-            "summary": agent.summary,
-            "settings": {
-                setting: {"default": getattr(agent, setting), "about": field.description}
-                for setting, field in type(agent).model_fields.items()
-            },
-        }
-        for name, agent in agents.items()
-    ]
+    rows = [_row(name, agent_class(name)) for name in agent_names()]
     if json_:
         click.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
-        click.echo(f"{row['agent']}: {row['summary']}")
-        for setting, about in row["settings"].items():  # type: ignore[attr-defined]
-            click.echo(f"  {setting}={about['default']}  {about['about'] or ''}")
+        needs = f" (needs {row['needs']})" if row["needs"] else ""
+        click.echo(f"{row['agent']}: {row['summary']}{needs}")
+        for setting, about in row["settings"].items():
+            value = "…" if about["required"] else json.dumps(about["default"], ensure_ascii=False).strip('"')
+            click.echo(f"  {setting}={value}  {about['about'] or ''}")
+
+
+def _row(name: str, agent: type[Agent]) -> dict[str, Any]:
+    needs = "a model" if agent.asks_models else "a person at the terminal" if agent.at_terminal else None
+    settings = {setting: _setting(field) for setting, field in agent.model_fields.items()}
+    return {"agent": name, "summary": agent.summary, "needs": needs, "settings": settings}
+
+
+def _setting(field: FieldInfo) -> dict[str, Any]:
+    required = field.is_required()
+    default = None if required else to_jsonable_python(field.get_default(call_default_factory=True))
+    return {"default": default, "required": required, "about": field.description}

@@ -28,7 +28,7 @@ class Event:
 
 
 class EventLog:
-    """Appends events; each is on disk before `append` returns.
+    """Appends events; each is on disk before `append` returns, and with it all that were added before.
 
     A line that a crash tore in two is cut off when the log is opened again. The chain shows a later edit of any line;
     it cannot show that somebody rewrote the whole log, for which its last hash must be kept elsewhere.
@@ -45,6 +45,11 @@ class EventLog:
 
     def append(self, kind: str, **about: Any) -> None:
         """Write one event durably."""
+        self.add(kind, **about)
+        os.fsync(self._file.fileno())
+
+    def add(self, kind: str, **about: Any) -> None:
+        """Write one event that outlives this process, and a power cut once another is appended."""
         content = {
             "n": self._number,
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -55,7 +60,6 @@ class EventLog:
         self._chain = _link(self._chain, content)
         self._file.write(_line({**content, "chain": self._chain}))
         self._file.flush()
-        os.fsync(self._file.fileno())
         self._number += 1
 
     def close(self) -> None:

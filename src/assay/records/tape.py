@@ -12,7 +12,7 @@ again, on the workspace as it was at the last snapshot.
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.errors import RecordError
@@ -25,7 +25,7 @@ _BEGUN, _DONE, _KEPT = "action", "observation", "snapshot"
 
 @dataclass(frozen=True)
 class Deed:
-    """One thing an agent did: what it asked for, what came of it, and what was used up by then."""
+    """One thing an agent did: what it asked for, what came of it, what was used up by then, what else is known."""
 
     what: str
     request: Mapping[str, Any]
@@ -33,6 +33,7 @@ class Deed:
     used: Mapping[str, Any]
     changes: bool
     lane: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Diverged(RecordError):
@@ -47,6 +48,7 @@ class Tape:
 
     def __init__(self, log: EventLog, past: Sequence[Deed] = ()) -> None:
         self._log = log
+        self._in_order = tuple(past)
         self._past: dict[str, deque[Deed]] = {}
         for deed in past:
             self._past.setdefault(deed.lane, deque()).append(deed)
@@ -56,6 +58,11 @@ class Tape:
     def playing(self) -> bool:
         """Whether results of the past are left."""
         return any(self._past.values())
+
+    def leave_past(self) -> Sequence[Deed]:
+        """Play nothing back: what was done before, in order, for an agent that is started anew on what it left."""
+        self._past.clear()
+        return self._in_order
 
     async def deed(
         self,
@@ -79,10 +86,12 @@ class Tape:
             return before
         self._number += 1
         number = self._number
-        self._log.append(_BEGUN, deed=number, what=what, lane=lane, request=dict(request), changes=changes, **about)
+        self._log.add(_BEGUN, deed=number, what=what, lane=lane, request=dict(request), changes=changes, **about)
         result = await do()
         deed = Deed(what, request, result, used(), changes, lane)
-        self._log.append(_DONE, deed=number, what=what, result=result, used=dict(deed.used))
+        # What changes the workspace counts only with the snapshot after it, which puts both on disk.
+        write = self._log.add if changes else self._log.append
+        write(_DONE, deed=number, what=what, result=result, used=dict(deed.used))
         return deed
 
     def kept(self, snapshot: str, step: int) -> None:
@@ -117,7 +126,15 @@ def past_of(events: Sequence[Event], *, up_to_step: int | None = None) -> Past:
         elif event.kind == _DONE and event.about["deed"] in begun:
             asked, told = begun.pop(event.about["deed"]), event.about
             since.append(
-                Deed(asked["what"], asked["request"], told["result"], told["used"], asked["changes"], asked["lane"])
+                Deed(
+                    asked["what"],
+                    asked["request"],
+                    told["result"],
+                    told["used"],
+                    asked["changes"],
+                    asked["lane"],
+                    about=asked,
+                )
             )
         elif event.kind == _KEPT:
             if up_to_step is not None and event.about["step"] > up_to_step:

@@ -17,12 +17,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from assay.disk import sha256_of, write_json, write_whole
 from assay.errors import AssayError, RecordError
 from assay.grading.model import Grade
-from assay.lab.interface import SandboxName
+from assay.lab.interface import Network, SandboxName
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
 Status = Literal["waiting", "running", "submitted", "done", "failed", "inapplicable", "stopped"]
 Cause = Literal["agent", "infrastructure", "user"]
+Answers = Literal["withheld", "within reach"]
+"""Whether anything derived from the hidden answers could have been seen while the agent worked.
+
+Scores are never shown during a trial, so only a lab without walls puts the answers within reach.
+"""
 Kept = TypeVar("Kept", bound=BaseModel)
 
 
@@ -44,9 +49,13 @@ class TrialFile(BaseModel):
     seed: int
     budget: Budget
     resources: Resources
+    resources_given: dict[str, int] = {}
     environment: str
     sandbox: SandboxName
-    network: Literal["none"] = "none"
+    describe: Literal["plain", "obfuscated", "own"] = "plain"
+    description: str | None = None
+    network: Network = "none"
+    tools: str | None = None
     tasks_folder: str | None = None
     parent: str | None = None
     parent_step: int | None = None
@@ -61,6 +70,12 @@ def trial_id(file: dict[str, Any]) -> str:
     asked = json.dumps({part: file[part] for part in parts}, sort_keys=True)
     if file.get("model_settings"):
         asked += json.dumps(file["model_settings"], sort_keys=True)
+    if file.get("resources_given"):
+        asked += json.dumps({"resources": file["resources_given"]}, sort_keys=True)
+    if file.get("describe", "plain") != "plain":
+        asked += json.dumps({"describe": file["describe"], "description": file["description"]}, sort_keys=True)
+    if file.get("tools"):
+        asked += json.dumps({"tools": file["tools"]}, sort_keys=True)
     readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")
     return f"{readable}-{file['seed']}-{hashlib.sha256(asked.encode()).hexdigest()[:10]}"
 
@@ -80,9 +95,11 @@ class State(BaseModel):
     steps: int = 0
     tokens: int = 0
     cost: float | None = 0.0
+    validations: int = 0
     started_at: str | None = None
     ended_at: str | None = None
     sealing: dict[str, Any] | None = None
+    answers: Answers | None = None
 
     @property
     def final(self) -> bool:

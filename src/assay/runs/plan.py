@@ -9,12 +9,13 @@ from typing import Any
 from assay import __version__
 from assay.agents import Agent, find_agent
 from assay.data.store import Prepared, prepared
-from assay.disk import sha256_of
 from assay.errors import CallError
 from assay.home import Home
 from assay.lab.environments import environment
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, trial_id
+from assay.runs.descriptions import Describe, chosen_description, hash_of_description
+from assay.runs.provenance import made_with
 from assay.tasks import Budget, Task
 
 
@@ -39,20 +40,35 @@ class Plan:
     variant: str = "real"
     sandbox: SandboxName = "bubblewrap"
     tasks_folder: Path | None = None
+    describe: Describe = "plain"
+    descriptions: Path | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
-    def trials(self, home: Home) -> Iterator[TrialFile]:
-        """Every trial of the plan, in the order in which they are started: all tasks once before the next seed."""
+    def trials(self, home: Home, *, check_models: bool = True) -> Iterator[TrialFile]:
+        """Every trial of the plan, in the order in which they are started: all tasks once before the next seed.
+
+        Whether the models can be asked is found out before the first one, unless nothing is going to run.
+        """
         data = {task.id: prepared(home, task, self.edition, self.variant) for task in self.tasks}
         places = {task.environment: environment(home, task.environment) for task in self.tasks}
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
-        if any(agent.asks_models for _, agent in agents):
+        if check_models and any(agent.asks_models for _, agent in agents):
             self._check_models()
+        made = {
+            (task.id, name): made_with(task, data[task.id], places[task.environment], name)
+            for task in self.tasks
+            for name, _ in agents
+        }
         for seed in range(1, self.seeds + 1):
             for task in self.tasks:
                 for name, agent in agents:
                     for models in self._models_for(name, agent):
                         place = places[task.environment].name
-                        yield self._trial(task, data[task.id], place, name, agent, models, seed)
+                        wanted = agent.wants().tools
+                        tools = environment(home, wanted) if wanted else None
+                        trial = self._trial(task, data[task.id], place, tools, name, agent, models, seed)
+                        yield trial.model_copy(update={"hashes": trial.hashes | made[task.id, name]})
 
     def _models_for(self, name: str, agent: Agent) -> Iterable[Mapping[str, str]]:
         if not agent.asks_models:
@@ -73,11 +89,13 @@ class Plan:
         task: Task,
         data: Prepared,
         environment_name: str,
+        tools: Path | None,
         name: str,
         agent: Agent,
         models: Mapping[str, str],
         seed: int,
     ) -> TrialFile:
+        wants = agent.wants()
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
         asked_for = {"time": self.time, "steps": self.steps} | (limits if models else {})
         given = {limit: amount for limit, amount in asked_for.items() if amount is not None}
@@ -92,9 +110,13 @@ class Plan:
             "model_settings": dict(self.model_settings) if models else {},
             "seed": seed,
             "budget": budget.model_dump(exclude_none=True),
-            "resources": task.resources.model_dump(),
+            "resources": task.resources.model_dump() | dict(self.resources),
+            "resources_given": dict(self.resources),
             "environment": environment_name,
-            "sandbox": self.sandbox,
+            "sandbox": "none" if wants.unsealed else self.sandbox,
+            "network": wants.network,
+            "tools": tools.name if tools else None,
+            **(told := chosen_description(task, self.describe, self.descriptions)),
         }
         return TrialFile.model_validate(
             asked
@@ -102,14 +124,26 @@ class Plan:
                 "id": trial_id(asked),
                 "label": agent.label(name) + (f" · {models['main']}" if models else ""),
                 "tasks_folder": str(self.tasks_folder) if self.tasks_folder else None,
-                "origins": {
-                    f"budget.{limit}": "flag" if limit in given else "task.toml" for limit in budget.model_dump()
-                },
+                "origins": self._origins(task, given),
                 "versions": {"assay": __version__, "python": platform.python_version(), "system": platform.platform()},
                 "hashes": {
-                    "task": sha256_of(task.folder / "task.toml"),
-                    "description": sha256_of(task.folder / "description.md"),
-                    "data": sha256_of(data.folder / "manifest.json"),
+                    "description": hash_of_description(task, told),
                 },
             }
         )
+
+    def _origins(self, task: Task, given: Mapping[str, Any]) -> dict[str, str]:
+        """Where each setting came from: a flag unless the plan says otherwise, else the task, else our default."""
+        defaults = Plan(tasks=(), agents=())
+        named = ("agents", "models", "seeds", "edition", "variant", "sandbox", "describe", "descriptions")
+        chosen = {name: getattr(self, name) != getattr(defaults, name) for name in named}
+        groups = (("budget", task.budget, given), ("resources", task.resources, self.resources))
+        found = {name: self.origins.get(name, "flag" if chosen[name] else "default") for name in named}
+        for name in self.model_settings:
+            found[f"model_settings.{name}"] = self.origins.get(f"model_settings.{name}", "flag")
+        for group, own, ours in groups:
+            for name in type(own).model_fields:
+                fallback = "task.toml" if name in own.model_fields_set else "default"
+                key = f"{group}.{name}"
+                found[key] = self.origins.get(key, "flag") if name in ours else fallback
+        return found

@@ -15,15 +15,18 @@ import anyio
 
 from assay.agents import Agent, Workbench, find_agent
 from assay.data.store import prepared
+from assay.disk import sha256_of
 from assay.errors import AssayError, InvalidSubmission, LabError, ModelFault, RecordError
 from assay.grading import grade_file, validate_file
 from assay.grading.model import Grade
 from assay.home import Home
 from assay.lab import Lab, Limits, Setup, open_lab
+from assay.lab.devices import gpu_nodes
 from assay.lab.environments import environment
 from assay.records import Clock, EventLog, Lease, OutOfBudget, State, TrialFile, TrialFolder, read_events
 from assay.records.tape import Diverged, Past, Tape, past_of
-from assay.records.trial import HandedIn, now
+from assay.records.trial import Answers, HandedIn, now
+from assay.runs.descriptions import description_of
 from assay.tasks import Registry, Task
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ class Taken(Exception):
     """Another living process has the trial."""
 
 
-def conduct(path: Path, home: Home) -> None:
+def conduct(path: Path, home: Home, gpus: tuple[int, ...] = ()) -> None:
     """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it."""
     folder = TrialFolder(path)
     with folder.lease() as lease:
@@ -60,7 +63,7 @@ def conduct(path: Path, home: Home) -> None:
         try:
             _settle(folder)
             if not folder.handed_in:
-                anyio.run(_work, folder, file, task, lease, home)
+                anyio.run(_work, folder, file, task, lease, home, gpus)
                 _settle(folder)
             if folder.handed_in and not task.timed:
                 _grade(folder, file, task, lease, home)
@@ -68,7 +71,7 @@ def conduct(path: Path, home: Home) -> None:
             _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
 
 
-def grade_timed(path: Path, home: Home) -> None:
+def grade_timed(path: Path, home: Home, gpus: tuple[int, ...] = ()) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
     folder = TrialFolder(path)
     with folder.lease() as lease:
@@ -88,11 +91,13 @@ def task_of(file: TrialFile) -> Task:
     return found.in_edition(file.edition)
 
 
-async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:
+async def _work(
+    folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home, gpus: tuple[int, ...]
+) -> None:
     """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
     agent = find_agent(file.agent, file.settings)
     with EventLog(folder.events, lease.epoch) as log:
-        log.append("started", trial=file.id, attempt=lease.epoch)
+        log.append("started", trial=file.id, attempt=lease.epoch, file=sha256_of(folder.path / "trial.json"))
         if why := agent.inapplicable(task):
             log.append("ended", status="inapplicable", why=why)
             _end(folder, "inapplicable", why=why, epoch=lease.epoch)
@@ -105,12 +110,12 @@ async def _work(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, 
             async with anyio.create_task_group() as group:
                 group.start_soon(_watch_for_stop, signals, group.cancel_scope, folder, asked)
                 try:
-                    await _in_lab(folder, file, task, agent, past, lease, log, home)
+                    await _in_lab(folder, file, task, agent, past, lease, log, home, gpus=gpus)
                 except Diverged as difference:
                     log.append("anew", why=str(difference))
                     spent = Clock(file.budget)
                     spent.set({**past.deeds[-1].used, "steps": 0})
-                    await _in_lab(folder, file, task, agent, Past(), lease, log, home, spent)
+                    await _in_lab(folder, file, task, agent, Past(), lease, log, home, spent, gpus=gpus)
                 except (AssayError, OSError) as error:
                     fault = error
                     # A Ctrl-C can hit what the lab was just starting before it reaches us: then it is no fault.
@@ -131,23 +136,39 @@ async def _in_lab(
     log: EventLog,
     home: Home,
     clock: Clock | None = None,
+    *,
+    gpus: tuple[int, ...] = (),
 ) -> None:
-    async with open_lab(home, _setup(file, task, home), sandbox=file.sandbox) as lab:
-        state = State(status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing))
+    async with open_lab(home, _setup(file, task, agent, home, gpus), sandbox=file.sandbox) as lab:
+        answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
+        state = State(
+            status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing), answers=answers
+        )
         folder.write_state(state)
-        log.append("lab", sealing=asdict(lab.sealing))
-        await furnish(lab, task)
+        log.append("lab", sealing=asdict(lab.sealing), answers=answers, gpus=list(gpus))
+        description = description_of(file, task)
+        await furnish(lab, task, description)
         clock = clock or Clock(file.budget)
         tape, form = Tape(log, past.deeds), partial(_fault_of, task=task, home=home, file=file)
         async with AsyncExitStack() as stack:
             models = await stack.enter_async_context(_models_of(file)) if file.models else None
             bench = Workbench(
-                task, lab, clock, tape, file.seed, folder.snapshots, form=form, models=models, kept=past.snapshot
+                task.model_copy(update={"resources": file.resources}),
+                lab,
+                clock,
+                tape,
+                file.seed,
+                folder.snapshots,
+                form=form,
+                models=models,
+                kept=past.snapshot,
+                description=description,
             )
             why = await _let_work(agent, bench, log)
         lease.check()
         entry = folder.keep_submission(task.submission.file, *await bench.submission())
-        state = state.model_copy(update={"status": "submitted", "why": why, **clock.used})
+        ended = {"status": "submitted", "why": why, "validations": bench.validations, **clock.used}
+        state = state.model_copy(update=ended)
         log.append("submitted", entry=entry.model_dump(mode="json"), state=state.model_dump(mode="json"))
 
 
@@ -204,18 +225,29 @@ def _fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | 
     return None
 
 
-async def furnish(lab: Lab, task: Task) -> None:
+async def furnish(lab: Lab, task: Task, description: str | None = None) -> None:
     """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
-    await lab.write("description.md", task.description.encode())
+    await lab.write("description.md", (task.description if description is None else description).encode())
     for path, content in task.starter.items():
         await lab.write(path, content)
 
 
-def _setup(file: TrialFile, task: Task, home: Home) -> Setup:
+def _setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
     data = prepared(home, task, file.edition, file.variant)
     limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
     variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
-    return Setup(environment=environment(home, task.environment), data=data.public, limits=limits, variables=variables)
+    if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
+        variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
+    tools = agent.wants().tools
+    return Setup(
+        environment=environment(home, task.environment),
+        data=data.public,
+        tools=environment(home, tools) if tools else None,
+        network=file.network,
+        limits=limits,
+        variables=variables,
+        devices=gpu_nodes(gpus),
+    )
 
 
 async def _watch_for_stop(

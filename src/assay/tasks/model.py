@@ -11,7 +11,7 @@ from assay.tasks.rules import EditionRules, Metric, Submission, laid_over
 
 Kind = Literal[
     "tabular-classification", "tabular-regression", "image-classification", "image-to-image", "text-classification",
-    "text-to-text", "text-regression", "audio-classification", "graph-classification", "code-speed",
+    "text-to-text", "text-regression", "audio-classification", "graph-classification", "code-speed", "checkpoint",
 ]  # fmt: skip
 
 
@@ -106,6 +106,7 @@ class Resources(Model):
     cores: int = 1
     memory: Bytes = 4 * 10**9
     disk: Bytes = 2 * 10**9
+    gpus: int = 0
 
 
 class Leaderboard(Model):
@@ -212,6 +213,11 @@ class Task(TaskFile):
     def timed(self) -> bool:
         """Whether its score is a measurement of time, so that grading it twice gives two figures."""
         return self.kind == "code-speed"
+
+    @property
+    def judged_in_lab(self) -> bool:
+        """Whether what is handed in has to run before there is anything to score: see `assay.grading.checkpoint`."""
+        return self.kind == "checkpoint" and self.submission.form == "file"
 
 
 class Suite(Model):

@@ -1,0 +1,28 @@
+"""Devices of the machine that a lab is given: exactly those, and no others."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from assay.home import Home
+from assay.lab import Setup, open_lab
+
+
+def stand_ins() -> list[Path]:
+    """Two devices of this machine that labs do not see; what is said of these holds for a GPU's nodes."""
+    usual = {"null", "zero", "full", "random", "urandom", "tty", "ptmx", "console"}
+    nodes = (path for path in sorted(Path("/dev").iterdir()) if stat.S_ISCHR(path.lstat().st_mode))
+    return [path for path in nodes if path.name not in usual][:2]
+
+
+@pytest.mark.anyio
+async def test_a_lab_sees_the_devices_it_was_given_and_no_others(home: Home, core: Path):
+    given, other = stand_ins()
+    seen = f"test -c /dev/{given.name} && ! test -e /dev/{other.name}"
+    async with open_lab(home, Setup(core, devices=(given,))) as lab:
+        result = await lab.run(["sh", "-c", seen], seconds=20)
+        assert result.succeeded, result.stderr.text
+        assert not (await lab.run(["sh", "-c", "touch /dev/new"], seconds=20)).succeeded
+    async with open_lab(home, Setup(core)) as lab:
+        assert not (await lab.run(["test", "-e", f"/dev/{given.name}"], seconds=20)).succeeded

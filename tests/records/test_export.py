@@ -1,0 +1,55 @@
+"""A run packed into one file for others."""
+
+import json
+import zipfile
+
+from assay.records.head import head_of
+
+
+def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(finished, tmp_path):
+    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
+    for path in (one, two):
+        result = finished.assay("export", finished.run.path, "--out", path)
+        assert result.returncode == 0, result.stderr
+        assert head_of(finished.run) in result.stdout
+    assert one.read_bytes() == two.read_bytes()
+    with zipfile.ZipFile(one) as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+        index = json.loads(archive.read("index.json"))
+        for trial in finished.trials:
+            inside = f"trials/{trial.path.name}"
+            assert archive.read(f"{inside}/events.jsonl") == trial.events.read_bytes()
+            assert {f"{inside}/trial.json", f"{inside}/grade.json", f"{inside}/submission/manifest.json"} <= names
+            assert f"{inside}/submission/submission.csv" not in names
+    assert index["head"] == head_of(finished.run)
+    assert set(index["files"]) == names - {"index.json"}
+
+
+def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
+    assert finished.assay("export", finished.run.path, "--out", tmp_path / "run.zip", "--submissions").returncode == 0
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        archive.extractall(tmp_path / "unpacked")
+    head = head_of(finished.run)
+    result = finished.assay("verify", tmp_path / "unpacked", "--head", head, "--quiet")
+    assert result.returncode == 0, result.stdout
+    assert "4 trials: everything matches" in result.stdout and "they are left out" in result.stdout
+    grade = next((tmp_path / "unpacked").glob("trials/*/grade.json"))
+    grade.write_text(grade.read_text().replace('"valid_submission": true', '"valid_submission": false'))
+    result = finished.assay("verify", tmp_path / "unpacked", "--quiet")
+    assert result.returncode == 1 and "the grade was changed" in result.stdout
+
+
+def test_published_reports_are_added_up_by_seed(finished, tmp_path):
+    reports = tmp_path / "reports"
+    words = ("export", finished.run.path, "--out", tmp_path / "run.zip", "--reports", reports)
+    assert finished.assay(*words).returncode == 0
+    files = sorted(reports.glob("tiny-v1-real/starter/*_grading_report.json"))
+    assert [path.name for path in files] == ["seed-001_grading_report.json", "seed-002_grading_report.json"]
+    content = json.loads(files[0].read_text())
+    assert (content["total_runs"], content["total_valid_submissions"], content["not_graded"]) == (1, 1, [])
+    assert content["competition_reports"][0]["competition_id"] == "coin"
+    (tmp_path / "coins").write_text("coin\n")
+    result = finished.assay("aggregate", *files, "--split", tmp_path / "coins", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["seeds"] == 2

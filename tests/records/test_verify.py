@@ -1,0 +1,399 @@
+"""Tampering with a run's records is found, and named; a run that nobody touched passes."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import RecordError
+from assay.records import RunFolder, TrialFolder
+from assay.records.head import check_head, head_if_whole, head_of, sign
+from assay.records.verify import Finding, check_run
+from assay.results.recheck import recheck, same_score
+from assay.tasks import Registry
+
+TINY = Path(__file__).parent.parent / "tiny"
+
+
+def found_in(finished) -> list[Finding]:
+    """What is wrong with the records themselves."""
+    return [finding for finding in check_run(finished.run) if finding.level == "wrong"]
+
+
+def found_again(finished) -> list[Finding]:
+    """What this machine sees differently."""
+    known = Registry([TINY])
+    found = [finding for trial in finished.trials for finding in recheck(trial, known, finished.home)]
+    return [finding for finding in found if finding.level == "wrong"]
+
+
+def named(findings: list[Finding], trial: TrialFolder, part: str, words: str) -> bool:
+    """Whether a finding says that about that part of that trial."""
+    return any(f.where == trial.path.name and part in f.part and words in f.says for f in findings)
+
+
+def change(path: Path, edit: Callable[[Any], None]) -> None:
+    """Edit a JSON file."""
+    content = json.loads(path.read_text())
+    edit(content)
+    path.write_text(json.dumps(content))
+
+
+def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Edit a log and write its whole chain anew, as a forger does who knows how it is made."""
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    edit(events)
+    chain, lines = "0" * 64, []
+    for number, event in enumerate(events):
+        content = {key: value for key, value in event.items() if key != "chain"} | {"n": number}
+        line = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        chain = hashlib.sha256(chain.encode() + line).hexdigest()
+        lines.append(json.dumps({**content, "chain": chain}, ensure_ascii=True, separators=(",", ":")) + "\n")
+    path.write_text("".join(lines))
+
+
+def set_score(grade: dict[str, Any]) -> None:
+    grade["score"] = 0.999
+
+
+def lines_of(trial: TrialFolder) -> list[bytes]:
+    return trial.events.read_bytes().splitlines(keepends=True)
+
+
+def test_a_run_that_nobody_touched_passes(finished):
+    assert found_in(finished) == []
+    assert found_again(finished) == []
+    result = finished.assay("verify", finished.run.path, "--quiet")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"4 trials: everything matches. The head of the run is {head_of(finished.run)}" in result.stdout
+
+
+def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_share_that_past(finished):
+    parent = finished.trials[1]
+    forked = finished.assay("resume", parent.path, "--step", "1", "--quiet")
+    assert forked.returncode == 0, forked.stderr
+    assert found_in(finished) == [] and found_again(finished) == []
+    new = finished.trials[-1]
+    assert new.file.parent == parent.path.name
+
+    def flatter(events: list[dict[str, Any]]) -> None:
+        next(event for event in events if event["kind"] == "observation")["result"]["stdout"] = "I knew it.\n"
+
+    forge(new.events, flatter)
+    assert named(found_in(finished), new, "events.jsonl", f"its beginning is not that of {parent.path.name}")
+
+
+def test_a_trial_that_has_not_begun_is_no_fault(finished):
+    trial = finished.trials[0]
+    for path in ("events.jsonl", "state.json", "grade.json", "lease"):
+        (trial.path / path).unlink()
+    shutil.rmtree(trial.path / "submission")
+    shutil.rmtree(trial.path / "snapshots")
+    assert found_in(finished) == []
+
+
+def test_a_record_tells_what_it_was_made_with_and_that_the_answers_were_withheld(finished):
+    for trial in finished.trials:
+        assert set(trial.file.hashes) == {"task", "data", "description", "environment", "agent", "code"}
+        assert set(trial.file.versions) >= {"assay", "python", "system"}
+        assert trial.state.answers == "withheld"
+        assert trial.state.sealing is not None and trial.state.sealing["sealed"] is True
+
+
+def test_a_changed_score_is_found(finished):
+    trial = finished.trials[0]
+    change(trial.path / "grade.json", set_score)
+    assert named(found_in(finished), trial, "grade.json", "score is 0.999")
+    result = finished.assay("verify", finished.run.path, "--no-regrade", "--quiet")
+    assert result.returncode == 1
+    assert trial.path.name in result.stdout and "the grade was changed" in result.stdout
+    assert "not match" in result.stderr
+
+
+def test_a_score_changed_in_the_log_too_breaks_the_chain(finished):
+    trial = finished.trials[0]
+    change(trial.path / "grade.json", set_score)
+    score = json.dumps(json.loads(lines_of(trial)[-1])["grade"]["score"]).encode()
+    trial.events.write_bytes(trial.events.read_bytes().replace(b'"score":' + score, b'"score":0.999'))
+    assert named(found_in(finished), trial, "events.jsonl", "hash chain is broken")
+
+
+def test_a_score_changed_everywhere_with_a_new_chain_is_found_by_grading_again(finished):
+    trial = finished.trials[0]
+    change(trial.path / "grade.json", set_score)
+    forge(trial.events, lambda events: set_score(events[-1]["grade"]))
+    assert found_in(finished) == []
+    assert named(found_again(finished), trial, "grade", "the score is 0.66667, in the record 0.999")
+
+
+def test_a_changed_submission_is_found(finished):
+    trial = finished.trials[0]
+    assert trial.submission is not None
+    trial.submission.write_bytes(trial.submission.read_bytes().replace(b",0", b",1"))
+    assert named(found_in(finished), trial, "submission/submission.csv", "the submission was changed")
+
+
+def test_a_changed_submission_manifest_is_found(finished):
+    trial = finished.trials[0]
+    assert trial.submission is not None
+    better = trial.submission.read_bytes().replace(b",0", b",1")
+    trial.submission.write_bytes(better)
+    change(
+        trial.path / "submission" / "manifest.json",
+        lambda entry: entry.update(sha256=hashlib.sha256(better).hexdigest(), size=len(better)),
+    )
+    assert named(found_in(finished), trial, "submission/manifest.json", "does not say what the log says")
+
+
+def test_a_changed_log_line_is_found_by_its_number(finished):
+    trial = finished.trials[1]
+    lines = lines_of(trial)
+    lines[3] = lines[3].replace(b'"code":0', b'"code":1')
+    assert lines != lines_of(trial)
+    trial.events.write_bytes(b"".join(lines))
+    assert named(found_in(finished), trial, "events.jsonl", "line 4: the hash chain is broken")
+
+
+def test_a_removed_log_line_is_found(finished):
+    trial = finished.trials[1]
+    lines = lines_of(trial)
+    trial.events.write_bytes(b"".join(lines[:4] + lines[5:]))
+    assert named(found_in(finished), trial, "events.jsonl", "line 5: the hash chain is broken")
+
+
+def test_log_lines_in_another_order_are_found(finished):
+    trial = finished.trials[1]
+    lines = lines_of(trial)
+    trial.events.write_bytes(b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]))
+    assert named(found_in(finished), trial, "events.jsonl", "line 3: the hash chain is broken")
+
+
+@pytest.mark.parametrize("removed", [1, 2, 3])
+def test_a_log_that_is_cut_short_is_found(finished, removed):
+    trial = finished.trials[0]
+    trial.events.write_bytes(b"".join(lines_of(trial)[:-removed]))
+    findings = found_in(finished)
+    assert named(findings, trial, "grade.json", "lines of the log are missing")
+    assert named(findings, trial, "state.json", "but the log does not")
+
+
+def test_a_log_that_is_cut_in_the_middle_of_a_line_is_found(finished):
+    trial = finished.trials[0]
+    trial.events.write_bytes(trial.events.read_bytes()[:-20])
+    assert named(found_in(finished), trial, "grade.json", "lines of the log are missing")
+
+
+@pytest.mark.parametrize("file", ["events.jsonl", "grade.json", "trial.json", "submission", "snapshots"])
+def test_files_swapped_between_trials_are_found(finished, file):
+    one, other = finished.trials[0], finished.trials[1]
+    aside = one.path.parent.parent / "aside"
+    (one.path / file).rename(aside)
+    (other.path / file).rename(one.path / file)
+    aside.rename(other.path / file)
+    found = found_in(finished)
+    words = {
+        "events.jsonl": "files were swapped between trials",
+        "grade.json": "submission_path is",
+        "trial.json": "the folders were swapped",
+        "submission": "does not say what the log says",
+        "snapshots": "the log names this snapshot, but it is missing",
+    }[file]
+    assert all(any(f.where == trial.path.name and words in f.says for f in found) for trial in (one, other)), found
+
+
+def test_trials_that_change_places_are_found(finished):
+    one, other = finished.trials[0].path, finished.trials[1].path
+    aside = one.parent.parent / "aside"
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+    assert named(found_in(finished), TrialFolder(one), "trial.json", f"it is the record of {other.name}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("seed", 7, "a setting was changed"),
+        ("budget", {"time": 1.0, "steps": 1}, "a setting was changed"),
+        ("settings", {"steps": 1}, "a setting was changed"),
+        ("resources", {"cores": 64, "memory": 1, "disk": 1}, "its hash is not the one the log begins with"),
+        ("hashes", {}, "its hash is not the one the log begins with"),
+        ("versions", {"assay": "9"}, "its hash is not the one the log begins with"),
+    ],
+)
+def test_a_changed_setting_is_found(finished, setting, value, words):
+    trial = finished.trials[1]
+    change(trial.path / "trial.json", lambda content: content.update({setting: value}))
+    assert named(found_in(finished), trial, "trial.json", words)
+
+
+def test_a_removed_trial_is_found(finished):
+    trial = finished.trials[2]
+    shutil.rmtree(trial.path)
+    assert named(found_in(finished), trial, "run.json", "it was removed")
+    result = finished.assay("verify", finished.run.path, "--quiet", "--no-regrade")
+    assert result.returncode == 1 and "it was removed" in result.stdout
+
+
+def test_an_added_trial_is_found(finished):
+    trial = finished.trials[0]
+    copy = TrialFolder(trial.path.with_name(trial.path.name + "-better"))
+    shutil.copytree(trial.path, copy.path)
+    assert named(found_in(finished), copy, "run.json", "it was added")
+    change(finished.run.path / "run.json", lambda content: content["trials"].append(copy.path.name))
+    assert named(found_in(finished), copy, "trial.json", f"it is the record of {trial.path.name}")
+
+
+def test_a_changed_content_of_a_snapshot_is_found(finished):
+    trial = finished.trials[1]
+    changed = next(path for path in sorted((trial.snapshots / "objects").iterdir()) if path.stat().st_size)
+    changed.write_bytes(changed.read_bytes()[:-1])
+    assert named(found_in(finished), trial, f"snapshots/objects/{changed.name}", "it was changed")
+
+
+def test_a_removed_content_of_a_snapshot_is_found(finished):
+    trial = finished.trials[1]
+    removed = next((trial.snapshots / "objects").iterdir())
+    removed.unlink()
+    assert named(found_in(finished), trial, f"snapshots/objects/{removed.name}", "but it is missing")
+
+
+def test_a_changed_snapshot_is_found(finished):
+    trial = finished.trials[1]
+    path = next((trial.snapshots / "manifests").iterdir())
+    change(path, lambda content: content["files"].popitem())
+    assert named(found_in(finished), trial, f"snapshots/manifests/{path.name}", "does not have the hash")
+
+
+@pytest.mark.parametrize("field", ["steps", "elapsed", "cost", "answers"])
+def test_a_changed_state_is_found(finished, field):
+    trial = finished.trials[0]
+    value = {"steps": 99, "elapsed": 0.1, "cost": 3.0, "answers": "within reach"}[field]
+    change(trial.path / "state.json", lambda content: content.update({field: value}))
+    assert named(found_in(finished), trial, "state.json", f"{field} is")
+
+
+def test_a_failure_that_is_blamed_on_the_machine_is_found(finished):
+    trial = finished.trials[0]
+    blamed = {"status": "failed", "cause": "infrastructure", "why": "the disk was full"}
+    change(trial.path / "state.json", lambda content: content.update(blamed))
+    assert named(found_in(finished), trial, "state.json", "by the log the trial is done")
+
+
+def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished):
+    head = head_of(finished.run)
+    trial = finished.trials[1]
+
+    def flatter(events: list[dict[str, Any]]) -> None:
+        shown = next(event for event in events if event["kind"] == "observation")
+        shown["result"]["stdout"] = "I thought about it for a long time.\n"
+
+    forge(trial.events, flatter)
+    assert found_in(finished) == [] and found_again(finished) == []
+    (finding,) = check_head(finished.run, head_if_whole(finished.run), head=head)
+    assert "records were rewritten" in finding.says
+    result = finished.assay("verify", finished.run.path, "--head", head, "--no-regrade", "--quiet")
+    assert result.returncode == 1 and "records were rewritten" in result.stdout
+
+
+def test_a_trial_that_was_removed_and_struck_off_the_list_is_found_by_the_head(finished):
+    head = head_of(finished.run)
+    trial = finished.trials[3]
+    shutil.rmtree(trial.path)
+    change(finished.run.path / "run.json", lambda content: content["trials"].remove(trial.path.name))
+    assert found_in(finished) == []
+    assert [finding.part for finding in check_head(finished.run, head_if_whole(finished.run), head=head)] == ["head"]
+
+
+def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished, tmp_path):
+    key, other = tmp_path / "team.key", tmp_path / "other.key"
+    key.write_text("a secret of at least sixteen letters\n")
+    other.write_text("another secret of at least sixteen letters\n")
+    signed = finished.assay("sign", finished.run.path, "--key", key)
+    assert signed.returncode == 0 and signed.stdout.strip() == head_of(finished.run)
+    head = head_if_whole(finished.run)
+    assert list(check_head(finished.run, head, key=key)) == []
+    (finding,) = check_head(finished.run, head, key=other)
+    assert finding.says == "it was not made with this key"
+    forge(finished.trials[0].events, lambda events: events[-1]["grade"].update(score=0.5))
+    assert any("records were changed" in f.says for f in check_head(finished.run, head_if_whole(finished.run), key=key))
+    sign(finished.run)  # by a forger without the key
+    assert any("not made with this key" in f.says for f in check_head(finished.run, head_of(finished.run), key=key))
+
+
+def test_a_key_that_anybody_could_guess_is_refused(finished, tmp_path):
+    (tmp_path / "short.key").write_text("1234\n")
+    result = finished.assay("sign", finished.run.path, "--key", tmp_path / "short.key")
+    assert result.returncode == 2 and "too short" in result.stderr
+
+
+def test_another_task_or_other_data_on_this_machine_is_told(finished):
+    trial = finished.trials[0]
+    told = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
+    (trial.path / "trial.json").write_text(told.model_dump_json())
+    found = found_again(finished)
+    assert named(found, trial, "task", "here it is another one") and named(found, trial, "data", "in the record 1111")
+
+
+def test_what_cannot_be_compared_here_is_a_remark_and_no_fault(finished):
+    (finding,) = recheck(finished.trials[0], Registry(), finished.home)
+    assert finding.level == "remark" and "not checked, nor regraded" in finding.says
+
+
+def test_a_record_that_leads_out_of_its_folder_is_not_followed(finished, tmp_path):
+    trial = finished.trials[0]
+    assert trial.submission is not None
+    secret = tmp_path / "secret"
+    secret.write_text("id,side\n")
+    trial.submission.unlink()
+    trial.submission.symlink_to(secret)
+    assert named(found_in(finished), trial, "folder", "submission/submission.csv is a link")
+    change(finished.run.path / "run.json", lambda content: content["trials"].append("../../elsewhere"))
+    assert any("no name of a trial" in finding.says for finding in found_in(finished))
+    with pytest.raises(RecordError, match="no name of a trial"):
+        head_of(RunFolder(finished.run.path))
+
+
+def test_findings_are_printed_without_anything_that_could_steer_a_terminal(finished):
+    path = finished.run.path / "trials" / "evil\x1b]0;gotcha\x07"
+    path.mkdir()
+    result = finished.assay("verify", finished.run.path, "--no-regrade", "--quiet")
+    assert result.returncode == 1 and "it was added" in result.stdout
+    assert "\x1b" not in result.stdout and "\x07" not in result.stdout
+
+
+def test_findings_are_told_as_json(finished):
+    change(finished.trials[0].path / "grade.json", set_score)
+    result = finished.assay("verify", finished.run.path, "--no-regrade", "--json")
+    assert result.returncode == 1
+    told = json.loads(result.stdout)
+    assert told["head"] == head_of(finished.run)
+    assert {(f["where"], f["part"], f["level"]) for f in told["findings"] if f["level"] == "wrong"} == {
+        (finished.trials[0].path.name, "grade.json", "wrong")
+    }
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "deterministic", "same"),
+    [
+        (0.66667, 0.66667, True, True),
+        (0.66667, 0.66668, True, True),  # one unit of the last digit: sums in another order
+        (0.66667, 0.66670, True, False),
+        (10.0, 11.4, False, True),  # 10 % of 10 and 5 % of 11.4 are 1.57
+        (10.0, 11.6, False, False),  # 10 % of 10 and 5 % of 11.6 are 1.58
+        (None, None, True, True),
+        (None, 0.5, True, False),
+    ],
+)
+def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_both(
+    finished, then, now, deterministic, same
+):
+    grade = finished.trials[0].grade
+    assert grade is not None
+    one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 0.10})
+    other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.05})
+    assert same_score(one, other) is same

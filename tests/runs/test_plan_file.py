@@ -1,0 +1,179 @@
+"""Plan files: what they may say, which setting counts, and what a plan shows without doing anything."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.agents import find_agent
+from assay.errors import CallError
+from assay.runs.plan_file import Wanted, from_environment, from_flags, read_plan, resolved
+
+WHOLE = """
+format = "plan/1"
+tasks = ["tiny"]
+agents = ["starter", {name = "automl", settings = {share = 0.5}}]
+models = ["scripted/replies.json", {main = "openai/gpt-5", fast = "openai/gpt-5-mini"}]
+seeds = 2
+edition = "v1"
+variant = "real"
+sandbox = "bubblewrap"
+total_cost = 100.0
+attempts = 5
+
+[model_settings]
+temperature = 0
+
+[budget]
+time = "1m30s"
+steps = 7
+working = "1m"
+tokens = 1000
+cost = 2.5
+
+[resources]
+cores = 2
+memory = "1GB"
+disk = "500MB"
+gpus = 0
+"""
+
+
+def plan_in(folder: Path, text: str) -> Path:
+    (folder / "plan.toml").write_text(text)
+    return folder / "plan.toml"
+
+
+def test_a_plan_says_all_that_flags_can_say(tmp_path):
+    plan = read_plan(plan_in(tmp_path, WHOLE))
+    assert plan.tasks == ("tiny",) and plan.agents is not None and plan.models is not None
+    assert [(agent.name, agent.settings) for agent in plan.agents] == [("starter", {}), ("automl", {"share": 0.5})]
+    assert plan.models[0] == {"main": "scripted/replies.json"} and plan.models[1]["fast"] == "openai/gpt-5-mini"
+    assert plan.budget.model_dump() == {"time": 90.0, "steps": 7, "working": 60.0, "tokens": 1000, "cost": 2.5}
+    assert plan.resources.model_dump() == {"cores": 2, "memory": 10**9, "disk": 5 * 10**8, "gpus": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('format = "plan/1"\nsedes = 3', "sedes: there is no such setting; did you mean seeds?"),
+        ('format = "plan/1"\n[budget]\ntiem = "1h"', "budget.tiem: there is no such setting; did you mean time?"),
+        ('format = "plan/1"\n[budget]\ntime = "soon"', "budget.time: 'soon' is not a duration"),
+        ('format = "plan/1"\n[resources]\nmemory = "lots"', "resources.memory: 'lots' is not a size"),
+        ('format = "plan/1"\nseeds = 0', "seeds: Input should be greater than or equal to 1"),
+        (
+            'format = "plan/1"\n[[agents]]\nnmae = "starter"',
+            "agents.0.nmae: there is no such setting; did you mean name?",
+        ),
+        ('format = "plan/1"\nagents = ["automl,share"]', "agents.0: agent automl: 'share' is not a setting"),
+        ('format = "plan/9"', 'a plan begins with the line: format = "plan/1"'),
+        ("tasks = [", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, words):
+    with pytest.raises(CallError) as error:
+        read_plan(plan_in(tmp_path, text))
+    assert words in str(error.value) and "plan.toml" in str(error.value)
+
+
+def test_the_plan_in_the_documentation_is_one(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
+    plan = read_plan(plan_in(tmp_path, text.partition("```toml\n")[2].partition("```")[0]))
+    assert plan.agents is not None and plan.total_cost == 200.0
+    for agent in plan.agents:
+        find_agent(agent.name, agent.settings)
+
+
+def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(tmp_path):
+    (tmp_path / "config.toml").write_text(
+        'format = "config/1"\nseeds = 9\nedition = "e"\ncores = 4\n[budget]\ncost = 1.0\nsteps = 9\ntime = 9\n'
+    )
+    variables = {
+        "ASSAY_CONFIG": str(tmp_path / "config.toml"), "ASSAY_SEEDS": "8", "ASSAY_STEPS": "8", "ASSAY_TIME": "8s",
+    }  # fmt: skip
+    plan = read_plan(plan_in(tmp_path, 'format = "plan/1"\nseeds = 7\n[budget]\nsteps = 7\n'))
+    wanted, origins = resolved(from_flags({"seeds": 6}), plan, variables)
+    assert (wanted.seeds, wanted.budget.steps, wanted.budget.time, wanted.budget.cost) == (6, 7, 8.0, 1.0)
+    assert origins == {
+        "seeds": "flag",
+        "budget.steps": "plan file",
+        "budget.time": "environment",
+        "budget.cost": "user config",
+        "edition": "user config",
+        "cores": "user config",
+    }
+
+
+def test_a_wrong_variable_is_named():
+    with pytest.raises(CallError, match="ASSAY_STEPS"):
+        from_environment({"ASSAY_STEPS": "many"})
+
+
+def test_without_anything_everything_is_left_open(tmp_path):
+    wanted, origins = resolved(Wanted(), Wanted(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert origins == {} and wanted == Wanted()
+
+
+def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp_path):
+    text = 'format = "plan/1"\ntasks = ["tiny"]\nagents = ["starter"]\nseeds = 2\n[budget]\ntime = 40\n'
+    plan = plan_in(tmp_path, f'{text}[resources]\nmemory = "1GB"\n')
+    words = (str(plan), "--out", str(tiny.out))
+    shown = tiny.call("plan", *words, "--cores", "2", "--steps", "9")
+    assert shown.returncode == 0, shown.stderr
+    assert "2 trials, 0 of them done." in shown.stdout and "40 s, 9 steps" in shown.stdout
+    assert "At most 40 s on 2 cores, and 0.00 dollars." in shown.stdout
+    assert not tiny.out.exists()
+    ran = tiny.call("run", *words, "--steps", "9", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    trials = list(tiny.folder.trials())
+    assert [(trial.file.budget.time, trial.file.budget.steps, trial.file.seed) for trial in trials] == [
+        (40.0, 9, 1),
+        (40.0, 9, 2),
+    ]
+    assert trials[0].file.resources.memory == 10**9
+    origins = trials[0].file.origins
+    named = ("budget.time", "budget.steps", "budget.tokens", "resources.memory", "resources.cores", "seeds", "variant")
+    assert [origins[name] for name in named] == [
+        "plan file", "flag", "default", "plan file", "default", "plan file", "default",
+    ]  # fmt: skip
+    before = [trial.events.read_bytes() for trial in trials]
+    assert tiny.call("run", *words, "--steps", "9", "--quiet").returncode == 0
+    assert [trial.events.read_bytes() for trial in tiny.folder.trials()] == before
+    told = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
+    assert (told["trials"], told["done"], told["time"], told["cost"]) == (2, 2, 0.0, 0.0)
+
+
+def test_other_resources_make_another_trial(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    assert tiny.call(*tiny.run_words("starter"), "--memory", "1GB").returncode == 0
+    assert len({trial.file.id for trial in tiny.folder.trials()}) == 2
+
+
+def test_what_models_may_cost_is_told_where_it_is_limited_and_else_called_unknown(tiny, tmp_path):
+    replies = tmp_path / "replies.json"
+    replies.write_text("[]")
+    words = ("plan", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "2")
+    assert "and an unknown amount (set a limit with --cost)" in tiny.call(*words).stdout
+    assert "and 5.00 dollars" in tiny.call(*words, "--cost", "2.5").stdout
+
+
+def test_a_task_that_is_not_prepared_is_told_apart(tiny):
+    result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
+    assert result.returncode == 0, result.stderr
+    assert "pocket/digits is not ready" in result.stdout and "assay prepare pocket/digits" in result.stdout
+    assert "1 trial, 0 of them done." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run",), "run what?"),
+        (("run", "tiny"), "who is to work?"),
+        (("run", "no-such-plan.toml"), "No such file"),
+        (("plan", "one.toml", "two.toml"), "one plan at a time"),
+        (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
+    ],
+)
+def test_a_call_that_asks_for_nothing_is_told_what_is_missing(tiny, words, said):
+    result = tiny.call(*words)
+    assert result.returncode == 2 and said in result.stderr

@@ -1,0 +1,110 @@
+"""What `assay status` tells of a run, before, while and after it goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from assay.records import RunFolder, TrialFolder
+from assay.runs.status import read_status, right_now
+from assay.runs.usage import events_backwards
+
+TESTS = Path(__file__).parent.parent
+FAULTY = Path(__file__).with_name("faulty.py")
+
+
+def status_of(tiny, *words: str):
+    result = tiny.call("status", str(tiny.out), "--json", *words)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_a_run_is_watched_while_it_goes_on_and_after_it_was_killed(tiny):
+    process = tiny.start(*tiny.run_words("Sleeps", "starter", time="600s"), "--cores", "1")
+    while not any("snapshot" in kinds for kinds in tiny.events().values()):
+        assert process.poll() is None
+    told = status_of(tiny)
+    assert told["stages"] == {"running": 1, "waiting": 1} and told["over"] is False
+    assert told["trials"][0]["steps"] == 1 and told["trials"][0]["elapsed"] > 0
+    assert 600 < told["left"] <= 1200
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    # The trial's process may outlive its driver for a moment, in which it still holds its lease.
+    while (told := status_of(tiny))["stages"].get("running"):
+        pass
+    assert told["stages"] == {"interrupted": 1, "waiting": 1}
+
+
+def test_a_finished_run_tells_causes_time_tokens_and_money(tiny, tmp_path):
+    agents = [f"{FAULTY}:Spender", f"{FAULTY}:Unpriced", f"{FAULTY}:Unlucky,count={tmp_path / 'count'},times=9"]
+    words = [word for agent in agents for word in ("--agent", agent)]
+    run = ["run", "tiny", *words, "--out", str(tiny.out), "--quiet", "--attempts", "1"]
+    assert tiny.call(*run).returncode == 1
+    told = status_of(tiny)
+    assert told["stages"] == {"done": 2, "failed": 1} and told["failed"] == {"infrastructure": 1}
+    assert (told["tokens"], told["cost"], told["unpriced"], told["left"]) == (1500, 3.0, 1, 0.0)
+    text = tiny.call("status", str(tiny.out)).stdout
+    assert "3 trials: 2 done, 1 failed (1 infrastructure)" in text
+    assert "1,500 tokens, 3.00 dollars and an unknown amount: the price of a model is not known in 1 trial" in text
+    assert "failed: infrastructure" in text and "LabError: out of order" in text
+
+
+def test_following_a_run_that_is_over_ends_at_once(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    result = tiny.call("status", str(tiny.out), "--follow")
+    assert result.returncode == 0 and "1 trial: 1 done" in result.stdout
+
+
+def test_the_last_lines_of_a_trial_cannot_steer_a_terminal(tiny):
+    words = ["run", "tiny", "--agent", f"{FAULTY}:Talks", "--out", str(tiny.out), "--quiet"]
+    assert tiny.call(*words).returncode == 0
+    (trial,) = tiny.folder.trials()
+    result = tiny.call("status", str(tiny.out), "--trial", trial.path.name, "--lines", "50")
+    assert result.returncode == 0 and "hello" in result.stdout
+    assert "\x1b" not in result.stdout and "\x07" not in result.stdout and "\r" not in result.stdout
+    assert result.stdout.splitlines()[-1].split()[1] == "graded"
+    few = tiny.call("status", str(tiny.out), "--trial", "coin", "--lines", "2").stdout.splitlines()
+    assert [line.split()[1] for line in few] == ["submitted", "graded"]
+    assert tiny.call("status", str(tiny.out), "--trial", "nobody").returncode == 2
+
+
+def test_a_log_is_read_from_its_end_however_long_its_lines_are(tmp_path):
+    folder = TrialFolder(tmp_path)
+    sizes = [10, 200_000, 5, 70_000, 65_536, 1, 300_000, 7]
+    lines = [json.dumps({"number": number, "text": "x" * size}) for number, size in enumerate(sizes)]
+    folder.events.write_text("\n".join(lines) + '\n{"torn')
+    assert [event["number"] for event in events_backwards(folder)] == list(reversed(range(len(sizes))))
+    folder.events.write_text("")
+    assert list(events_backwards(folder)) == []
+
+
+def test_a_run_that_has_not_begun_is_all_waiting(tiny):
+    result = tiny.call(*tiny.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s")
+    assert result.returncode == 0, result.stderr
+    assert "3 trials were not started, because the 1e-06 seconds for the whole run are over" in result.stdout
+    status = read_status(RunFolder(tiny.out), right_now())
+    assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
+
+
+def test_a_terminal_shows_a_table_while_the_run_goes_on(tiny):
+    screen, terminal = os.openpty()
+    words = [word for word in tiny.run_words("starter") if word != "--quiet"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "--tasks", str(TESTS / "tiny"), *words],
+        env=os.environ | {"ASSAY_HOME": str(tiny.home.root), "TERM": "xterm", "COLUMNS": "120", "LINES": "40"},
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while chunk := os.read(screen, 65536):
+            shown += chunk
+    except OSError:  # how a terminal whose other side is gone tells its end
+        pass
+    finally:
+        os.close(screen)
+    assert process.wait() == 0
+    assert b"1 trial on" in shown and b"dollars" in shown and b"1 trial: 1 " in shown
