@@ -1,0 +1,88 @@
+"""A scripted model that searches the coin task. Its answers depend on nothing but what it is told.
+
+The first draft is broken and its fix is not; each improvement gets two more coins right, and a merger one more than the
+better of its parents.
+"""
+
+import re
+
+COINS = 30
+SCRIPT = """import csv
+right = {right}
+with open("data/test.csv") as test, open("submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for place, row in enumerate(csv.DictReader(test)):
+        side = int(int(row["coin"]) % 3 == 0)
+        out.write(f"{{row['coin']}},{{side if place < right else 1 - side}}\\n")
+print("METRIC:", {metric})
+"""
+
+
+def script(right, metric=None):
+    """A script that gets so many coins right, and says so unless another metric is given."""
+    return SCRIPT.format(right=right, metric=f"{right} / {COINS}" if metric is None else metric)
+
+
+def said(code, plan="I will try this."):
+    """An answer in the right form."""
+    return f"{plan}\n\n```python\n{code}\n```\n"
+
+
+def answer(messages, tools):
+    """The next answer."""
+    told = messages[-1].text
+    metrics = [
+        round(float(number) * COINS)
+        for number in re.findall(r"^It is number \d+, with the metric (\S+)\. ", told, re.M)
+    ]
+    if "# The script that failed" in told:
+        return said(script(12), "I will mend it.")
+    if "# The second" in told:
+        return said(script(min(COINS, max(metrics) + 1)), "I will join them.")
+    if "# The solution to improve" in told:
+        return said(script(min(COINS, metrics[0] + 2)), "I will get two more coins right.")
+    if "Nothing yet" in told:
+        return said("raise ValueError('a stupid mistake')", "I will begin.")
+    return said(script(8 + len(re.findall(r"^- \d+ \(draft", told, re.M))), "I will begin anew.")
+
+
+HOUSES = """import os
+import numpy as np
+import pandas as pd
+{imports}
+
+SEED = int(os.environ["SEED"])
+train, test = pd.read_csv("data/train.csv"), pd.read_csv("data/test.csv")
+columns = {columns}
+held_out = train.sample(frac=0.25, random_state=SEED)
+kept = train.drop(held_out.index)
+
+
+def fitted(table):
+    return {model}.fit(table[columns].fillna(-1), np.log1p(table["SalePrice"]))
+
+
+errors = fitted(kept).predict(held_out[columns].fillna(-1)) - np.log1p(held_out["SalePrice"])
+print("METRIC:", np.sqrt(np.mean(errors**2)))
+test["SalePrice"] = np.expm1(fitted(train).predict(test[columns].fillna(-1)))
+test[["row_id", "SalePrice"]].to_csv("submission.csv", index=False)
+"""
+FEW = '["LotArea", "YearBuilt", "GrLivArea"]'
+MANY = '[name for name in test.select_dtypes("number") if name != "row_id"]'
+LINEAR = {"imports": "from sklearn.linear_model import LinearRegression", "model": "LinearRegression()"}
+TREES = {
+    "imports": "from sklearn.ensemble import HistGradientBoostingRegressor",
+    "model": "HistGradientBoostingRegressor(max_iter=80, random_state=SEED)",
+}
+
+
+def houses(messages, tools):
+    """The next answer about prices of houses: a line through a column that is missing, then three, then trees."""
+    told = messages[-1].text
+    if "# The script that failed" in told:
+        return said(HOUSES.format(columns=FEW, **LINEAR), "The column does not exist; I will do without it.")
+    if "# The solution to improve" in told or "# The second" in told:
+        return said(HOUSES.format(columns=MANY, **TREES), "I will use trees on all numbers.")
+    if "Nothing yet" in told:
+        return said(HOUSES.format(columns='["Beauty"]', **LINEAR), "I will begin with a line.")
+    return said(HOUSES.format(columns=FEW, **LINEAR), "I will begin with three columns.")

@@ -1,0 +1,476 @@
+"""The agent `aide`, in real sealed labs, with models that follow a script: what it searches, keeps and hands in."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from searcher import COINS, said, script
+
+from assay.agents import find_agent
+from assay.agents.aide import Aide
+from assay.agents.search import POLICIES, Journal, journal_of
+from assay.lab.snapshots import load
+from assay.models import Models, Prices
+from assay.records import RunFolder, TrialFolder, read_events
+from assay.results.curve import score_curve
+from assay.results.nodes import node_scores
+from assay.runs.plan import Plan
+from assay.runs.trial import conduct
+from assay.tasks import Budget, Registry
+
+TESTS = Path(__file__).parent.parent
+SEARCHER = f"scripted/{TESTS / 'agents' / 'searcher.py'}:answer"
+COIN = Registry([TESTS / "tiny"]).task("tiny/coin")
+
+
+class Trials:
+    """Real trials of `aide` on one task, each in a folder of its own."""
+
+    def __init__(self, home, folder, task=COIN, model=SEARCHER):
+        self.home, self.folder, self.task, self.model = home, folder, task, model
+        self.count = 0
+
+    def make(self, *scripts, replies=(), reviews=(), plan=None, **settings):
+        """A trial whose model gives these scripts or replies one after the other, else thinks for itself."""
+        self.count += 1
+        written = replies or [said(each) for each in scripts]
+        models = {"main": self._model("main", written) if written else self.model}
+        if reviews:
+            models["review"] = self._model("review", reviews)
+        asked = {"steps": len(scripts) or 8, "time": 60.0, **(plan or {})}
+        agents = (("aide", settings),)
+        wanted = Plan(tasks=(self.task,), agents=agents, models=(models,), tasks_folder=TESTS / "tiny", **asked)
+        (file,) = wanted.trials(self.home)
+        folder = TrialFolder(self.folder / f"trial-{self.count}")
+        folder.create(file)
+        return folder
+
+    def run(self, *scripts, **more):
+        """The same, brought to its end."""
+        folder = self.make(*scripts, **more)
+        conduct(folder.path, self.home)
+        return folder
+
+    def _model(self, role, replies):
+        path = self.folder / f"{role}-{self.count}.json"
+        path.write_text(json.dumps(list(replies)))
+        return f"scripted/{path}"
+
+
+@pytest.fixture
+def trials(coin_home, tmp_path):
+    return Trials(coin_home, tmp_path)
+
+
+def coins(right):
+    """The score of so many coins; grades have five decimals."""
+    return pytest.approx(right / COINS, abs=1e-5)
+
+
+def journal(trial: TrialFolder) -> Journal:
+    return journal_of(read_events(trial.events), COIN.metric.direction)
+
+
+def tree(trial):
+    """Everything about a search that must not depend on the machine."""
+    return [
+        node.model_dump(exclude={"ran"}) | {"output": node.ran and (node.ran.ended, node.ran.code)}
+        for node in journal(trial).nodes
+    ]
+
+
+def shape(trial):
+    return [(node.operator, node.parents) for node in journal(trial).nodes]
+
+
+def questions(trial):
+    """What the model was told, question by question."""
+    events = read_events(trial.events)
+    return [
+        event.about["messages"][-1]["text"]
+        for event in events
+        if event.kind == "action" and event.about["what"] == "ask" and event.about["request"]["role"] == "main"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings", "score"),
+    [
+        ("greedy", {"drafts": 2}, 22),
+        ("mcts", {"width": 2}, None),
+        ("evolution", {"population": 2}, None),
+        ("random", {"drafts": 2}, None),
+    ],
+)
+def test_every_policy_leads_to_a_graded_result_and_the_same_tree_each_time(trials, policy, settings, score):
+    first, second = (trials.run(policy=policy, debug_prob=1, **settings) for _ in range(2))
+    assert first.state.status == "done", first.state.why
+    assert tree(first) == tree(second)
+    found = journal(first)
+    assert len(found.nodes) == 8 == first.state.steps
+    assert {"draft", "debug", "improve"} <= {node.operator for node in found.nodes}
+    # The script gets as many right as it says, so the best by its own word is worth just that.
+    assert first.grade.score == coins(round(found.best.metric * COINS))
+    assert first.grade.score >= 12 / COINS
+    if score:
+        assert first.grade.score == coins(score)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_predicts_prices_of_houses_better_than_the_starter(prepared_home, tmp_path, policy):
+    task = Registry([]).task("pocket/house-price")
+    trials = Trials(prepared_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
+    trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
+    assert trial.state.status == "done", trial.state.why
+    found = journal_of(read_events(trial.events), "lower")
+    assert {node.operator for node in found.nodes} >= {"draft", "debug", "improve"}
+    assert "Beauty" in found.nodes[0].ran.output
+    assert found.best.metric == min(node.metric for node in found.good) and "trees" in found.best.plan
+    assert trial.grade.score < task.measured.baseline
+    (best,) = [node for node in node_scores(trial, task, prepared_home) if node.best]
+    assert best.score == trial.grade.score and best.metric != best.score
+
+
+def test_greedy_drafts_fixes_and_improves(trials):
+    trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 6})
+    assert shape(trial) == [("draft", ()), ("draft", ()), ("debug", (0,)), *(("improve", (n,)) for n in (2, 3, 4))]
+    broken, second, fixed, *better = journal(trial).nodes
+    assert broken.buggy and broken.why == "it ended with exit code 1" and "a stupid mistake" in broken.ran.output
+    assert (second.metric, fixed.metric) == (9 / COINS, 12 / COINS)
+    assert [node.metric for node in better] == [14 / COINS, 16 / COINS, 18 / COINS]
+
+
+def test_what_the_model_is_told_is_scoped_and_says_what_is_left(trials):
+    trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 4})
+    draft, another, debug, improve = questions(trial)
+    assert "Nothing yet" in draft and "4 more scripts can be tried" in draft
+    assert "- 0 (draft), failed: it ended with exit code 1" in another and "ValueError: a stupid mistake" in another
+    assert "raise ValueError('a stupid mistake')" in debug and "Nobody has tried to fix it yet" in debug
+    assert "I will begin anew" not in debug and "What was tried so far" not in debug
+    assert "It is number 2, with the metric 0.4." in improve and "- 1 (draft), metric 0.3" in improve
+    assert "1 more scripts can be tried" in improve
+    (system,) = {
+        event.about["messages"][0]["text"]
+        for event in read_events(trial.events)
+        if event.kind == "action" and event.about["what"] == "ask"
+    }
+    assert "data/train.csv: 30 rows, 2 columns" in system and "scikit-learn 1." in system
+    assert "accuracy" in system and "higher is better" in system and "Guesses tails" in system
+
+
+@pytest.mark.parametrize("claim", ["'inf'", "'nan'", "'-inf'", "'very good'", "1e308", "''"])
+def test_a_claim_that_is_no_number_to_compare_makes_a_node_broken(trials, claim):
+    trial = trials.run(script(20), script(30, claim), debug_prob=0, drafts=2)
+    honest, liar = journal(trial).nodes
+    assert liar.buggy and "METRIC" in liar.why.upper() and liar.valid
+    assert journal(trial).best == honest
+    assert trial.grade.score == coins(20)
+
+
+def test_a_lie_is_believed_by_the_search_but_not_by_the_grade(trials):
+    trial = trials.run(script(20), script(3, "1e9"), drafts=2)
+    assert journal(trial).best.metric == 1e9
+    assert trial.grade.score == coins(3)
+    claimed = [(node.metric, node.score, node.best) for node in node_scores(trial, COIN, trials.home)]
+    assert claimed == [(20 / COINS, coins(20), False), (1e9, coins(3), True)]
+
+
+@pytest.mark.parametrize(
+    ("printed", "metric"),
+    [
+        ("'METRIC: 1'", 1.0),
+        ("'METRIC: 8.5e-3'", 0.0085),
+        ("'METRIC: 5', '\\nMETRIC: -2'", -2.0),
+        ("'  METRIC:+.5 '", 0.5),
+    ],
+)
+def test_the_last_metric_line_counts_in_whatever_notation(trials, printed, metric):
+    trial = trials.run(script(20).replace(f'"METRIC:", 20 / {COINS}', printed))
+    (node,) = journal(trial).nodes
+    assert node.good and node.metric == metric
+
+
+def test_the_hidden_score_of_every_node_and_step_is_for_the_record(trials):
+    trial = trials.run(script(10), script(20), script(15), drafts=3)
+    assert [node.score for node in node_scores(trial, COIN, trials.home)] == [coins(10), coins(20), coins(15)]
+    points = score_curve(trial, COIN, trials.home)
+    assert [(point.step, point.score) for point in points] == [(1, coins(10)), (2, coins(20)), (3, coins(20))]
+
+
+def test_a_submission_of_the_wrong_form_cannot_be_best(trials):
+    wrong = script(30).replace("coin,side", "coin,edge")
+    trial = trials.run(wrong, script(5), script(6), drafts=1, debug_prob=1)
+    broken, fixed, _ = journal(trial).nodes
+    assert broken.buggy and not broken.valid and broken.metric == 1.0
+    assert "The check of submission.csv: " in questions(trial)[1] and broken.why in questions(trial)[1]
+    assert shape(trial)[1] == ("debug", (0,)) and fixed.good
+    assert trial.grade.score == coins(6)
+
+
+def test_a_model_that_never_writes_a_submission_fails_without_a_crash(trials):
+    trial = trials.run(*["print('METRIC: 1')"] * 4)
+    assert all(node.buggy and "nothing was handed in" in node.why for node in journal(trial).nodes)
+    assert (trial.state.status, trial.state.cause) == ("failed", "agent")
+    assert trial.grade.score is None
+
+
+def test_a_script_that_takes_too_long_is_ended_and_told_so(trials):
+    slow = script(30) + "import time\ntime.sleep(1000)\n"
+    trial = trials.run(slow, script(7), drafts=1, debug_prob=1, exec_seconds=2)
+    late, fixed = journal(trial).nodes
+    assert late.buggy and late.ran.timed_out and late.why.startswith("it took longer than it was allowed to")
+    assert "it took longer" in questions(trial)[1]
+    assert fixed.good and trial.grade.score == coins(7)
+
+
+def test_a_script_that_prints_without_end_does_no_harm(trials):
+    loud = script(30) + "import sys\nwhile True:\n    sys.stdout.write('x' * 10**6)\n"
+    trial = trials.run(loud, script(7), drafts=2)
+    noisy, _ = journal(trial).nodes
+    assert noisy.buggy and noisy.why == "it printed without end"
+    assert len(noisy.ran.output) < 20_000 and trial.events.stat().st_size < 10**6
+    assert trial.grade.score == coins(7)
+
+
+def test_whatever_a_script_does_to_the_workspace_the_best_submission_is_put_back(trials):
+    vandal = "print('METRIC: 1')\nimport subprocess\nsubprocess.run('cd ../..; rm -rf * .??*; {}', shell=True)\n"
+    more = ["true", "mkdir -p submission.csv/x", "ln -s /etc/passwd submission.csv", "touch nodes", "ln -s / nodes"]
+    trial = trials.run(script(20), *(vandal.format(each) for each in more), script(19), drafts=9)
+    assert trial.state.status == "done", trial.state.why
+    assert [node.good for node in journal(trial).nodes] == [True, *[False] * len(more), True]
+    assert trial.grade.score == coins(20)
+    points = score_curve(trial, COIN, trials.home)
+    assert [point.score for point in points] == [coins(20)] * (len(more) + 2)
+
+
+def test_an_answer_without_one_script_is_asked_for_again_with_a_complaint(trials):
+    two = said("print(1)") + said("print(2)")
+    cut = {"text": "```python\nprint(1)", "stop": "length"}
+    replies = ["I would rather not.", two, said(script(9)), "no", cut, "no", said(script(10))]
+    trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
+    assert [node.good for node in journal(trial).nodes] == [True, False, True]
+    assert journal(trial).nodes[1].why == "none of 3 answers could be read" and not journal(trial).nodes[1].code
+    told = questions(trial)
+    assert len(told) == 7
+    assert "could not be used" not in told[0] and "exactly one block of code" in told[1]
+    assert "cut off" in told[5]
+    assert trial.grade.score == coins(10)
+
+
+def test_a_question_that_is_too_long_is_asked_with_less_of_the_past(trials):
+    too_long = {"fault": "too long"}
+    replies = [said(script(9)), too_long, too_long, said(script(12)), *[too_long] * 4]
+    trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
+    lengths = [len(told) for told in questions(trial)]
+    assert lengths[1] > lengths[2] >= lengths[3]
+    assert [node.good for node in journal(trial).nodes] == [True, True, False]
+    assert "too long" in journal(trial).nodes[2].why
+
+
+ENDLESS = script(30) + "import time\ntime.sleep(1000)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["time", "working"])
+def test_when_time_runs_out_in_the_middle_of_a_script_the_best_so_far_counts(trials, limit):
+    trial = trials.run(script(11), *[ENDLESS] * 8, drafts=10, exec_share=1.0, plan={limit: 10.0})
+    good, cut_short = journal(trial).nodes
+    assert trial.state.status == "done", trial.state.why
+    assert good.good and cut_short.ran.timed_out
+    assert trial.grade.score == coins(11)
+
+
+def test_when_tokens_run_out_in_the_middle_of_a_node_the_best_so_far_counts(trials):
+    usage = {"input_tokens": 900, "output_tokens": 100}
+    texts = [said(script(11)), said(script(12)), "I would rather not.", said(script(30))]
+    replies = [{"text": text, "usage": usage} for text in texts]
+    trial = trials.run(replies=replies, drafts=10, plan={"tokens": 2_500})
+    # After the third reply 3,000 tokens are used, so nobody is asked to say it in the right form.
+    assert trial.state.tokens == 3_000
+    assert [node.good for node in journal(trial).nodes] == [True, True, False]
+    assert "all 2,500 tokens are used" in journal(trial).nodes[2].why
+    assert trial.grade.score == coins(12)
+
+
+def test_when_tokens_run_out_for_one_of_several_nodes_the_others_still_count(trials):
+    usage = {"input_tokens": 900, "output_tokens": 100}
+    texts = [said(script(11)), "I would rather not.", said(script(12)), *["I would rather not."] * 3]
+    replies = [{"text": text, "usage": usage} for text in texts]
+    trial = trials.run(replies=replies, drafts=10, parallel=3, plan={"tokens": 2_500})
+    assert sorted(node.good for node in journal(trial).nodes) == [False, True, True]
+    assert trial.grade.score == coins(12)
+
+
+@pytest.mark.anyio
+async def test_when_money_runs_out_the_best_so_far_counts(trial):
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+    path = trial.folder / "replies.json"
+    path.write_text(json.dumps([{"text": said(script(right)), "usage": usage} for right in (11, 12, 30)]))
+    prices = Prices(date="today", models={"scripted/*": {"input": 2.0, "output": 0.0}})
+    trial.budget = Budget(time=60, steps=9, cost=3.0)
+    workspace = await trial.work(Aide(drafts=9), models=Models({"main": f"scripted/{path}"}, prices=prices))
+    # A million tokens cost 2 dollars: the second question is still allowed, the third is not.
+    assert workspace["best_solution.py"].decode().startswith("import csv\nright = 12\n")
+    assert workspace["submission.csv"] == workspace["nodes/1/submission.csv"]
+    assert "nodes/2/solution.py" not in workspace
+
+
+def test_a_review_may_call_a_node_broken_and_supply_a_metric_that_is_missing_but_not_save_one(trials):
+    def review(**arguments):
+        return {"tool_calls": [{"name": "submit_review", "arguments": {"summary": "So it is.", **arguments}}]}
+
+    silent = script(13).replace("METRIC:", "accuracy")
+    scripts = [script(10), silent, script(30), "raise ValueError", script(11), script(12)]
+    reviews = [
+        review(is_bug=False, metric=0.99),  # the script's own word counts
+        review(is_bug=False, metric=13 / COINS),
+        review(is_bug=True, metric=1.0),
+        review(is_bug=False, metric=1.0),
+        "I have no opinion.",
+        review(is_bug="yes", metric=None),
+    ]
+    trial = trials.run(*scripts, reviews=reviews, review=True, drafts=6, debug_prob=0)
+    first, unsaid, suspect, crashed, fifth, sixth = journal(trial).nodes
+    assert (first.metric, unsaid.metric) == (10 / COINS, 13 / COINS) and unsaid.good
+    assert first.finding == "So it is." and "Finding: So it is." in questions(trial)[1]
+    assert suspect.buggy and suspect.why == "a review found it broken: So it is."
+    assert crashed.buggy and fifth.good and sixth.good and not fifth.finding
+    assert trial.grade.score == coins(13)
+
+
+def test_before_the_final_choice_the_best_can_be_run_again_with_another_seed(trials):
+    lucky = script(5, "0.9 if os.environ['SEED'] == '1' else 0.1").replace("import csv", "import csv, os")
+    steady = script(20, "0.8")
+    trial = trials.run(lucky, steady, script(1), drafts=3, confirm=2, plan={"steps": 5})
+    assert trial.state.steps == 5
+    first, second, third = journal(trial).nodes
+    assert (first.metric, first.again, second.again, third.again) == (0.9, 0.1, 0.8, None)
+    assert trial.grade.score == coins(20)
+
+
+def test_several_scripts_run_at_once_and_the_batch_is_settled_together(trials):
+    meet = """import os, pathlib, time
+here, folder = pathlib.Path(os.getcwd()).name, pathlib.Path("..")
+(folder / f"met-{here}").touch()
+while len(list(folder.glob("met-*"))) < 3:
+    time.sleep(0.01)
+"""
+    trial = trials.run(*(meet + script(right) for right in (9, 12, 10)), parallel=3, drafts=3)
+    # None of them comes to its end before all three have begun.
+    assert sorted(node.metric for node in journal(trial).nodes) == [9 / COINS, 10 / COINS, 12 / COINS]
+    assert trial.grade.score == coins(12)
+    assert trial.state.steps == 3
+
+
+def test_a_script_is_not_blamed_for_the_memory_of_one_that_runs_beside_it(trials):
+    small = COIN.resources.model_copy(update={"memory": 300 * 10**6})
+    trials.task = COIN.model_copy(update={"resources": small})
+    greedy = """import pathlib, subprocess, sys
+subprocess.run([sys.executable, "-c", "b'x' * 10**9"])
+pathlib.Path("../over").touch()
+raise SystemExit(1)
+"""
+    modest = """import pathlib, time
+while not pathlib.Path("../over").exists():
+    time.sleep(0.01)
+"""
+    trial = trials.run(greedy, modest + script(20), parallel=2, drafts=2)
+    hog, neighbour = journal(trial).nodes
+    assert hog.buggy and neighbour.good
+    assert trial.grade.score == coins(20)
+
+
+def test_as_many_scripts_run_at_once_as_the_lab_has_cores(trials):
+    trials.task = COIN.model_copy(update={"resources": COIN.resources.model_copy(update={"cores": 2})})
+    trial = trials.run(plan={"steps": 4}, drafts=4)
+    runs = [event for event in read_events(trial.events) if event.about.get("what") == "run"]
+    begun = [(event.kind, event.about.get("lane")) for event in runs]
+    # First comes the preview of the data, which has no lane.
+    assert begun[2:4] == [("action", "node 0"), ("action", "node 1")]
+
+
+def cut(trial, kept, lines):
+    """Make the record what it was when a kill came after so many events."""
+    trial.events.write_bytes(b"".join(lines[:kept]))
+    for derived in ("state.json", "grade.json", "submission/manifest.json"):
+        (trial.path / derived).unlink(missing_ok=True)
+
+
+@pytest.mark.slow
+def test_a_trial_killed_in_mid_batch_goes_on_to_the_same_tree_and_asks_nothing_twice(trials):
+    whole = trials.run(policy="mcts", width=2, parallel=2, plan={"steps": 6})
+    expected, grade = tree(whole), whole.grade.score
+    lines = whole.events.read_bytes().splitlines(keepends=True)
+    events = read_events(whole.events)
+    # In the middle of the second batch: after each of its events.
+    snapshots = [event.number for event in events if event.kind == "snapshot"]
+    for kept in range(snapshots[0] + 1, snapshots[1] + 2, 3):
+        answered = sum(event.kind == "observation" and event.about["what"] == "ask" for event in events[:kept])
+        cut(whole, kept, lines)
+        conduct(whole.path, trials.home)
+        assert whole.state.status == "done", (kept, whole.state.why)
+        after = read_events(whole.events)
+        assert not any(event.kind == "anew" for event in after), kept
+        assert tree(whole) == expected and whole.grade.score == grade
+        asked = [event for event in after[kept:] if event.kind == "observation" and event.about["what"] == "ask"]
+        assert len(asked) == len(expected) - answered, kept
+
+
+@pytest.mark.slow
+def test_a_run_that_is_really_killed_in_mid_batch_is_resumed_to_the_same_tree(home, assay, tmp_path):
+    words = ["--tasks", str(TESTS / "tiny"), "run", "tiny", "--agent", "aide,parallel=2", "--model", SEARCHER]
+    assert assay("--tasks", TESTS / "tiny", "prepare", "tiny").returncode == 0
+    assert assay(*words, "--steps", "6", "--out", tmp_path / "whole", "--quiet").returncode == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *words, "--steps", "6", "--out", str(tmp_path / "killed"), "--quiet"],
+        env=os.environ | {"ASSAY_HOME": str(home.root)},
+        start_new_session=True,
+    )
+    while process.poll() is None and not any(
+        '"lane":"node 3"' in line and '"what":"run"' in line
+        for path in tmp_path.glob("killed/trials/*/events.jsonl")
+        for line in path.read_text().splitlines()
+    ):
+        pass
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert assay("resume", tmp_path / "killed").returncode == 0
+    (whole,), (killed,) = (list(RunFolder(tmp_path / name).trials()) for name in ("whole", "killed"))
+    assert killed.grade.score == whole.grade.score
+    assert tree(killed) == tree(whole)
+    assert sum(event.kind == "started" for event in read_events(killed.events)) == 2
+
+
+def test_a_killed_trial_does_not_forget_what_parallel_questions_used_up(trials):
+    whole = trials.run(parallel=3, drafts=3, plan={"steps": 3})
+    tokens = whole.state.tokens
+    lines = whole.events.read_bytes().splitlines(keepends=True)
+    asked = [
+        event.number
+        for event in read_events(whole.events)
+        if event.kind == "observation" and event.about["what"] == "ask"
+    ]
+    cut(whole, asked[-1] + 1, lines)
+    conduct(whole.path, trials.home)
+    assert whole.state.tokens == tokens
+
+
+def test_a_folder_cannot_be_handed_in_by_it(trials):
+    submission = COIN.submission.model_copy(update={"form": "tree"})
+    assert "wants a folder" in find_agent("aide").inapplicable(COIN.model_copy(update={"submission": submission}))
+
+
+def test_the_workspace_holds_the_best_solution_and_every_node_but_not_what_scripts_left_behind(trials):
+    messy = script(14) + "open('model.bin', 'wb').write(b'x' * 10**6)\nimport os\nos.makedirs('cache/deep')\n"
+    trial = trials.run(messy, script(13), drafts=2)
+    last = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"][-1]
+    kept = load(trial.snapshots, last)
+    nodes = {f"nodes/{id}/{name}" for id in (0, 1) for name in ("solution.py", "submission.csv")}
+    assert set(kept.files) == nodes | {"best_solution.py", "description.md", "submission.csv", "train.py"}
+    assert kept.files["best_solution.py"].sha256 == kept.files["nodes/0/solution.py"].sha256
+    assert kept.files["submission.csv"].sha256 == journal(trial).nodes[0].sha256

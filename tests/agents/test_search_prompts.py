@@ -1,0 +1,206 @@
+"""What models are told in a search, and how what they and their scripts say is read."""
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+from assay.agents.moves import Unreadable
+from assay.agents.prompts import Templates
+from assay.agents.search import Journal, Node, Ran
+from assay.agents.search.answers import read_answer
+from assay.agents.search.memories import memory, past_fixes
+from assay.agents.search.operators import Left, Prompts, complexity, fenced_off, question
+from assay.agents.search.outcomes import NoMetric, metric_in
+from assay.models import Message, Reply, Usage
+
+LEFT = Left(steps_left=3, time_left="10m", limit="2m")
+PROMPTS = Prompts(Templates(), "The task.", memory=2_000)
+
+
+def node(id, operator="draft", parents=(), metric=None, plan=None, why="it ended with exit code 1", output="Oh!"):
+    ran = Ran(ended="exit", code=int(metric is None), seconds=1.0, output=output)
+    about = {"plan": plan or f"plan {id}", "code": f"print({id})", "ran": ran, "settled": True, "metric": metric}
+    broken = metric is None
+    return Node(
+        id=id, operator=operator, parents=parents, buggy=broken, why=why if broken else "", valid=not broken, **about
+    )
+
+
+def asked(journal, chosen, prompts=PROMPTS, **more):
+    system, user = question(prompts, journal.put(chosen), chosen, LEFT, **more)
+    assert system.text == "The task."
+    return user.text
+
+
+def test_memory_tells_of_good_and_failed_nodes_in_their_order():
+    journal = Journal(
+        "higher", (node(0, metric=0.5), node(1, output="x\nKeyError: 'a'"), node(2, "improve", (0,), 0.75))
+    )
+    assert memory(journal, 1_000).splitlines() == [
+        "- 0 (draft), metric 0.5. plan 0",
+        "- 1 (draft), failed: it ended with exit code 1: KeyError: 'a'. plan 1",
+        "- 2 (improve of 0), metric 0.75. plan 2",
+    ]
+
+
+def test_memory_never_exceeds_its_room_and_keeps_the_best_before_all():
+    nodes = [node(id, metric=id / 100 if id % 2 else None, plan="x" * 1_000) for id in range(100)]
+    told = memory(Journal("lower", tuple(nodes)), 2_000)
+    assert len(told) < 2_100
+    assert "- 1 (draft), metric 0.01." in told and "metric 0.99" not in told
+    assert told.endswith("more are left out here.)")
+
+
+def test_a_node_that_is_being_tried_is_not_in_the_memory():
+    assert memory(Journal("higher", (Node(id=0, operator="draft"),)), 1_000) == "Nothing yet; this is the first."
+
+
+def test_whoever_fixes_a_node_sees_its_own_chain_and_nothing_else():
+    journal = Journal(
+        "higher",
+        (node(0), node(1, metric=0.5), node(2, "debug", (0,)), node(3, "debug", (2,), output="still wrong")),
+    )
+    told = asked(journal, Node(id=4, operator="debug", parents=(3,)))
+    assert "print(3)" in told and "still wrong" in told
+    assert "plan 2" in told and "plan 1" not in told and "What was tried so far" not in told
+    assert past_fixes(journal, journal.nodes[0], 1_000) == "Nobody has tried to fix it yet."
+
+
+def test_whoever_merges_sees_both_scripts_with_their_metrics():
+    journal = Journal("higher", (node(0, metric=0.5), node(1, metric=0.25)))
+    told = asked(journal, Node(id=2, operator="crossover", parents=(1, 0)))
+    assert told.index("It is number 1, with the metric 0.25. Its plan was: plan 1") < told.index("print(1)")
+    assert told.index("print(1)") < told.index("It is number 0, with the metric 0.5.") < told.index("print(0)")
+
+
+@pytest.mark.parametrize(
+    ("siblings", "words"), [(0, "simple"), (1, "simple"), (2, "ordinary"), (3, "ordinary"), (4, "Aim high")]
+)
+def test_the_more_was_tried_from_a_place_the_more_elaborate_the_next_should_be(siblings, words):
+    journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
+    chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
+    assert words in complexity(journal.put(chosen), chosen)
+    adaptive = Prompts(Templates(), "The task.", memory=2_000, complexity=True)
+    assert words in asked(journal, chosen, adaptive) and "Aim" not in asked(journal, chosen)
+
+
+def test_a_squeezed_question_tells_less_of_the_past_but_the_whole_script():
+    journal = Journal(
+        "higher", (node(0, metric=0.5, output="o" * 9_000), *(node(id, plan="p" * 300) for id in range(1, 9)))
+    )
+    chosen = Node(id=9, operator="improve", parents=(0,))
+    lengths = [len(asked(journal, chosen, squeezed=squeezed)) for squeezed in range(3)]
+    assert lengths[0] > 2 * lengths[1] > 2 * lengths[2]
+    assert "print(0)" in asked(journal, chosen, squeezed=3)
+
+
+def test_own_texts_take_the_place_of_ours(tmp_path):
+    (tmp_path / "aide_draft.md").write_text("Draft! $memory $complexity $left")
+    own = Prompts(Templates(tmp_path), "The task.", memory=100)
+    assert asked(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! Nothing yet")
+
+
+def test_a_fence_cannot_be_closed_by_what_it_holds():
+    assert fenced_off("a\n```\nb") == "````\na\n```\nb\n````"
+    assert fenced_off("`" * 5_000).splitlines()[0] == "`" * 5_001
+
+
+def reply(text, stop="stop"):
+    return Reply(
+        message=Message(role="assistant", text=text),
+        stop=stop,
+        usage=Usage(),
+        model="m",
+        number=0,
+        seconds=0.0,
+        waited=0.0,
+    )
+
+
+def test_an_answer_is_a_plan_and_one_script():
+    answer = read_answer(reply("I will\ntry.\n\n```python\nprint(1)\n```\n"))
+    assert (answer.plan, answer.code) == ("I will\ntry.", "print(1)\n")
+    holding = read_answer(reply('Plan.\n````python\ntext = """\n```\n"""\n````'))
+    assert holding.code == 'text = """\n```\n"""\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "complaint"),
+    [
+        ("Only a plan.", "stop", "exactly one block"),
+        ("", "stop", "exactly one block"),
+        ("a\n```python\n1\n```\nb\n```python\n2\n```", "stop", "exactly one block"),
+        ("a\n```python\n1\n", "stop", "exactly one block"),
+        ("a\n```python\n\n```", "stop", "is empty"),
+        ("a\n```python\n1\n```", "length", "cut off"),
+    ],
+)
+def test_any_other_answer_is_complained_about(text, stop, complaint):
+    with pytest.raises(Unreadable, match=complaint):
+        read_answer(reply(text, stop))
+
+
+@pytest.mark.parametrize(
+    ("stdout", "metric"),
+    [
+        ("METRIC: 0.5", 0.5),
+        ("METRIC: 1\nMETRIC: 2\nbye", 2.0),
+        ("  METRIC : -1e-3  \r\n", -0.001),
+        ("METRIC=7", 7.0),
+        ("fold METRIC: 1\nMETRIC: 3", 3.0),
+    ],
+)
+def test_the_last_line_that_says_a_metric_counts(stdout, metric):
+    assert metric_in(stdout) == metric
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    ["", "metric is 5", "METRIC:", "METRIC: 0.5 (good)", "METRIC: 1\nMETRIC: nan", "METRIC: Infinity", "METRIC: 1e101"],
+)
+def test_anything_else_is_no_metric(stdout):
+    with pytest.raises(NoMetric):
+        metric_in(stdout)
+
+
+def preview(folder, most=6_000):
+    """What our script tells of `data` below a folder."""
+    script = files("assay.agents").joinpath("scripts", "preview.py").read_bytes()
+    command = [sys.executable, "-", str(most)]
+    return json.loads(subprocess.run(command, input=script, cwd=folder, capture_output=True, check=True).stdout)
+
+
+def test_the_preview_tells_columns_of_tables_and_sums_up_many_files(tmp_path):
+    images = tmp_path / "data" / "images"
+    images.mkdir(parents=True)
+    for number in range(20):
+        (images / f"{number:02}.png").write_bytes(b"x" * 2_000)
+    (tmp_path / "data" / "train.csv").write_text("id,kind,size\n1,big,2.5\n2,,7\n3,small,\n4,big,3\n")
+    told = preview(tmp_path)
+    assert "train.csv (45 B)" in told["data"] and "00.png (2 kB)" in told["data"]
+    assert "… and 12 more files: 12 .png" in told["data"]
+    assert "data/train.csv: 4 rows, 3 columns" in told["data"]
+    assert "  kind: text, 2 different, such as 'big', 'small', 25% missing" in told["data"]
+    assert "  size: numbers from 2.5 to 7, 3 different, 25% missing" in told["data"]
+    assert any(package.startswith("pandas ") for package in told["packages"])
+
+
+def test_the_preview_keeps_to_its_length_whatever_the_data(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for number in range(8):
+        columns = [f"column_{n}" for n in range(50_000)]
+        (data / f"wide-{number}.csv").write_text(",".join(columns) + "\n" + ",".join(["1"] * len(columns)))
+    (data / "long.csv").write_text("a,b\n" + "1,2\n" * 50_000)
+    (data / "odd.csv").write_bytes(b'"never closed\n\xff\xfe\n' * 100)
+    (data / "empty.csv").write_text("")
+    for number in range(30):
+        (data / f"{number}.csv").write_text("x,y\n" + "text text,1\n" * 10)
+    told = preview(tmp_path)["data"]
+    assert len(told) <= 6_000
+    # There is no room for what the columns of wide tables hold, but for the names of the first of them.
+    assert "data/wide-0.csv: columns column_0, " in told and "(50,000 in all)" in told
+    assert len(preview(tmp_path, 500)["data"]) <= 500
