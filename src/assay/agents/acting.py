@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field as Setting
 from pydantic import field_validator
 
-from assay.agents.actions import ACTIONS, FINAL_ANSWER, USUAL, Action, Means, find_action, perform
+from assay.agents.actions import ACTIONS, FINAL_ANSWER, USUAL, VALIDATE, Action, Means, find_action, perform
 from assay.agents.actions.shortened import shortened
 from assay.agents.agent import Agent
+from assay.agents.briefing import briefing
 from assay.agents.moves import Field, Move, Turn, Unreadable
 from assay.agents.observation import ActionFailed, Observation
 from assay.agents.prompts import Templates
@@ -86,7 +87,7 @@ class Acting(Agent):
 
     def offered(self) -> list[Action]:
         """The actions that the model may choose from."""
-        names = [*USUAL[:-1], *self.add_actions, *([HELP] if self.interactive else []), FINAL_ANSWER]
+        names = [*USUAL[:-1], *self.add_actions, VALIDATE, *([HELP] if self.interactive else []), FINAL_ANSWER]
         return [ACTIONS[name] for name in dict.fromkeys(names) if name not in self.remove_actions]
 
     def read(self, course: Course, reply: "Reply") -> Move:
@@ -178,7 +179,7 @@ class Acting(Agent):
         system = texts.fill(
             self.prompt,
             actions=describe_actions(course.actions) if self.protocol == "text" else "",
-            problem=bench.task.description.strip(),
+            task=briefing(bench, check=self._check(course)),
             submission=bench.task.submission.file,
             format=self._format(texts),
         )
@@ -191,6 +192,10 @@ class Acting(Agent):
         )
         asked = f"{now}\n\n{complaint}" if complaint else now
         return [Message(role="system", text=system), Message(role="user", text=asked)]
+
+    def _check(self, course: Course) -> str:
+        offered = any(action.name == VALIDATE for action in course.actions)
+        return f'"{VALIDATE}" tells you whether its form is valid, but no score.' if offered else ""
 
     def _format(self, texts: Templates) -> str:
         if self.protocol == "text":

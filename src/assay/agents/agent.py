@@ -3,6 +3,7 @@
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
 from assay.errors import CallError
+from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin
 
 
@@ -18,6 +20,19 @@ class Settings(BaseModel):
     """An agent's settings are its fields: named, typed, checked, and part of a trial's identity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What an agent wants of its lab beyond what every agent gets.
+
+    `tools` is an environment of the agent's own, by name or as a file; `unsealed` says that it must run on the machine
+    itself, and that whatever comes of it is marked so.
+    """
+
+    tools: str | None = None
+    network: Network = "none"
+    unsealed: bool = False
 
 
 class Agent(Settings, ABC):
@@ -28,6 +43,8 @@ class Agent(Settings, ABC):
 
     summary: ClassVar[str] = ""
     asks_models: ClassVar[bool] = False
+    at_terminal: ClassVar[bool] = False
+    """Whether a person must sit at the terminal, who can do only one trial at a time."""
 
     def label(self, name: str) -> str:
         """How reports call it: its name, and the settings that differ from the defaults."""
@@ -38,6 +55,10 @@ class Agent(Settings, ABC):
         """Why this agent cannot take `task` on, or None when it can."""
         return None
 
+    def wants(self) -> Wants:
+        """What it wants of its lab."""
+        return Wants()
+
     @abstractmethod
     async def work(self, bench: Workbench) -> None:
         """Act until satisfied or out of budget; what lies in the workspace at the end is handed in."""
@@ -45,12 +66,16 @@ class Agent(Settings, ABC):
 
 def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
     """The agent registered as `name`, or the class `path.py:Class`, with its settings."""
-    cls = _from_path(name) if ":" in name else _registered(name)
     try:
-        return cls.model_validate(dict(settings or {}))
+        return agent_class(name).model_validate(dict(settings or {}))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise CallError(f"agent {name}: {faults}") from None
+
+
+def agent_class(name: str) -> type[Agent]:
+    """The class of the agent registered as `name`, or `path.py:Class`."""
+    return _from_path(name) if ":" in name else _registered(name)
 
 
 def agent_names() -> list[str]:

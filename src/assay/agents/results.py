@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from assay.disk import write_whole
-from assay.lab.interface import Completed, Output
+from assay.errors import UnsafePath
+from assay.lab.interface import Completed, Lab, Output
 
 _INLINE = 50_000
 
@@ -34,6 +36,28 @@ class Contents:
         if "base64" in told:
             return base64.b64decode(str(told["base64"]))
         return (self._store / "objects" / str(told["sha256"])).read_bytes()
+
+
+async def collect(lab: Lab, folder: Path, patterns: Sequence[str], most: int) -> list[str]:
+    """Copy files of the workspace that match a pattern (`*` also matches `/`), as long as they fit into `most` bytes.
+
+    Who wrote them is not trusted: they are plain files that nobody may execute, under their own names only where these
+    can be printed.
+    """
+    copied, names = [], [str(path) async for path in lab.files()]
+    for name in names:
+        if not any(fnmatchcase(name, pattern) for pattern in patterns) or not name.isprintable():
+            continue
+        try:
+            content = await lab.read(name, most=most)
+        except UnsafePath:
+            continue  # too large for what is left, or gone
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, content)
+        most -= len(content)
+        copied.append(name)
+    return copied
 
 
 def told(completed: Completed) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
+from anyio import Lock, to_thread
 
 from assay.agents.observation import ActionFailed, Observation
-from assay.agents.results import Contents, completed, told
+from assay.agents.results import Contents, collect, completed, told
 from assay.agents.session import Said, Session
 from assay.agents.terminal import TERMINAL, ask_person
 from assay.errors import CallError, ModelFault, PromptTooLong, UnsafePath
 from assay.lab.interface import Completed, Lab
 from assay.lab.snapshots import Snapshot, load
 from assay.records import Clock, OutOfBudget
-from assay.records.tape import Tape
+from assay.records.tape import Deed, Tape
 from assay.tasks import Task
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ class Workbench:
         models: "Models | None" = None,
         kept: str | None = None,
         terminal: Path = TERMINAL,
+        description: str | None = None,
     ) -> None:
         self.task = task
+        self.description = task.description if description is None else description
         self.seed = seed
         self.clock = clock
         self._lab = lab
@@ -56,8 +58,11 @@ class Workbench:
         self._models = models
         self._last: Snapshot | None = None
         self._to_restore = kept
+        self._restoring = Lock()
+        self._reached: tuple[float, int, int] = (0.0, 0, 0)
         self._contents = Contents(store)
-        self._terminal = terminal
+        self.terminal = terminal
+        self.validations = 0
         self._changed = False
         self._session: Session | None = None
         self._session_open = False
@@ -98,16 +103,33 @@ class Workbench:
         return Observation(result["observation"], result["cause"])
 
     async def execute(
-        self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"", changes: bool = True
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float | None = None,
+        stdin: bytes = b"",
+        changes: bool = True,
+        lane: str = "",
     ) -> Completed:
-        """Run a command as a part of a step; say so where it only looks and `changes` nothing."""
+        """Run a command as a part of a step; say so where it only looks and `changes` nothing.
+
+        Commands that run side by side need a `lane` each. The workspace can be read and written when all have ended.
+        """
         allowed = self._allowed(seconds)
 
         async def do() -> dict[str, Any]:
-            variables = await self._tell_budget(allowed)
+            variables = await self.tell_budget(allowed)
             return told(await self._lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
 
-        result = await self._deed("run", {"command": list(command)}, do, changes=changes, seconds=round(allowed, 3))
+        result = await self._deed(
+            "run",
+            {"command": list(command)},
+            do,
+            changes=changes,
+            lane=lane,
+            seconds=round(allowed, 3),
+            **({"stdin": self._contents.keep(stdin)} if stdin else {}),
+        )
         return completed(result)
 
     async def say_to_session(self, command: str, *, seconds: float | None = None) -> Said:
@@ -119,7 +141,7 @@ class Workbench:
         allowed = self._allowed(seconds)
 
         async def do() -> dict[str, Any]:
-            variables = await self._tell_budget(allowed)
+            variables = await self.tell_budget(allowed)
             lost = self._session_open and self._session is None
             session = self._session or await Session.start(self._lab, variables)
             # Should the command be cut off, the session is gone with it.
@@ -149,7 +171,7 @@ class Workbench:
             return {}
 
         request = {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        _refuse(await self._deed("write", request, do, changes=True))
+        _refuse(await self._deed("write", request, do, changes=True, content=self._contents.keep(data)))
 
     async def read(self, path: str, *, most: int = 10**7) -> bytes:
         """Read a plain file of the workspace; `UnsafePath` says why where it is none."""
@@ -181,6 +203,7 @@ class Workbench:
         *,
         lane: str = "",
         faults_count: bool = False,
+        choice: str | None = None,
     ) -> "Reply":
         """Ask the model of a role; its reply is written down before anybody acts on it.
 
@@ -196,7 +219,7 @@ class Workbench:
 
         async def do() -> dict[str, Any]:
             try:
-                reply = await models.ask(role, messages, tools)
+                reply = await models.ask(role, messages, tools, choice=choice)
             except PromptTooLong as error:
                 return {"too_long": str(error)}
             except ModelFault as error:
@@ -225,31 +248,79 @@ class Workbench:
 
         async def do() -> dict[str, Any]:
             began = time.monotonic()
-            answer = await to_thread.run_sync(ask_person, request, self._terminal, abandon_on_cancel=True)
+            answer = await to_thread.run_sync(ask_person, request, self.terminal, abandon_on_cancel=True)
             self.clock.count(tokens=0, cost=0.0, waited=time.monotonic() - began)
             return {"answer": answer}
 
         answer: str | None = (await self._deed("person", {"request": request}, do))["answer"]
         return answer
 
-    async def validate(self) -> str | None:
-        """What is wrong with the form of the submission as it lies in the workspace, or None; never a score."""
+    async def validate(self, path: str | None = None) -> str | None:
+        """What is wrong with the form of the submission as it lies in the workspace, or None; never a score.
+
+        With a `path`, what lies there is checked as if it were handed in.
+        """
 
         async def do() -> dict[str, Any]:
-            content, why = await self.submission()
+            content, why = await self.submission(path)
             return {"fault": why if content is None else await to_thread.run_sync(self._form, content)}
 
-        fault: str | None = (await self._deed("validate", {}, do))["fault"]
+        self.validations += 1
+        fault: str | None = (await self._deed("validate", {"path": path} if path else {}, do))["fault"]
         return fault
 
-    async def submission(self) -> tuple[bytes | None, str | None]:
-        """What lies in the workspace as submission now, or why there is none."""
+    async def submission(self, path: str | None = None) -> tuple[bytes | None, str | None]:
+        """What lies in the workspace as submission now, there or at another `path`, or why there is none."""
         await self._live()
         wanted = self.task.submission
         try:
-            return await self._lab.read(wanted.file, most=wanted.max_size), None
+            return await self._lab.read(path or wanted.file, most=wanted.max_size), None
         except UnsafePath as error:
             return None, f"nothing was handed in: {error}"
+
+    @property
+    def lab(self) -> Lab:
+        """The lab itself, for what lives in it for long; whoever uses it tells with `record` what it does."""
+        return self._lab
+
+    async def record(
+        self, what: str, request: Mapping[str, Any], do: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Do something in the lab that has no other name here, and write down what came of it."""
+        return await self._deed(what, request, do, changes=True)
+
+    async def leave_past(self) -> Sequence[Deed]:
+        """What was done before the trial was interrupted, for an agent that cannot be played back.
+
+        Nothing of it is repeated or answered again: it stays in the record, what it used up is used up, and the
+        workspace is as it was last kept.
+        """
+        past = self._tape.leave_past()
+        for deed in past:
+            self._catch_up(deed.used)
+            if deed.what == "ask" and "message" in deed.result and self._models:
+                from assay.models import Reply
+
+                self._models.remember(Reply.model_validate(deed.result))
+        await self._live()
+        return past
+
+    async def fault_of(self, content: bytes) -> str | None:
+        """What is wrong with the form of a submission; not something that an agent asked for."""
+        return await to_thread.run_sync(self._form, content)
+
+    async def collect(self, patterns: Sequence[str], most: int) -> list[str]:
+        """Copy files of the workspace that match a pattern into the record's folder, up to `most` bytes in all."""
+        return await collect(self._lab, self._store.parent / "trajectory", patterns, most)
+
+    def kept_content(self, digest: str) -> bytes:
+        """What a file held when the workspace was kept, by its hash."""
+        return self._contents.give({"sha256": digest})
+
+    async def keep(self) -> None:
+        """Keep what the workspace holds now, which somebody who lives in the lab may have changed."""
+        self._changed = True
+        await self.snapshot()
 
     async def snapshot(self) -> None:
         """Keep what the workspace holds now; what did not change costs nothing."""
@@ -295,24 +366,32 @@ class Workbench:
             **about,
         )
         if playing:
-            self.clock.set(deed.used)
+            self._catch_up(deed.used)
         return deed.result
+
+    def _catch_up(self, used: Mapping[str, Any]) -> None:
+        """Go on from what was used up when a deed was done; of deeds side by side, the one that ended last counts."""
+        reached = (used["elapsed"], used["steps"], used["tokens"])
+        if reached >= self._reached:
+            self._reached = reached
+            self.clock.set(used)
 
     async def _live(self) -> None:
         """Before the first thing that is done for real again, make the workspace what it was."""
-        if self._to_restore:
-            self._last = load(self._store, self._to_restore)
-            self._to_restore = None
-            await self._lab.restore(self._store, self._last)
+        async with self._restoring:
+            if self._to_restore:
+                self._last = load(self._store, self._to_restore)
+                await self._lab.restore(self._store, self._last)
+                self._to_restore = None
 
     def _allowed(self, seconds: float | None) -> float:
         """Time for one part of a step: never more than is left."""
         return min(seconds or self.clock.seconds_left, self.clock.seconds_left)
 
-    async def _tell_budget(self, allowed: float) -> dict[str, str]:
+    async def tell_budget(self, allowed: float) -> dict[str, str]:
         """Put what is left where code in the lab can read it, and say what it finds in its variables."""
         await self._lab.status(json.dumps(self.clock.left).encode())
-        return {"SEED": str(self.seed), "DEADLINE": f"{time.time() + allowed:.0f}"}
+        return {"SEED": str(self.seed), "PYTHONHASHSEED": str(self.seed), "DEADLINE": f"{time.time() + allowed:.0f}"}
 
 
 def _refuse(result: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.agents.actions.checking import VALIDATE, validate_submission
 from assay.agents.actions.edits import edit_script, edit_script_segment, undo_edit_script
 from assay.agents.actions.files import (
     append_file,
@@ -30,7 +31,7 @@ ACTIONS: Mapping[str, Action] = {
     for each in (
         list_files, read_file, write_file, append_file, copy_file, inspect_script_lines, undo_edit_script,
         execute_script, python_repl, understand_file, edit_script, edit_script_segment, reflection, append_summary,
-        retrieval, request_help, final_answer,
+        retrieval, request_help, validate_submission, final_answer,
     )
 }  # fmt: skip
 """Every action by its name."""
@@ -41,7 +42,7 @@ USUAL = (
 )  # fmt: skip
 """Those that the published agents are shown."""
 
-__all__ = ["ACTIONS", "FINAL_ANSWER", "USUAL", "Action", "Argument", "Means", "find_action", "perform"]
+__all__ = ["ACTIONS", "FINAL_ANSWER", "USUAL", "VALIDATE", "Action", "Argument", "Means", "find_action", "perform"]
 
 
 def find_action(name: str, offered: Sequence[Action]) -> Action | None:

@@ -1,0 +1,143 @@
+"""A recorded trial done again, without any model: to see whether it comes out the same, or to show it."""
+
+import hashlib
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from assay.agents.agent import Agent
+from assay.agents.observation import Observation
+from assay.agents.results import Contents
+from assay.agents.workbench import Workbench
+from assay.disk import sha256_of
+from assay.errors import UnsafePath
+from assay.records import TrialFolder, read_events
+from assay.records.tape import Deed, past_of
+from assay.tasks import Task
+
+THINKING = ("ask", "act", "note", "read", "list", "person")
+"""Deeds that leave nothing in the lab and need not be done again."""
+
+
+class Replay(Agent):
+    """Does again what a recorded trial did in its lab, step by step, and notes where something else came of it."""
+
+    summary = "does again what a recorded trial did in its lab, with no model, and notes any difference"
+
+    trial: Path = Field(description="the folder of the trial to do again, RUN/trials/ID")
+    events: str = Field("", validate_default=True, description="the hash of its log; found out if not given")
+
+    @field_validator("trial")
+    @classmethod
+    def _a_trial(cls, path: Path) -> Path:
+        folder = TrialFolder(path.resolve())
+        if not (folder.path / "trial.json").is_file():
+            raise ValueError(f"{path} is not the folder of a trial: it has no trial.json")
+        if folder.handed_in is None:
+            raise ValueError(f"the trial in {path} is not over; go on with it first: assay resume {path}")
+        return folder.path
+
+    @field_validator("events")
+    @classmethod
+    def _of_that_log(cls, digest: str, info: ValidationInfo) -> str:
+        if "trial" not in info.data:
+            return digest
+        found = sha256_of(TrialFolder(info.data["trial"]).events)
+        if digest not in ("", found):
+            raise ValueError(f"the log of {info.data['trial']} is not the one that was meant to be done again")
+        return found
+
+    def label(self, name: str) -> str:
+        """It is called after the trial."""
+        return f"{name} of {self.trial.name}"
+
+    def inapplicable(self, task: Task) -> str | None:
+        """It can only do again what was done."""
+        recorded = TrialFolder(self.trial).file.task
+        return None if task.id == recorded else f"{self.trial.name} is a trial of {recorded}"
+
+    async def work(self, bench: Workbench) -> None:
+        """Step by step as recorded, with the recorded seed, and compare what comes of it."""
+        folder = TrialFolder(self.trial)
+        bench.seed = folder.file.seed
+        again = Again(bench, Contents(folder.snapshots))
+        deeds = past_of(read_events(folder.events)).deeds
+        for step, done in groupby(deeds, key=lambda deed: int(deed.about.get("step", 0))):
+            await again.take_step(step, list(done))
+        handed_in, (content, _) = folder.handed_in, await bench.submission()
+        before = handed_in.sha256 if handed_in else None
+        now = None if content is None else hashlib.sha256(content).hexdigest()
+        if before != now:
+            again.differences.append(f"the submission is {_shown(now)}, and was {_shown(before)}")
+        await bench.note("replayed", trial=folder.file.id, same=not again.differences, differences=again.differences)
+
+
+class Again:
+    """Deeds done again, and what came out differently."""
+
+    def __init__(self, bench: Workbench, contents: Contents) -> None:
+        self.bench = bench
+        self.contents = contents
+        self.differences: list[str] = []
+
+    async def take_step(self, step: int, deeds: list[Deed]) -> None:
+        """Do all deeds of a step again, as one step; what was done before the first one is none."""
+        named = next((str(deed.request["name"]) for deed in deeds if deed.what == "act"), "run")
+
+        async def do() -> Observation:
+            before = len(self.differences)
+            for deed in deeds:
+                if deed.what not in THINKING and (difference := await self._do(deed)):
+                    self.differences.append(f"step {step}, {deed.what}: {difference}")
+            return Observation("; ".join(self.differences[before:]) or "The same came of it.")
+
+        if step == 0:
+            await do()
+            await self.bench.snapshot()
+        else:
+            await self.bench.act(named, {"step": step}, do)
+
+    async def _do(self, deed: Deed) -> str | None:
+        """Do one deed again; says what is different, if anything is."""
+        bench, request, result = self.bench, deed.request, deed.result
+        seconds = deed.about.get("seconds")
+        if deed.what == "run":
+            stdin = self.contents.give(deed.about["stdin"]) if "stdin" in deed.about else b""
+            ended = await bench.execute(request["command"], seconds=seconds, stdin=stdin, changes=deed.changes)
+            return _differs(f"{ended.ended} {ended.code}", f"{result['ended']} {result['code']}")
+        if deed.what == "session":
+            said = await bench.say_to_session(request["command"], seconds=seconds)
+            return _differs(said.ended or "goes on", result["ended"] or "goes on")
+        if deed.what == "write":
+            return await self._write(deed)
+        if deed.what == "validate":
+            fault = await bench.validate(request.get("path"))
+            return _differs(fault or "valid", result["fault"] or "valid")
+        return "it was not only the agent's doing, and cannot be done again"
+
+    async def _write(self, deed: Deed) -> str | None:
+        content = self._content(deed)
+        if content is None:
+            return f"what was written to {deed.request['path']} is not in the record"
+        try:
+            await self.bench.write(str(deed.request["path"]), content)
+        except UnsafePath as refused:
+            return _differs(str(refused), deed.result.get("refused", "written"))
+        return _differs("written", deed.result.get("refused", "written"))
+
+    def _content(self, deed: Deed) -> bytes | None:
+        told: dict[str, Any] = deed.about.get("content") or {"sha256": deed.request["sha256"]}
+        try:
+            return self.contents.give(told)
+        except FileNotFoundError:
+            return None
+
+
+def _differs(now: str, before: str) -> str | None:
+    return None if now == before else f"{now}, and was {before}"
+
+
+def _shown(digest: str | None) -> str:
+    return digest[:12] if digest else "missing"

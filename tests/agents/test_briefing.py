@@ -1,0 +1,146 @@
+"""The prompt of the task: one text for all agents, complete, and nothing in it names the answers or the host."""
+
+import hashlib
+import json
+import platform
+import socket
+from pathlib import Path
+
+import pytest
+
+from assay.agents.briefing import briefing, briefing_of, what_is_left
+from assay.agents.research import Research
+from assay.records import RunFolder, TrialFile, read_events, trial_id
+from assay.runs.descriptions import chosen_description, description_of, hash_of_description
+from assay.tasks import Budget, Registry
+
+pytestmark = pytest.mark.anyio
+
+TESTS = Path(__file__).parent.parent
+LEAF = "mlebench/leaf-classification"
+
+
+async def test_it_tells_the_whole_task(trial):
+    trial.budget = Budget(time=5400, steps=30, tokens=200_000, cost=2.5)
+    async with trial.bench() as bench:
+        told = " ".join(briefing(bench, check="Ask for a check.").split())
+    for part in (
+        "Guess which side of each coin is up.",
+        "`data/` holds the data and cannot be written to, and the code to begin with is `train.py`",
+        "The CSV file `submission.csv` in the workspace's top folder",
+        "with the columns `coin`, `side`, of at most 100MB.",
+        "Ask for a check.",
+        "By accuracy; higher is better.",
+        "1h30m of time, 30 steps, 200,000 tokens and 2.5 dollars for models.",
+        "one core, 4GB of memory and 2GB of disk space",
+        "must be predicted by a model that was trained or fitted here",
+        "Do not label test cases by hand",
+        "Do not use solutions of others",
+    ):
+        assert part in told
+
+
+async def test_it_stays_the_same_while_the_budget_is_used_up_and_what_is_left_is_told_apart(trial):
+    trial.budget = Budget(time=600, steps=3, tokens=100, cost=1)
+    async with trial.bench() as bench:
+        before = briefing(bench)
+        await bench.run(["true"])
+        assert briefing(bench) == before
+        left = what_is_left(bench)
+    assert left.startswith("(You have 2 steps, ") and left.endswith("100 tokens and 1 dollars left.)")
+
+
+async def test_nothing_in_it_names_the_answers_the_host_or_the_task(trial):
+    async with trial.bench() as bench:
+        told = briefing(bench)
+    for secret in ("answers.csv", "private", str(Path.home()), str(trial.home.root), socket.gethostname(), "tiny/coin"):
+        assert secret not in told
+    assert platform.release() not in told
+
+
+def test_tasks_that_are_judged_by_running_code_have_rules_of_their_own():
+    task = Registry().task("pocket/vectorization")
+    told = " ".join(briefing_of(task, task.description, task.budget).split())
+    assert "must do its whole work when it is called" in told and "label test cases" not in told
+    assert "The file `convolve.py` in the workspace's top folder" in told
+
+
+@pytest.mark.parametrize("name", [task.id for task in Registry().chosen(["mlebench", "mlagentbench", "pocket"])])
+def test_every_task_can_be_told(name):
+    task = Registry().task(name)
+    told = briefing_of(task, task.description, task.budget)
+    assert task.description.strip() in told and "$" not in told.replace(task.description.strip(), "")
+
+
+async def test_the_research_agent_is_told_the_same(trial, script):
+    async with trial.bench({"main": script("x")}) as bench:
+        text = briefing(bench, check='"Validate Submission" tells you whether its form is valid, but no score.')
+        await Research(tries=1).work(bench)
+    assert text in trial.told("ask")[0]["about"]["messages"][0]["text"]
+
+
+async def test_the_research_agent_can_check_the_form_of_its_submission(trial, script):
+    answer = (
+        "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\n"
+        "Action: Validate Submission\nAction Input: {}"
+    )
+    await trial.work(Research(tries=1), {"main": script(answer, "nothing")})
+    assert trial.acts() == [("Validate Submission", None)]
+    assert "'submission.csv' does not exist" in trial.told("act")[0]["observation"]
+    assert len(trial.told("validate")) == 1
+
+
+def test_an_obfuscated_description_takes_the_place_of_the_plain_one():
+    leaf = Registry().task(LEAF)
+    plain, other = (chosen_description(leaf, how, None) for how in ("plain", "obfuscated"))
+    assert hash_of_description(leaf, plain) == hashlib.sha256(leaf.description.encode()).hexdigest()
+    assert hash_of_description(leaf, other) == hashlib.sha256(leaf.obfuscated.encode()).hexdigest()
+    assert description_of(trial_file(LEAF, **other), leaf) == leaf.obfuscated
+    assert trial_file(LEAF, **other).id != trial_file(LEAF, **plain).id
+
+
+@pytest.mark.parametrize("place", ["tiny/coin.md", "coin.md", "coin/description.md"])
+def test_a_users_own_text_is_found_and_kept_in_the_record(coin, tmp_path, place):
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text("Heads or tails?")
+    chosen = chosen_description(coin, "plain", tmp_path)
+    assert chosen == {"describe": "own", "description": "Heads or tails?"}
+    file = trial_file("tiny/coin", **chosen)
+    assert description_of(file, coin) == "Heads or tails?"
+    assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
+
+
+def test_what_is_not_there_is_told(assay, tmp_path):
+    words = ("--tasks", TESTS / "tiny")
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    run = (*words, "run", "tiny", "--agent", "starter", "--out", tmp_path / "run", "--quiet")
+    lacking = assay(*run, "--describe", "obfuscated")
+    assert lacking.returncode == 2 and "tiny/coin has no obfuscated description" in lacking.stderr
+    empty = assay(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
+    assert empty.returncode == 2 and "holds no description of tiny/coin; it is looked for in" in empty.stderr
+    both = assay(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
+    assert both.returncode == 2 and "leave it out where --descriptions is given" in both.stderr
+
+
+def test_the_chosen_text_lies_in_the_workspace_and_its_hash_in_the_record(assay, tmp_path):
+    words = ("--tasks", TESTS / "tiny")
+    (tmp_path / "coin.md").write_text("Heads or tails?")
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    out = tmp_path / "run"
+    done = assay(*words, "run", "tiny", "--agent", "starter", "--descriptions", tmp_path, "--out", out, "--quiet")
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(out).trials()
+    digest = hashlib.sha256(b"Heads or tails?").hexdigest()
+    assert trial.file.hashes["description"] == digest
+    snapshot = next(event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot")
+    kept = json.loads((trial.snapshots / "manifests" / f"{snapshot}.json").read_text())
+    assert kept["files"]["description.md"]["sha256"] == digest
+
+
+def trial_file(task, **told):
+    """A trial of which nothing but the description matters."""
+    asked = {
+        "task": task, "edition": "v1", "variant": "real", "agent": "starter", "settings": {}, "models": {}, "seed": 1,
+        "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none", **told,
+    }  # fmt: skip
+    return TrialFile.model_validate({**asked, "id": trial_id(asked), "label": "starter"})

@@ -1,0 +1,250 @@
+"""A person at a terminal works in a sealed lab: a real shell, timed, watched, graded like any other agent."""
+
+import os
+import pty
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+from person import Person
+
+from assay.agents.human import Human
+from assay.errors import LabError
+from assay.lab.snapshots import load
+from assay.records import OutOfBudget, RunFolder, read_events
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+
+TESTS = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def person():
+    made = Person()
+    yield made
+    made.close()
+
+
+async def work(trial, person, story, agent=None):
+    """Let the person follow a story at the terminal; returns what the workspace holds when the agent's work is over."""
+    async with trial.bench(terminal=person.terminal) as bench:
+        fault = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(story)
+            try:
+                await (agent or Human()).work(bench)
+            except (OutOfBudget, LabError) as error:
+                fault = error
+        if isinstance(fault, LabError):
+            raise fault
+        return await trial.workspace()
+
+
+def whys(trial):
+    return [sitting["why"] for sitting in trial.told("sit")]
+
+
+async def until_kept(trial, number):
+    """Wait until the record holds that many snapshots."""
+    while sum(event.kind == "snapshot" for event in read_events(trial.events)) < number:
+        await checkpoint()
+
+
+async def test_a_person_reads_the_task_works_checks_and_submits(trial, person):
+    async def story():
+        await person.sees("Guess which side of each coin is up.")
+        await person.does("validate; echo code $?", then="'submission.csv' does not exist")
+        await person.sees("code 1")
+        await person.does("python train.py && wc -l submission.csv", then="31 submission.csv")
+        await person.does("validate; echo code $?", then="The form of the submission is valid.")
+        await person.sees("code 0")
+        await person.does("time-left", then=" left")
+        await person.does("submit", then="Your work is handed in.")
+
+    files = await work(trial, person, story)
+    assert len(files["submission.csv"].splitlines()) == 31
+    assert whys(trial)[-1] == "submit" and whys(trial).count("validate") == 2
+    assert len(trial.told("validate")) == 2
+    assert "31 submission.csv" in "".join(sitting["shown"] for sitting in trial.told("sit"))
+
+
+async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(trial, person):
+    async def story():
+        for number in range(1, 4):
+            await person.does(f"echo {number} > submission.csv; echo wrote $((0 + {number}))", then=f"wrote {number}")
+            await until_kept(trial, number)
+        await person.does("submit", then="handed in")
+
+    await work(trial, person, story, Human(look=0.1))
+    kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
+    sizes = [load(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
+    assert len(set(sizes)) == 3
+    assert [each["step"] for each in kept] == [1, 2, 3, 3]
+    assert whys(trial) == ["changed", "changed", "changed", "submit"]
+    times = [sitting["used"]["elapsed"] for sitting in trial.told("sit")]
+    assert times == sorted(times) and times[0] < times[2]
+
+
+async def test_being_looked_at_does_not_disturb_what_runs(trial, person):
+    busy = """python -c 'import time
+end = time.monotonic() + 3
+while time.monotonic() < end: pass
+print("all", "done")'"""
+
+    async def story():
+        await person.does(f"(sleep 1; echo back) & {busy}", then="all done")
+        await person.does("echo $((40 + 2))", then="42")
+        await person.does("submit", then="handed in")
+
+    await work(trial, person, story, Human(look=0.05, keep=0.05))
+    assert whys(trial).count("kept") > 10
+    assert "Stopped" not in person.screen
+    assert "back\r\n" in person.screen
+
+
+async def test_the_workspace_is_kept_now_and_then_even_when_nothing_is_handed_in(trial, person):
+    async def story():
+        await person.does("echo notes > notes; echo wrote $((1 + 1))", then="wrote 2")
+        await until_kept(trial, 1)
+        await person.does("submit", then="handed in")
+
+    await work(trial, person, story, Human(look=0.1, keep=0.2))
+    assert whys(trial)[0] == "kept"
+
+
+async def test_leaving_the_shell_hands_in_what_is_there(trial, person):
+    async def story():
+        await person.does("python train.py; exit", then="You have left the shell")
+
+    files = await work(trial, person, story)
+    assert "submission.csv" in files
+    assert whys(trial)[-1] == "left"
+
+
+async def test_a_key_press_reaches_the_program_that_runs_and_the_window_has_its_size(trial, person):
+    async def story():
+        await person.does("stty size; sleep 1000; echo code $?", then="24 80")
+        await person.presses(b"\x03")
+        await person.does("echo go on $((1 + 1))", then="go on 2")
+        await person.does("submit", then="handed in")
+
+    await work(trial, person, story)
+
+
+async def test_time_that_runs_out_ends_the_work_and_what_is_there_counts(trial, person):
+    trial.budget = Budget(time=6, steps=50)
+
+    async def story():
+        await person.does("python train.py; sleep 1000", then="Time is up")
+
+    files = await work(trial, person, story)
+    assert "submission.csv" in files
+    assert whys(trial)[-1] == "time"
+
+
+async def test_a_person_is_not_held_to_a_number_of_steps(trial, person):
+    trial.budget = Budget(time=600, steps=1)
+
+    async def story():
+        for _ in range(3):
+            await person.does("validate", then="not valid")
+        await person.does("submit", then="handed in")
+
+    await work(trial, person, story)
+    assert len(trial.told("validate")) == 3 and trial.told("sit")[-1]["used"]["steps"] == 1
+
+
+async def test_a_shell_that_is_killed_is_replaced_and_files_stay(trial, person):
+    async def story():
+        await person.does("echo x > x; kill -9 $PPID", then="This is a new shell: your files are still there")
+        await person.does("cat x", then="x")
+        await person.does("submit", then="handed in")
+
+    assert (await work(trial, person, story))["x"] == b"x\n"
+    assert whys(trial) == ["ended", "submit"]
+
+
+async def test_a_closed_terminal_is_no_submission_and_the_work_is_taken_up_where_it_was(trial, person):
+    async def story():
+        await person.does("echo half > half; echo wrote $((1 + 1))", then="wrote 2")
+        person.close()
+
+    with pytest.raises(LabError, match="the terminal was closed; the files are kept"):
+        await work(trial, person, story)
+    again = Person()
+
+    async def rest():
+        await again.sees("This is a new shell: your files are still there, but nothing is running any more.")
+        await again.does("cat half", then="half")
+        await again.does("submit", then="handed in")
+
+    try:
+        files = await work(trial, again, rest)
+    finally:
+        again.close()
+    assert files["half"] == b"half\n"
+    assert whys(trial) == ["gone", "submit"]
+
+
+async def test_without_anybody_at_a_terminal_the_fault_says_so(trial):
+    async with trial.bench(terminal=Path("/dev/null")) as bench:
+        with pytest.raises(LabError, match=r"nobody sits at /dev/null .*; start the run from a terminal"):
+            await Human().work(bench)
+
+
+def test_the_terminal_is_what_it_was_afterwards(trial, person):
+    import termios
+
+    from assay.agents.screen import Screen
+
+    handle = os.open(person.terminal, os.O_RDWR | os.O_NOCTTY)
+    before = termios.tcgetattr(handle)
+    before[3] |= termios.ECHO | termios.ICANON
+    termios.tcsetattr(handle, termios.TCSANOW, before)
+    screen = Screen(person.terminal)
+    assert not termios.tcgetattr(handle)[3] & (termios.ECHO | termios.ICANON)
+    screen.close()
+    assert termios.tcgetattr(handle)[3] == before[3]
+    os.close(handle)
+
+
+@pytest.mark.slow
+async def test_the_command_gives_whoever_calls_it_one_shell_after_the_other(home, tmp_path):
+    words = [
+        "--tasks",
+        str(TESTS / "tiny"),
+        "run",
+        "tiny",
+        "--agent",
+        "human",
+        "--seeds",
+        "2",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    command = [sys.executable, "-m", "assay"]
+    os.environ["ASSAY_HOME"] = str(home.root)
+    try:
+        process, master = pty.fork()
+        if process == 0:
+            prepared = os.spawnv(
+                os.P_WAIT, sys.executable, [*command, "--tasks", str(TESTS / "tiny"), "prepare", "tiny"]
+            )
+            os._exit(prepared) if prepared else os.execv(sys.executable, [*command, *words])
+    finally:
+        del os.environ["ASSAY_HOME"]
+    person = Person(master)
+    for _ in range(2):
+        await person.does("python train.py; validate; submit", then="Your work is handed in.")
+    await person.sees("The run is in ")
+    with suppress(OSError):
+        await person.sees("nothing more; wait for the end")
+    assert os.waitpid(process, 0)[1] == 0
+    os.close(master)
+    trials = list(RunFolder(tmp_path / "run").trials())
+    assert [trial.state.status for trial in trials] == ["done", "done"]
+    assert all(trial.grade.sealed and trial.state.validations == 1 for trial in trials)

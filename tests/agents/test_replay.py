@@ -1,0 +1,138 @@
+"""A recorded trial is done again without a model, and where something else comes of it, the record says so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.agents.agent import find_agent
+from assay.errors import CallError
+from assay.records import RunFolder, read_events
+
+TESTS = Path(__file__).parent.parent
+BRAIN = TESTS / "agents" / "brain.py"
+SCRIPTED = TESTS / "agents" / "scripted.py"
+WITH_SESSION = "research,add_actions=Python REPL+Write File"
+
+
+@pytest.fixture
+def tiny(assay):
+    """The command on the tiny suite, prepared."""
+    words = ("--tasks", TESTS / "tiny")
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    return lambda *more: assay(*words, *more)
+
+
+def run(tiny, out, *words):
+    """A run of one trial, and that trial."""
+    done = tiny("run", "tiny", *words, "--out", str(out), "--quiet")
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(out).trials()
+    return trial
+
+
+def deeds(trial, what):
+    return [
+        event.about for event in read_events(trial.events) if event.kind == "action" and event.about["what"] == what
+    ]
+
+
+def verdict(trial):
+    (note,) = deeds(trial, "note")
+    return note["same"], note["differences"]
+
+
+def test_a_trial_of_a_model_is_done_again_without_one_and_comes_out_the_same(tiny, tmp_path):
+    first = run(
+        tiny, tmp_path / "first", "--agent", WITH_SESSION, "--model", f"scripted/{BRAIN}:answer", "--seeds", "1"
+    )
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
+    assert verdict(again) == (True, [])
+    assert again.grade.score == first.grade.score == 1.0
+    assert again.state.steps == first.state.steps
+    assert not deeds(again, "ask") and again.file.models == {}
+    assert again.file.label == f"replay of {first.path.name}"
+    assert [deed["request"]["name"] for deed in deeds(again, "act")] == [
+        deed["request"]["name"] for deed in deeds(first, "act")
+    ]
+
+
+def test_a_replay_can_be_replayed(tiny, tmp_path):
+    first = run(tiny, tmp_path / "first", "--agent", f"{SCRIPTED}:Steps")
+    second = run(tiny, tmp_path / "second", "--agent", f"replay,trial={first.path}")
+    third = run(tiny, tmp_path / "third", "--agent", f"replay,trial={second.path}")
+    assert verdict(third) == (True, [])
+    assert [deed["request"] for deed in deeds(third, "run")] == [deed["request"] for deed in deeds(first, "run")]
+
+
+def test_the_seed_is_the_recorded_one(tiny, tmp_path):
+    done = tiny("run", "tiny", "--agent", f"{SCRIPTED}:Steps", "--seeds", "2", "--out", tmp_path / "first", "--quiet")
+    assert done.returncode == 0, done.stderr
+    second = next(trial for trial in RunFolder(tmp_path / "first").trials() if trial.file.seed == 2)
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={second.path}")
+    kept = [path.read_bytes() for path in (again.path / "snapshots" / "objects").iterdir()]
+    assert again.file.seed == 1 and b"2\n" in kept and b"1\n" not in kept
+
+
+def test_what_comes_out_differently_is_noted(tiny, tmp_path):
+    agent = tmp_path / "chance.py"
+    agent.write_text(
+        "from assay.agents import Agent, Workbench\n\n\n"
+        "class Chance(Agent):\n    async def work(self, bench: Workbench) -> None:\n"
+        "        await bench.write('roll.py', 'import os, sys; sys.exit(os.urandom(4)[0] % 100 + 1)')\n"
+        "        await bench.run(['sh', '-c', 'cat /proc/sys/kernel/random/uuid > submission.csv'])\n"
+        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 250 + 1 ))'])\n"
+        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 250 + 1 ))'])\n"
+    )
+    first = run(tiny, tmp_path / "first", "--agent", f"{agent}:Chance")
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
+    same, differences = verdict(again)
+    assert not same
+    assert any(told.startswith("the submission is ") and ", and was " in told for told in differences)
+    codes = [told for told in differences if told.startswith("step ")]
+    # Two rolls of 250 codes each are the same twice in one of 62,500 times.
+    assert codes and all(", run: exit " in told for told in codes)
+
+
+def test_written_files_are_written_again_even_those_that_no_snapshot_kept(tiny, tmp_path):
+    agent = tmp_path / "writer.py"
+    agent.write_text(
+        "from assay.agents import Agent, Workbench\n\n\n"
+        "class Writer(Agent):\n    async def work(self, bench: Workbench) -> None:\n"
+        "        await bench.write('gone.txt', 'x' * 60_000)\n"
+        "        await bench.run(['sh', '-c', 'mv gone.txt kept; cat >> kept; python train.py'], stdin=b'end')\n"
+        "        await bench.run(['sh', '-c', 'test $(wc -c < kept) = 60003'])\n"
+    )
+    first = run(tiny, tmp_path / "first", "--agent", f"{agent}:Writer")
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
+    assert verdict(again) == (True, [])
+    codes = [
+        event.about["result"]["code"]
+        for event in read_events(again.events)
+        if event.about.get("what") == "run" and event.kind == "observation"
+    ]
+    assert codes == [0, 0]
+
+
+def test_the_hash_of_the_log_is_part_of_the_identity(tiny, tmp_path):
+    first = run(tiny, tmp_path / "first", "--agent", "starter")
+    settings = find_agent("replay", {"trial": str(first.path)}).model_dump(mode="json")
+    assert len(settings["events"]) == 64
+    assert find_agent("replay", settings).model_dump(mode="json") == settings
+    with first.events.open("a") as log:
+        log.write("more\n")
+    with pytest.raises(CallError, match=r"events: .* is not the one that was meant to be done again"):
+        find_agent("replay", settings)
+
+
+def test_other_tasks_are_not_for_it_and_what_is_no_trial_is_refused(tiny, tmp_path):
+    with pytest.raises(CallError, match=r"trial: .* is not the folder of a trial: it has no trial\.json"):
+        find_agent("replay", {"trial": str(tmp_path)})
+    with pytest.raises(CallError, match="trial: Field required"):
+        find_agent("replay")
+    first = run(tiny, tmp_path / "first", "--agent", "starter")
+    file = first.path / "trial.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"task": "pocket/digits"}))
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
+    assert again.state.status == "inapplicable"
+    assert again.state.why == f"{first.path.name} is a trial of pocket/digits"

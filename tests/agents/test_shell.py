@@ -1,0 +1,214 @@
+"""Whole conversations of the shell agent with scripted models, in a sealed lab."""
+
+import pytest
+
+from assay.agents.shell import Shell
+from assay.records import RunFolder
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+
+WRITE = """python - <<'END'
+import csv
+with open("data/test.csv") as test, open("submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for row in csv.DictReader(test):
+        out.write(f"{row['coin']},{int(int(row['coin']) % 3 == 0)}\\n")
+END"""
+
+
+def call(command, **more):
+    """An answer that calls the tool."""
+    return {"text": "On we go.", "tool_calls": [{"name": "bash", "arguments": {"command": command, **more}}]}
+
+
+def text(command, seconds=""):
+    """The same as text."""
+    return f"On we go.\n\n```bash {seconds}\n{command}\n```"
+
+
+def observations(trial):
+    return [act["observation"] for act in trial.told("act")]
+
+
+def last_view(trial):
+    """What the model was shown with its last question."""
+    return [message.get("text", "") for message in trial.told("ask")[-1]["about"]["messages"]]
+
+
+@pytest.mark.parametrize(("protocol", "say"), [("tools", call), ("text", text)])
+async def test_a_whole_trial_from_looking_around_to_submit(trial, script, protocol, say):
+    story = [say("ls; head -n 2 data/train.csv"), say(WRITE), say("validate"), say("submit")]
+    files = await trial.work(Shell(protocol=protocol), {"main": script(*story)})
+    assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
+    looked, wrote, checked, ended = observations(trial)
+    assert looked.startswith("Exit code 0 after ") and "description.md" in looked and "coin,side" in looked
+    assert "It printed nothing." in wrote
+    assert checked.startswith("The form of the submission is valid.")
+    assert ended == "The work has ended."
+    assert trial.told("act")[-1]["used"]["steps"] == 4
+    view = last_view(trial)
+    assert "Guess which side of each coin is up." in view[1]
+    assert looked in view[3], "the history is linear: everything stays in view"
+    assert "(You have 47 steps and " in view[-1]
+
+
+async def test_exit_codes_and_both_streams_are_told_in_order(trial, script):
+    story = [
+        call("echo one; echo two >&2; echo three; exit 7"),
+        call("cd data; x=1"),
+        call("pwd; echo [$x]"),
+        call("submit"),
+    ]
+    await trial.work(Shell(), {"main": script(*story)})
+    first, _, third, _ = observations(trial)
+    assert first.startswith("Exit code 7 after ") and first.endswith("one\ntwo\nthree")
+    assert third.endswith("/workspace\n[]"), "each command has a shell of its own"
+
+
+async def test_several_calls_in_one_answer_are_a_step_each(trial, script):
+    two = {"tool_calls": [*call("echo a > a")["tool_calls"], *call("cat a")["tool_calls"]]}
+    await trial.work(Shell(), {"main": script(two, call("submit"))})
+    assert [act["arguments"]["command"] for act in trial.told("act")] == ["echo a > a", "cat a", "submit"]
+    assert observations(trial)[1].endswith("\n\na")
+
+
+async def test_a_command_gets_a_share_of_the_time_or_what_it_asks_for(trial, script):
+    trial.budget = Budget(time=400, steps=50)
+    await trial.work(Shell(share=0.5), {"main": script(call("true"), call("true", seconds=7), call("submit"))})
+    usual, asked = [run["about"]["seconds"] for run in trial.told("run")]
+    assert 150 < usual <= 200
+    assert asked == 7
+
+
+async def test_a_hundred_megabytes_are_cut_to_their_beginning_and_end(trial, script):
+    flood = "echo begin; yes 0123456789 | head -c 100000000; echo end"
+    await trial.work(Shell(), {"main": script(call(flood), call("echo still here"), call("submit"))})
+    flooded, after, _ = observations(trial)
+    assert "it was ended because it printed too much" in flooded and "left out" in flooded
+    assert "begin" in flooded and len(flooded) < 10_500
+    assert trial.told("act")[0]["cause"] == "output"
+    assert after.endswith("still here")
+
+
+async def test_a_deleted_workspace_can_be_worked_in_and_hands_nothing_in(trial, script):
+    story = [
+        call(WRITE),
+        call("rm -rf /workspace /workspace/* .[a-z]*"),
+        call("ls; ls data"),
+        call("validate"),
+        call("submit"),
+    ]
+    files = await trial.work(Shell(), {"main": script(*story)})
+    assert files == {}
+    _, _, looked, checked, _ = observations(trial)
+    assert looked.endswith("data\ntest.csv\ntrain.csv"), "the data is read-only and still there"
+    assert checked == "The submission is not valid: nothing was handed in: 'submission.csv' does not exist."
+
+
+async def test_unreadable_answers_are_answered_and_three_in_a_row_end_the_work(trial, script):
+    wrong = {"tool_calls": [{"name": "python", "arguments": {"command": "1"}}]}
+    broken = {"tool_calls": [{"name": "bash", "arguments": "{oops"}]}
+    empty = {"tool_calls": [{"name": "bash", "arguments": {}}]}
+    story = ["I think.", wrong, call("true"), broken, empty, "Well."]
+    await trial.work(Shell(), {"main": script(*story)})
+    assert len(trial.told("act")) == 1
+    notes = [(note["what"], note["about"]["why"]) for note in trial.told("note")]
+    assert [what for what, _ in notes] == ["unreadable reply"] * 5 + ["gave up"]
+    assert notes[0][1] == "It does not call the tool `bash`."
+    assert notes[1][1] == "There is no tool 'python'; there is only `bash`."
+    assert "could not be used, and nothing was run" in last_view(trial)[-1]
+
+
+@pytest.mark.parametrize("answer", ["```bash\nls\n```\n```bash\nls\n```", "```python\n1\n```", text("ls", "soon")])
+async def test_a_text_answer_needs_exactly_one_block_and_a_limit_that_is_a_number(trial, script, answer):
+    await trial.work(Shell(protocol="text", format_errors=1), {"main": script(answer)})
+    assert not trial.told("act") and trial.told("note")[-1]["what"] == "gave up"
+
+
+async def test_a_command_longer_than_the_system_takes_is_refused(trial, script):
+    await trial.work(Shell(format_errors=1), {"main": script(call("#" * 200_000))})
+    assert "take it apart" in trial.told("note")[0]["about"]["why"]
+
+
+async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, script):
+    long = call("yes | head -c 5000")
+    story = [long, long, {"fault": "too long"}, call("submit")]
+    await trial.work(Shell(), {"main": script(*story)})
+    view = last_view(trial)
+    assert len(view[3]) < 400 and len(view[5]) > 5000
+    assert trial.acts()[-1] == ("bash", None)
+
+
+async def test_a_model_to_which_everything_is_too_long_ends_the_work(trial, script):
+    await trial.work(Shell(), {"main": script({"fault": "too long"})})
+    assert trial.told("note")[-1]["about"]["cause"] == "too long"
+
+
+async def test_time_that_runs_out_in_the_middle_of_a_command_ends_the_trial_and_keeps_what_is_there(trial, script):
+    trial.budget = Budget(time=8, steps=50)
+    story = [call("echo kept > kept"), call("echo begun > begun; sleep 1000", seconds=900), call("echo never > never")]
+    files = await trial.work(Shell(), {"main": script(*story)})
+    assert files["begun"] == b"begun\n" and files["kept"] == b"kept\n" and "never" not in files
+    assert trial.told("act")[1]["cause"] == "time"
+
+
+@pytest.mark.parametrize("limit", [{"steps": 2}, {"tokens": 1}])
+async def test_steps_and_tokens_that_run_out_end_the_trial(trial, script, limit):
+    trial.budget = Budget(**{"time": 600, "steps": 50} | limit)
+    await trial.work(Shell(), {"main": script(*[call("true")] * 9)})
+    assert len(trial.told("act")) == limit.get("steps", 0)
+    assert len(trial.told("ask")) == limit.get("steps", 0) + 1
+
+
+async def test_a_trial_that_is_taken_up_again_asks_nothing_twice(trial, script):
+    story = [call("echo x >> visits"), call("cat visits"), call("submit")]
+    await trial.work(Shell(), {"main": script(*story)})
+    whole, asked = observations(trial), len(trial.told("ask"))
+    lines = trial.events.read_bytes().splitlines(keepends=True)
+    snapshot = next(place for place, line in enumerate(lines) if b'"kind":"snapshot"' in line)
+    trial.events.write_bytes(b"".join(lines[: snapshot + 1]))
+    files = await trial.work(Shell(), {"main": script(*story)})
+    assert files["visits"] == b"x\n"
+    assert [told.partition("\n")[2] for told in observations(trial)] == [told.partition("\n")[2] for told in whole]
+    assert len(trial.told("ask")) == asked
+
+
+@pytest.mark.slow
+def test_the_command_solves_a_pocket_task_and_counts_the_checks(assay_prepared, script, tmp_path):
+    story = [call("validate"), call("python train.py"), call("validate"), call("submit")]
+    words = (
+        "run",
+        "pocket/digits",
+        "--agent",
+        "shell",
+        "--model",
+        script(*story),
+        "--out",
+        tmp_path / "run",
+        "--quiet",
+    )
+    done = assay_prepared(*words)
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(tmp_path / "run").trials()
+    assert trial.grade is not None and trial.grade.valid_submission and trial.grade.sealed
+    assert (trial.state.status, trial.state.steps, trial.state.validations) == ("done", 4, 2)
+
+
+@pytest.mark.slow
+def test_a_shell_that_never_writes_a_submission_fails_by_its_own_fault(assay_prepared, script, tmp_path):
+    out = tmp_path / "run"
+    done = assay_prepared(
+        "run",
+        "pocket/digits",
+        "--agent",
+        "shell,protocol=text",
+        "--model",
+        script(text("submit")),
+        "--out",
+        out,
+        "--quiet",
+    )
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(out).trials()
+    assert (trial.state.status, trial.state.cause) == ("failed", "agent")

@@ -1,0 +1,29 @@
+"""`assay agents` tells of every agent what it does, what it needs, and which settings it has."""
+
+import json
+
+from assay.agents.agent import agent_names
+
+
+def test_every_agent_is_listed_with_what_it_needs_and_its_settings(assay):
+    done = assay("agents", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["agent"]: row for row in json.loads(done.stdout)}
+    assert list(rows) == agent_names()
+    assert {"starter", "automl", "research", "shell", "human", "replay"} <= set(rows)
+    assert all(row["summary"] for row in rows.values())
+    needs = {name: rows[name]["needs"] for name in ("shell", "human", "replay", "starter")}
+    assert needs == {"shell": "a model", "human": "a person at the terminal", "replay": None, "starter": None}
+    assert rows["shell"]["settings"]["protocol"] == {
+        "default": "tools", "required": False, "about": "how commands are told: by tool calls, or as text",
+    }  # fmt: skip
+    assert rows["replay"]["settings"]["trial"]["required"] is True
+    settings = [setting for row in rows.values() for setting in row["settings"].values()]
+    assert all(setting["about"] for setting in settings)
+
+
+def test_the_list_for_people_names_every_setting_and_its_default(assay):
+    shown = assay("agents").stdout
+    assert "shell: a model gives one bash command after the other; the minimal agent (needs a model)" in shown
+    assert "  share=0.25  part of the remaining time that a command gets by itself" in shown
+    assert "  trial=…  the folder of the trial to do again, RUN/trials/ID" in shown
