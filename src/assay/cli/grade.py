@@ -17,6 +17,7 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.grading.batch import NotGraded
     from assay.lab.interface import SandboxName
+    from assay.records import TrialFolder
 
 
 @click.command("grade")
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     "--leaderboard", type=click.Path(path_type=Path), help="A CSV file with the column score: all human teams."
 )
 @click.option("--every-step", is_flag=True, help="FILE is a trial: grade its submission after each step.")
+@click.option("--every-node", is_flag=True, help="FILE is a trial of aide: grade the submission of each node.")
 @edition
 @variant
 @sandbox
@@ -42,6 +44,7 @@ def grade_command(
     out: Path | None,
     leaderboard: Path | None,
     every_step: bool,
+    every_node: bool,
     edition: str | None,
     variant: str,
     sandbox: "SandboxName",
@@ -60,8 +63,8 @@ def grade_command(
       assay grade --batch submissions.jsonl --out reports
       assay grade runs/first/trials/digits-starter-1-0a1b2c3d4e --every-step
     """
-    if every_step:
-        _print_curve(file, json_)
+    if every_step or every_node:
+        (_print_curve if every_step else _print_nodes)(file, json_)
         return
     if batch:
         if file or task or leaderboard or not out:
@@ -137,14 +140,44 @@ def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: 
     click.echo(f"{file} is a valid submission for {found.id}")
 
 
-def _print_curve(folder: Path | None, json_: bool) -> None:
+def _trial(folder: Path | None) -> "TrialFolder":
     from assay.records import TrialFolder
+
+    if folder is None or not (folder / "trial.json").is_file():
+        raise CallError("--every-step and --every-node go with the folder of a trial, RUN/trials/ID")
+    return TrialFolder(folder)
+
+
+def _print_nodes(folder: Path | None, json_: bool) -> None:
+    from assay.results.nodes import node_scores
+    from assay.runs.trial import task_of
+
+    trial = _trial(folder)
+    nodes = node_scores(trial, task_of(trial.file), Home.default())
+    if not nodes:
+        raise CallError(f"{folder} has no nodes: only aide makes them")
+    if json_:
+        click.echo(json.dumps([node.model_dump() for node in nodes], indent=2))
+        return
+    rows = [
+        [
+            str(node.id),
+            node.operator,
+            ", ".join(map(str, node.parents)),
+            "" if node.metric is None else f"{node.metric:.5g}",
+            "" if node.score is None else f"{node.score:.5f}",
+            "handed in" if node.best else node.why,
+        ]
+        for node in nodes
+    ]
+    table(["node", "by", "from", "claimed", "score", ""], rows)
+
+
+def _print_curve(folder: Path | None, json_: bool) -> None:
     from assay.results.curve import score_curve
     from assay.runs.trial import task_of
 
-    if folder is None or not (folder / "trial.json").is_file():
-        raise CallError("--every-step goes with the folder of a trial, RUN/trials/ID")
-    trial = TrialFolder(folder)
+    trial = _trial(folder)
     points = score_curve(trial, task_of(trial.file), Home.default())
     if json_:
         click.echo(json.dumps([point.model_dump() for point in points], indent=2))
@@ -188,6 +221,7 @@ def _print(task: Task, grade: Grade) -> None:
             click.echo(f"  better than {grade.percentile:.1f} % of {task.leaderboard.teams} human teams")
     if grade.improvement is not None:
         verdict = "a success" if grade.success else "not a success"
+        verdict += ", though within the starter's spread" if grade.success and grade.beyond_spread is False else ""
         click.echo(
             f"  {grade.improvement:+.1%} over the starter's {grade.baseline:.5g}: {verdict} (more than +10 % needed)"
         )
