@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError, InvalidSubmission
-from assay.grading.metrics.text import mean_levenshtein, mean_word_jaccard, nq_micro_f1
+from assay.grading.metrics.text import bits_per_byte, mean_levenshtein, mean_word_jaccard, nq_micro_f1
 
 TEXT = st.text(alphabet="ab é", max_size=8)
 WORDS = st.lists(st.sampled_from(["a", "B", "b", "नमस्ते", "c"]), max_size=5).map(" ".join)
@@ -32,6 +32,21 @@ def edits(left, right):
         for j, other in enumerate(right, 1):
             row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != other)))
     return row[-1]
+
+
+def test_bits_are_shared_out_over_all_bytes_together():
+    # (20 + 100) bits over (10 + 20) bytes are 4; the mean of the texts' own 2 and 5 would be 3.5.
+    assert bits_per_byte(np.array([10, 20]), np.array([20.0, 100.0])) == 4.0
+
+
+def test_a_text_costs_the_same_whether_it_is_cut_into_bytes_or_words():
+    # "abab" in four tokens of probability 1/2 each, or in two of 1/4: 4 bits. Per token that is 1, or 2.
+    by_bytes, by_words = -4 * math.log2(1 / 2), -2 * math.log2(1 / 4)
+    assert bits_per_byte(np.array([4]), np.array([by_bytes])) == bits_per_byte(np.array([4]), np.array([by_words])) == 1
+
+
+def test_texts_without_a_byte_have_no_score():
+    assert math.isnan(bits_per_byte(np.array([0]), np.array([0.0])))
 
 
 def test_edits_are_averaged_over_rows():

@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ def grade_file(
     A submission that cannot be scored gets a grade that says why. Errors are raised only for faults that are not the
     submission's: a task that is not prepared, a lab that does not start. Inside an event loop use `grade_file_async`.
     """
-    if not task.timed:
+    if not (task.timed or task.judged_in_lab):
         task = task.in_edition(prepared.edition)
         return _graded(path, task, prepared, _judge_table(path, task, prepared))
     import anyio
@@ -43,17 +44,20 @@ def grade_file(
 async def grade_file_async(
     path: Path | None, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
 ) -> Grade:
-    """The same for callers inside an event loop, which goes on while a timed task waits for its turn on the machine."""
+    """The same for callers inside an event loop, which goes on while a lab runs what is judged by running it."""
     import anyio.to_thread
 
     task = task.in_edition(prepared.edition)
-    if not task.timed:
+    if not (task.timed or task.judged_in_lab):
         judgement = await anyio.to_thread.run_sync(_judge_table, path, task, prepared)
     else:
-        from assay.grading.speed import judge_speed
-
         try:
-            judgement = await judge_speed(_code(path, task), task, prepared, home=home, sandbox=sandbox)
+            if task.timed:
+                from assay.grading.speed import judge_speed
+
+                judgement = await judge_speed(_code(path, task), task, prepared, home=home, sandbox=sandbox)
+            else:
+                judgement = await _judge_checkpoint(path, task, prepared, home, sandbox)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
     return _graded(path, task, prepared, judgement)
@@ -66,6 +70,10 @@ def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
     """
     if task.submission.form == "csv":
         check(path, read_answers(task, prepared))
+    elif task.judged_in_lab:
+        from assay.grading.checkpoint import check_form
+
+        check_form(_content(path, task), path.name, task.submission.max_size)
     else:
         _code(path, task)
 
@@ -85,14 +93,39 @@ def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgeme
     return Judgement(score=score)
 
 
-def _code(path: Path | None, task: Task) -> bytes:
+async def _judge_checkpoint(
+    path: Path | None, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName"
+) -> Judgement:
+    """Run the checkpoint in a lab, and judge the table that comes of it."""
+    from tempfile import TemporaryDirectory
+
+    import anyio.to_thread
+
+    from assay.grading.checkpoint import PREDICTIONS, run_checkpoint, table_of
+
+    run = await run_checkpoint(_content(path, task), task, prepared, home=home, sandbox=sandbox)
+    if run.predictions is None:
+        return Judgement(why=run.why, sealed=run.sealed)
+    with TemporaryDirectory(prefix="assay-predictions-") as folder:
+        table = Path(folder) / PREDICTIONS
+        table.write_bytes(run.predictions)
+        judgement = await anyio.to_thread.run_sync(_judge_table, table, table_of(task), prepared)
+    return replace(judgement, sealed=run.sealed)
+
+
+def _content(path: Path | None, task: Task) -> bytes:
     if path is None:
         raise InvalidSubmission("Nothing was handed in.")
-    content = read_plain_file(path, task.submission.max_size)
+    return read_plain_file(path, task.submission.max_size)
+
+
+def _code(path: Path | None, task: Task) -> bytes:
+    content = _content(path, task)
     try:
         content.decode()
     except UnicodeDecodeError:
-        raise InvalidSubmission(f"{path.name} is not UTF-8 text.") from None
+        name = path.name if path else task.submission.file
+        raise InvalidSubmission(f"{name} is not UTF-8 text.") from None
     return content
 
 
@@ -134,6 +167,7 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         baseline=measured.baseline if measured else None,
         improvement=gain,
         success=medals.succeeds(gain) if measured else won is not None if board else None,
+        beyond_spread=medals.beyond_spread(score, measured, task.metric) if measured and score is not None else None,
         deterministic=not task.timed,
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,

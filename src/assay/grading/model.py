@@ -22,7 +22,7 @@ class Judgement:
 class Grade(BaseModel):
     """A judged submission. The first sixteen fields are those of a published competition report, in its order."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     competition_id: str
     score: float | None
@@ -56,6 +56,7 @@ class Grade(BaseModel):
     baseline: float | None = Field(None, description="score of the task's starter")
     improvement: float | None = Field(None, description="gain over the baseline as a share of it; negative is worse")
     success: bool | None = Field(None, description="more than 10 % over the baseline; without one, a medal")
+    beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
     tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
     sealed: bool | None = Field(None, description="whether submitted code ran sealed off; None where none had to run")

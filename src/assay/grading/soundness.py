@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +15,7 @@ import pandas as pd
 from assay.data.store import Prepared
 from assay.disk import sha256_of
 from assay.errors import AssayError
+from assay.grading.checkpoint import table_of
 from assay.grading.grade import grade_file
 from assay.grading.tells import tells
 from assay.home import Home
@@ -36,6 +37,8 @@ class Finding:
 def examine(prepared: Prepared, home: Home) -> list[Finding]:
     """All checks of a prepared task, in order."""
     task = prepared.task
+    if task.judged_in_lab:
+        return _of_checkpoint(prepared, home)
     if task.submission.form != "csv":
         return [Finding("answers", None, "it is judged by running code"), _nothing_private(prepared)]
     answers = pd.read_csv(prepared.private / task.data.answers, dtype=str, keep_default_na=False)
@@ -48,6 +51,26 @@ def examine(prepared: Prepared, home: Home) -> list[Finding]:
         _nothing_private(prepared),
         _no_tells(task, prepared.public, answers),
     ]
+
+
+def _of_checkpoint(prepared: Prepared, home: Home) -> list[Finding]:
+    """What can be told without a checkpoint: inputs are there, and the right predictions would be scored as such."""
+    task = table_of(prepared.task)
+    answers = pd.read_csv(prepared.private / task.data.answers, dtype=str, keep_default_na=False)
+    return [
+        _hidden_inputs(prepared),
+        _unique_ids(task, answers),
+        _gold(replace(prepared, task=task), home),
+        _no_answers_in_tables(task, prepared.public, answers),
+        _nothing_private(prepared),
+    ]
+
+
+def _hidden_inputs(prepared: Prepared) -> Finding:
+    inputs = [path for path in (prepared.private / "inputs").rglob("*") if path.is_file()]
+    return Finding(
+        "there are hidden inputs", bool(inputs), f"{len(inputs):,} files for the judge; no checkpoint was run"
+    )
 
 
 def _unique_ids(task: Task, answers: pd.DataFrame) -> Finding:
@@ -87,6 +110,8 @@ def _gold(prepared: Prepared, home: Home) -> Finding:
         gold = task.data.gold.removeprefix("private/") if task.data.gold else task.data.answers
         wanted = [*([task.submission.id] if task.submission.id else []), *task.submission.columns]
         table = pd.read_csv(prepared.private / gold, dtype=str, keep_default_na=False)
+        if prepared.task.kind == "checkpoint" and not {*wanted} <= {*table.columns}:
+            return Finding(name, None, "the answers are no predictions")
         table[wanted].to_csv(path, index=False)
         grade = grade_file(path, task, prepared, home=home)
     if task.leaderboard is None:

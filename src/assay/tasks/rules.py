@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from assay.tasks.quantities import Bytes, Model
+from assay.tasks.quantities import Bytes, Model, Seconds
 
 Scalar = bool | int | float | str
 Ids = Literal["aligned", "occurrence", "set", "superset", "subset", "same", "known", "sorted", "position", "head"]
@@ -96,6 +96,7 @@ class Submission(Model):
     row_sum: RowSum | None = None
     lenient: bool = Field(default=False, description="whether files are read as the published graders do")
     max_size: Bytes = 100 * 10**6
+    judge_time: Seconds = Field(default=600.0, description="how long running a checkpoint may take")
 
     @property
     def by_id(self) -> bool:

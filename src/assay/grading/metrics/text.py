@@ -1,4 +1,7 @@
-"""Metrics of texts, each row a string; where a text is missing, it is the empty string."""
+"""Metrics of texts.
+
+Rows are strings, empty where a text is missing; for `bits_per_byte` they are what is known of a text.
+"""
 
 from typing import Any
 
@@ -8,6 +11,18 @@ from numpy.typing import NDArray
 from assay.errors import InvalidSubmission
 from assay.grading.metrics.combine import mean
 from assay.grading.metrics.sequence import edit_distance
+
+
+def bits_per_byte(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """How much a language model leaves unsaid of a byte: `sum(bits) / sum(bytes)`, over all texts together.
+
+    Truth is the length of each text in bytes, prediction the bits that the model spends on it: the sum of
+    `-log2 p(token)` over tokens that spell all of it. A text counts by its length. Unlike perplexity, which is
+    `2 ** (bits / tokens)`, this does not change with how a text is cut into tokens. Knowing nothing costs 8 bits per
+    byte. NaN without a byte.
+    """
+    total = truth.sum(dtype=np.float64)
+    return float(prediction.sum(dtype=np.float64) / total) if total else float("nan")
 
 
 def mean_levenshtein(truth: NDArray[Any], prediction: NDArray[Any]) -> float:

@@ -1,0 +1,49 @@
+"""A miniature of the corpus: ten sources that talk of different things by the same small grammar."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from assay.data.miniature import Miniature
+
+SOURCES = (
+    "aochildes", "bnc_spoken", "cbt", "children_stories", "gutenberg", "open_subtitles", "qed", "simple_wikipedia",
+    "switchboard", "wikipedia",
+)  # fmt: skip
+SIZES = {"train": 40_000, "dev": 8_000, "test": 9_000}
+FOLDERS = {"train": "babylm_10M", "dev": "babylm_dev", "test": "babylm_test"}
+SMALL, NAMED, JOINED = ["the", "a", "this", "her", "no"], ["Zoë", "Ann", "Bård"], ["and", "but", "because", "—"]
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """The challenge's archive, with what lies in it beside the text that the task is about."""
+    common = make.words(60).split()
+    members = {"__MACOSX/babylm_data/._babylm_10M": b"\0\5\26\7"}
+    for name in SOURCES:
+        own = make.words(40).split()
+        for side, size in SIZES.items():
+            text = written(make, [*own, *common], size)
+            members[f"babylm_data/{FOLDERS[side]}/{name}.{side}"] = text
+            if side == "train":
+                members[f"babylm_data/babylm_100M/{name}.{side}"] = text + text
+    make.zip(raw / "babylm_data.zip", members)
+
+
+def written(make: Miniature, words: list[str], size: int) -> bytes:
+    """Lines of one or two sentences; the first words of a source's list are the most frequent, as in a language."""
+    odds = 1 / np.arange(1, len(words) + 1)
+    chosen, picks = iter(make.rng.choice(words, size, p=odds / odds.sum())), iter(make.rng.integers(0, 60, size))
+    lines: list[str] = []
+    length = 0
+    while length < size:
+        lines.append(" ".join(sentence(chosen, picks)) + (" .\n" if next(picks) % 5 else " ?\n"))
+        length += len(lines[-1].encode())
+    return "".join(lines).encode()
+
+
+def sentence(words: Iterator[str], picks: Iterator[np.int64]) -> list[str]:
+    """Someone does something to something, and sometimes there is more to say."""
+    who = [NAMED[next(picks) % 3]] if next(picks) % 2 else [SMALL[next(picks) % 5], next(words)]
+    told = [*who, next(words) + "s", SMALL[next(picks) % 5], next(words)]
+    return [*told, JOINED[next(picks) % 4], next(words)] if next(picks) % 3 == 0 else told

@@ -1,0 +1,53 @@
+"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+
+import sys
+
+import numpy as np
+import torch
+from torch import nn
+
+sys.path.insert(0, "data")  # where the model's code lies
+BATCH = 32
+LEARNING_RATE = 2e-3
+SOLUTIONS: dict[str, tuple[dict[str, int], int]] = {
+    "untrained": ({"width": 32}, 0),
+    "result-only": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16}, 300),
+    "edge-pointers": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 300),
+    "edge-pointers-longer": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 1000),
+}
+"""The settings of each, and for how many batches it learns the predecessors, without the steps that lead to them."""
+
+
+def main(name: str) -> None:
+    if name == "--list":
+        print("\n".join(SOLUTIONS))
+        return
+    from model import Network, Settings, predict, save
+
+    settings, batches = SOLUTIONS[name]
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    random = np.random.default_rng(0)
+    with np.load("data/train.npz") as file:
+        sizes = sorted(int(name.removeprefix("graphs_")) for name in file.files if name.startswith("graphs_"))
+        train = {size: (file[f"graphs_{size}"], file[f"pointers_{size}"]) for size in sizes}
+    network = Network(Settings(**settings))
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    for batch in range(batches):
+        size = sizes[batch % len(sizes)]
+        graphs, pointers = train[size]
+        rows = random.integers(0, len(graphs), BATCH)
+        places = np.sort(random.random((BATCH, size)), axis=1).astype(np.float32)
+        scores, _ = network(torch.from_numpy(graphs[rows]), torch.from_numpy(places))
+        optimizer.zero_grad()
+        right = torch.from_numpy(pointers[rows]).long().flatten()
+        nn.functional.cross_entropy(scores.flatten(0, 2), right).backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+    with np.load("data/validation.npz") as file:
+        print(f"right on validation graphs: {(predict(network, file['graphs']) == file['pointers']).mean():.4f}")
+    save(network, "checkpoint.npz")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

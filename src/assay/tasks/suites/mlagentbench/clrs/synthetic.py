@@ -1,0 +1,52 @@
+"""A miniature of the graphs: few, of four to eight nodes to learn from and of twelve to be judged by."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.data.miniature import Miniature
+
+TRAIN = {4: 64, 6: 64, 8: 64}
+VALIDATION = (16, 8)
+TEST = (4, 12)
+
+Arrays = dict[str, Any]
+
+
+def synthesize(raw: Path, make: Miniature) -> None:
+    """Write each part as the published sampler would draw it."""
+    for nodes, count in TRAIN.items():
+        np.savez(raw / f"train_{nodes}.npz", **_drawn(make.rng, count, nodes))
+    np.savez(raw / "validation.npz", **_drawn(make.rng, *VALIDATION))
+    np.savez(raw / "test.npz", **_drawn(make.rng, *TEST))
+
+
+def _drawn(random: np.random.Generator, count: int, nodes: int) -> Arrays:
+    tossed, lengths = random.random((count, nodes, nodes)) < 0.5, random.random((count, nodes, nodes))
+    there = tossed & tossed.transpose(0, 2, 1)
+    graphs = there * np.sqrt(lengths * lengths.transpose(0, 2, 1) + 1e-3)
+    return _paths(graphs)
+
+
+def _paths(graphs: np.ndarray) -> Arrays:
+    """Shortest paths between all pairs, by all ways over the first node, the first two, and so on."""
+    nodes = graphs.shape[1]
+    distances, reached = graphs.copy(), (graphs != 0) | np.eye(nodes, dtype=bool)
+    pointers = np.broadcast_to(np.arange(nodes)[:, None], graphs.shape).copy()
+    steps = []
+    for by in range(nodes):
+        steps.append((distances.copy(), pointers.copy(), reached.copy()))
+        around = distances[:, :, by, None] + distances[:, None, by]
+        possible = reached[:, :, by, None] & reached[:, None, by]
+        shorter = possible & (~reached | (around < distances))
+        pointers = np.where(shorter, pointers[:, None, by], pointers)
+        distances, reached = np.where(shorter, around, distances), reached | possible
+    before = [np.stack(part, axis=1) for part in zip(*steps, strict=True)]
+    return {
+        "graphs": graphs.astype(np.float32),
+        "pointers": pointers.astype(np.int8),
+        "distances_before": before[0].astype(np.float32),
+        "pointers_before": before[1].astype(np.int8),
+        "reached_before": before[2].astype(np.int8),
+    }

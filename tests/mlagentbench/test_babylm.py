@@ -1,0 +1,257 @@
+"""A language model is judged by the bits it spends on hidden text, in code that no checkpoint can talk round."""
+
+import json
+import os
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.data import Prepared, prepare
+from assay.grading import grade_file
+from assay.grading.soundness import examine
+from assay.home import Home
+from assay.lab.environments import environment
+from assay.progress import Silent
+from assay.tasks import Registry, Task, load_plugin
+
+SOURCES = [
+    "aochildes", "bnc_spoken", "cbt", "children_stories", "gutenberg", "open_subtitles", "qed", "simple_wikipedia",
+    "switchboard", "wikipedia",
+]  # fmt: skip
+EVERY_BYTE = "joins a token that is neither a byte nor made by a row before it"
+REFUSED = {
+    "a setting is missing": "there is no array layers",
+    "a setting is a fraction": "layers must be one whole number, not float64 of shape ()",
+    "a setting is a list": "width must be one whole number, not int64 of shape (1,)",
+    "too many layers": "layers is 25; it must be from 1 to 24",
+    "less than nothing": "context is -1; it must be from 16 to 1024",
+    "heads that do not fit": "a width of 16 cannot be shared out among 3 heads",
+    "outsized": "the model has 302,597,120 weights; at most 32,000,000 are allowed",
+    "a weight is missing": "there is no array last.bias",
+    "a weight more": "the model has no array blocks.2.close.bias",
+    "a weight of another shape": "last.bias must be floats of shape (16,), not float32 of shape (17,)",
+    "a weight of whole numbers": "last.bias must be floats of shape (16,), not int64 of shape (16,)",
+    "a weight that is not a number": "last.bias holds numbers that are not finite",
+    "a weight beyond 32 bits": "last.bias holds numbers that are not finite",
+    "a merge of what is not there": f"row 1 of merges {EVERY_BYTE}",
+    "a merge with itself": f"row 0 of merges {EVERY_BYTE}",
+    "a merge with less than a byte": f"row 0 of merges {EVERY_BYTE}",
+    "merges of three": "merges must be whole numbers of shape (n, 2), with n at most 16,384, not int64 of shape (6, 3)",
+    "merges of fractions": (
+        "merges must be whole numbers of shape (n, 2), with n at most 16,384, not float64 of shape (6, 2)"
+    ),
+    "too many merges": (
+        "merges must be whole numbers of shape (n, 2), with n at most 16,384, not int64 of shape (16385, 2)"
+    ),
+    "scores without bounds": "the model's scores are not finite",
+}
+
+
+@pytest.fixture(scope="module")
+def babylm() -> Task:
+    return Registry().task("mlagentbench/babylm")
+
+
+@pytest.fixture(scope="module")
+def made(babylm: Task, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """The miniature with its raw data, made once."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    return prepare(home, babylm, variant="synthetic-0", progress=Silent(), keep_raw=True)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("checkpoints")
+
+
+@pytest.fixture(scope="module")
+def seen(babylm: Task, checkpoints: Path) -> dict[str, Any]:
+    """What was found of model and judge where torch is installed, once; checkpoints are left behind."""
+    python = environment(Home.default(), "torch") / "bin" / "python"
+    script = Path(__file__).with_name("babylm_model.py")
+    variables = os.environ | {"PYTHONPATH": str(babylm.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([python, script, checkpoints], env=variables, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def members(ready: Prepared) -> dict[str, bytes]:
+    with zipfile.ZipFile(ready.folder / "raw" / "babylm_data.zip") as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def hidden(private: Path) -> list[bytes]:
+    return [row.tobytes() for row in np.load(private / "inputs" / "texts.npy", allow_pickle=False)]
+
+
+def test_a_miniature_passes_every_check(made: Prepared) -> None:
+    findings = {finding.check: finding.passed for finding in examine(made, Home(made.folder))}
+    assert False not in findings.values()
+    assert findings["there are hidden inputs"] and findings["ids are unique"]
+    assert findings["nothing private is in public"]
+
+
+def test_the_task_says_what_agents_need(babylm: Task) -> None:
+    assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("v1",), 5 * 3600, 50)
+    words = [*babylm.starter, babylm.submission.file, "data/model.py", "data/judge.py", "bits per byte", *SOURCES]
+    assert [word for word in words if word not in babylm.description] == []
+    said = " ".join(babylm.description.partition("published for this problem")[2].split())
+    assert said.startswith("elsewhere do not compare:")
+
+
+def test_training_and_development_text_is_shown_as_it_is_published_and_nothing_else(made: Prepared) -> None:
+    raw = members(made)
+    shown = {path.relative_to(made.public).as_posix(): path.read_bytes() for path in made.public.rglob("*.txt")}
+    expected = {f"train/{name}.txt": raw[f"babylm_data/babylm_10M/{name}.train"] for name in SOURCES}
+    expected |= {f"dev/{name}.txt": raw[f"babylm_data/babylm_dev/{name}.dev"] for name in SOURCES}
+    assert shown == expected
+    assert sorted(path.name for path in made.public.iterdir()) == ["dev", "judge.py", "model.py", "train"]
+
+
+def test_the_code_that_is_shown_is_the_code_that_judges(made: Prepared, babylm: Task) -> None:
+    for name in ("model.py", "judge.py"):
+        assert (made.public / name).read_bytes() == (babylm.folder / name).read_bytes()
+
+
+def test_hidden_text_is_test_text_and_is_not_shown(made: Prepared) -> None:
+    tests = [text for name, text in members(made).items() if name.endswith(".test")]
+    shown = [path.read_bytes() for path in made.public.rglob("*") if path.is_file()]
+    assert len(hidden(made.private)) == 40
+    for block in hidden(made.private):
+        assert len(block) == 2048
+        [found] = [text for text in tests if block in text]
+        place = found.index(block)
+        assert place == 0 or found[place - 1 : place] == b"\n"
+        # Not even a part of it, if it is long enough to say something.
+        assert not any(block[part : part + 128] in text for text in shown for part in range(0, 2048, 128))
+
+
+def test_a_copy_of_the_archive_that_the_user_has_will_do_and_counts_as_not_verified(
+    babylm: Task, made: Prepared, tmp_path: Path
+) -> None:
+    given = made.folder / "raw" / "babylm_data.zip"
+    ready = prepare(Home(tmp_path), babylm, given=given, progress=Silent())
+    assert (ready.manifest.origin.kind, ready.manifest.origin.verified) == ("given", False)
+    assert (ready.manifest.public, ready.manifest.private) == (made.manifest.public, made.manifest.private)
+
+
+def test_answers_are_the_sizes_of_the_hidden_texts(made: Prepared) -> None:
+    answers = pd.read_csv(made.private / "answers.csv")
+    assert list(answers.columns) == ["id", "bytes"]
+    assert answers["bytes"].tolist() == [len(block) for block in hidden(made.private)]
+    assert answers["id"].tolist() == list(range(40))
+
+
+def test_of_much_test_text_the_same_blocks_are_drawn_each_time_from_all_over(babylm: Task, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    texts = {name: random.choice(np.frombuffer(b"some\nletters", np.uint8), 60_000).tobytes() for name in SOURCES}
+    with zipfile.ZipFile(tmp_path / "babylm_data.zip", "w") as archive:
+        for name, text in texts.items():
+            for place in (f"babylm_10M/{name}.train", f"babylm_dev/{name}.dev"):
+                archive.writestr(f"babylm_data/{place}", "short")
+            archive.writestr(f"babylm_data/babylm_test/{name}.test", text)
+    drawn = []
+    for attempt in ("one", "two"):
+        public, private = tmp_path / attempt / "public", tmp_path / attempt / "private"
+        public.mkdir(parents=True)
+        private.mkdir()
+        load_plugin(babylm.folder / "prepare.py").prepare(tmp_path, public, private, "v1")
+        drawn.append(hidden(private))
+    assert drawn[0] == drawn[1] and len(set(drawn[0])) == 128
+    assert {name for name, text in texts.items() if any(block in text for block in drawn[0])} == set(SOURCES)
+    places = [text.index(block) / len(text) for text in texts.values() for block in drawn[0] if block in text]
+    assert min(places) < 0.1 and max(places) > 0.9
+
+
+def test_tokens_are_those_of_the_textbook_and_spell_every_byte(seen: dict[str, Any]) -> None:
+    assert seen["tokens"] == seen["tokens by hand"] == seen["tokens one by one"]
+    assert all(seen["spelt again"])
+    assert {token for tokens in seen["tokens"] for token in tokens} >= {*range(256, 262)}
+
+
+def test_a_table_that_could_spell_without_end_costs_nothing(seen: dict[str, Any]) -> None:
+    """Worked by hand: 1,000 is 512 + 256 + 128 + 64 + 32 + 8, so that doubling makes six tokens of it."""
+    assert seen["doubled"] == [6, 1000]
+
+
+def test_probabilities_add_up_to_one(seen: dict[str, Any]) -> None:
+    assert seen["sums over next tokens"] == pytest.approx([1, 1, 1, 1], rel=1e-6)
+    assert seen["sum over texts of two bytes"] == pytest.approx(1, rel=1e-6)
+    assert seen["probability of one of ten equal scores"] == pytest.approx(0.1, rel=1e-9)
+
+
+def test_no_place_knows_what_comes_after_it(seen: dict[str, Any]) -> None:
+    assert seen["changed before"] == [0, 0, 0, 0]
+
+
+def test_each_token_costs_what_it_costs_alone_in_its_window(seen: dict[str, Any]) -> None:
+    assert max(map(len, seen["tokens"])) > 2 * 16 > min(map(len, seen["tokens"]))
+    for bits, by_hand in zip(seen["bits"], seen["bits by hand"], strict=True):
+        assert bits == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_a_checkpoint_brings_back_the_model(seen: dict[str, Any]) -> None:
+    assert seen["bits once more"] == seen["bits"][0]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_model_is_refused_with_a_sentence(seen: dict[str, Any], name: str) -> None:
+    assert seen["refused"][name] == REFUSED[name]
+
+
+def test_every_bad_checkpoint_that_was_tried_is_listed_here(seen: dict[str, Any]) -> None:
+    assert seen["refused"].keys() == REFUSED.keys()
+
+
+def test_a_model_of_bytes_that_has_learnt_nothing_costs_eight_bits_per_byte(
+    made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
+) -> None:
+    """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
+    path = changed(checkpoints / "plain.npz", tmp_path, forgotten)
+    grade = grade_file(path, made.task, made, home=home)
+    assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
+
+
+def test_merges_that_lose_bytes_make_no_valid_submission(
+    made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
+) -> None:
+    path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
+    grade = grade_file(path, made.task, made, home=home)
+    assert not grade.valid_submission and grade.score is None
+    assert grade.why == f"checkpoint.npz: row 0 of merges {EVERY_BYTE}."
+
+
+@pytest.mark.slow
+def test_what_the_starter_trains_is_graded_better_than_tokens_alone(
+    babylm: Task, made: Prepared, assay: Callable[..., Any], home: Home, tmp_path: Path
+) -> None:
+    assert assay("prepare", babylm.id, "--synthetic").returncode == 0
+    words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "10m", "--out", str(home.root / "run")]
+    ran = assay("run", babylm.id, *words)
+    assert ran.returncode == 0, ran.stderr
+    [trial] = (home.root / "run" / "trials").iterdir()
+    grade = json.loads((trial / "grade.json").read_bytes())
+    assert grade["valid_submission"] and grade["sealed"], grade["why"]
+
+    [trained] = trial.glob("submission/**/checkpoint.npz")
+    tokens_alone = grade_file(changed(trained, tmp_path, forgotten), babylm, made, home=home)
+    assert tokens_alone.score is not None
+    assert grade["score"] < 0.9 * tokens_alone.score < 0.9 * 8
+
+
+def changed(path: Path, folder: Path, change: Callable[[str, np.ndarray], Any]) -> Path:
+    """A checkpoint like another, with its arrays changed."""
+    with np.load(path, allow_pickle=False) as file:
+        np.savez(folder / "checkpoint.npz", **{name: change(name, file[name]) for name in file.files})
+    return folder / "checkpoint.npz"
+
+
+def forgotten(name: str, array: np.ndarray) -> np.ndarray:
+    """Settings and tokens as they are, and weights of zero."""
+    return np.zeros_like(array) if array.dtype.kind == "f" else array
