@@ -57,6 +57,8 @@ class Trial:
         self.home, self.task, self.folder = home, task, folder
         self.events = folder / "events.jsonl"
         self.budget = Budget(time=600, steps=50)
+        self.lab_wishes: dict[str, object] = {}
+        self.form: Callable[[bytes], str | None] = lambda content: None
 
     @asynccontextmanager
     async def bench(
@@ -65,7 +67,7 @@ class Trial:
         """A bench in a fresh lab."""
         past = past_of(read_events(self.events)) if self.events.exists() else Past()
         data = prepared(self.home, self.task).public
-        setup = Setup(environment(self.home, self.task.environment), data=data)
+        setup = Setup(environment(self.home, self.task.environment), data=data, **self.lab_wishes)
         with EventLog(self.events, 1) as log:
             log.append("started")
             async with open_lab(self.home, setup) as lab:
@@ -78,7 +80,7 @@ class Trial:
                     Tape(log, past.deeds),
                     0,
                     self.folder / "snapshots",
-                    form=lambda content: None,
+                    form=self.form,
                     models=models,
                     kept=past.snapshot,
                     **({"terminal": terminal} if terminal else {}),

@@ -14,7 +14,7 @@ from assay.tasks import Budget
 pytestmark = pytest.mark.anyio
 
 
-def test_the_published_actions_are_there_with_their_published_arguments():
+def test_the_published_actions_are_there_with_their_published_arguments_and_a_check_of_the_form():
     usage = {name: list(action.usage()) for name, action in ACTIONS.items()}
     assert usage == {
         "List Files": ["dir_path"],
@@ -35,6 +35,7 @@ def test_the_published_actions_are_there_with_their_published_arguments():
         "Append Summary to Research Log": ["content"],
         "Retrieval from Research Log": ["current_plan"],
         "Request Help": ["request"],
+        "Validate Submission": [],
         "Final Answer": ["final_answer"],
     }  # fmt: skip
     assert all(action.description.endswith(".") and all(action.usage().values()) for action in ACTIONS.values())

@@ -145,9 +145,10 @@ def test_settings_are_checked():
     agent = find_agent(
         "research", {"add_actions": "Read File, Write File", "interactive": True, "script_seconds": "5m"}
     )
-    assert [action.name for action in agent.offered()][-4:] == [
+    assert [action.name for action in agent.offered()][-5:] == [
         "Read File",
         "Write File",
+        "Validate Submission",
         "Request Help",
         "Final Answer",
     ]

@@ -94,7 +94,7 @@ class External(Agent):
         order = Order(
             [filled(word, values) for word in profile.command],
             {**self._of_ours(), **{name: filled(value, values) for name, value in self._variables(profile).items()}},
-            profile.submissions,
+            [filled(path, values) for path in profile.submissions],
         )
         await bench.write(TASK, values["task"])
         for path, content in profile.files.items():

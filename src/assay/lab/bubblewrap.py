@@ -4,8 +4,8 @@ import json
 import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -14,12 +14,15 @@ from anyio.abc import Process
 from assay.errors import LabError
 from assay.home import Home
 from assay.lab import seccomp
-from assay.lab.environments import INSIDE
-from assay.lab.interface import Sealing, Setup
+from assay.lab.environments import INSIDE, TOOLS_INSIDE
+from assay.lab.interface import Sealing, Seen, Setup
 from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
 from assay.lab.sandbox import limited, pinned, sealed_file, tool, variables_of
-from assay.lab.walls import WORKSPACE, program, walls
+from assay.lab.walls import STATUS, WORKSPACE, program, walls
+
+_STARTING_SECONDS = 120.0
+_DYING_SECONDS = 30.0
 
 
 class Bubblewrap:
@@ -32,13 +35,11 @@ class Bubblewrap:
         self._walls = walls(home, place, setup)
         self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced)
         self._variables = variables_of(setup, Path(INSIDE), WORKSPACE)
-        self.sealing = _sealing(place)
+        self.seen = Seen(WORKSPACE, INSIDE, STATUS, TOOLS_INSIDE if setup.tools else None)
+        self.sealing = _sealing(place, setup)
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Sandboxed":
         """Start a command; it is under every limit before its first instruction."""
-        settings = [word for item in {**self._variables, **variables}.items() for word in ("--setenv", *item)]
-        # Handed over in a file, because the words of a command line can be read in the sandbox.
-        options = b"\0".join(map(os.fsencode, [*self._walls, *settings])) + b"\0"
         # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
         with anyio.CancelScope(shield=True), ExitStack() as open_here:
             status, status_end = os.pipe()
@@ -47,17 +48,10 @@ class Bubblewrap:
             with ExitStack() as given:
                 given.callback(os.close, status_end)
                 given.callback(os.close, go_end)
-                told = given.enter_context(sealed_file(options))
-                rules = given.enter_context(sealed_file(self._filter))
-                handles = {"args": told, "seccomp": rules, "json-status-fd": status_end, "block-fd": go_end}
-                named = [word for name, handle in handles.items() for word in (f"--{name}", str(handle))]
+                more = {"json-status-fd": status_end, "block-fd": go_end}
+                words, handles = given.enter_context(self.words(command, variables, more))
                 process = await anyio.open_process(
-                    [*self._program, *named, "--", *self._limits, *command],
-                    stdin=stdin,
-                    env={},
-                    cwd="/",
-                    pass_fds=tuple(handles.values()),
-                    start_new_session=True,
+                    words, stdin=stdin, env={}, cwd="/", pass_fds=handles, start_new_session=True
                 )
             started = Sandboxed(process, status)
             try:
@@ -69,6 +63,19 @@ class Bubblewrap:
                     raise started.failure(await _rest(process)) from error
                 raise
         return started
+
+    @contextmanager
+    def words(
+        self, command: Sequence[str], variables: Mapping[str, str], more: Mapping[str, int] | None = None
+    ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """The words that start a command in the sandbox, and the open files to hand over with them."""
+        settings = [word for item in {**self._variables, **variables}.items() for word in ("--setenv", *item)]
+        # Handed over in a file, because the words of a command line can be read in the sandbox.
+        options = b"\0".join(map(os.fsencode, [*self._walls, *settings])) + b"\0"
+        with sealed_file(options) as told, sealed_file(self._filter) as rules:
+            handles = {"args": told, "seccomp": rules, **(more or {})}
+            named = [word for name, handle in handles.items() for word in (f"--{name}", str(handle))]
+            yield [*self._program, *named, "--", *self._limits, *command], tuple(handles.values())
 
 
 class Sandboxed:
@@ -105,10 +112,13 @@ class Sandboxed:
 
     async def first_process(self) -> int:
         """The host's number of the first process in the sandbox, which waits for our word before it goes on."""
-        while b"\n" not in self._said:
-            await anyio.wait_readable(self._status)
-            if not self._listen():
-                raise ProcessLookupError("bwrap ended before there was a sandbox")
+        with anyio.move_on_after(_STARTING_SECONDS) as patience:
+            while b"\n" not in self._said:
+                await anyio.wait_readable(self._status)
+                if not self._listen():
+                    raise ProcessLookupError("bwrap ended before there was a sandbox")
+        if patience.cancelled_caught:
+            raise LabError("a sandbox does not get ready: does a disk or network file system of this machine hang?")
         first = int(json.loads(self._said.split(b"\n")[0])["child-pid"])
         self._first = os.pidfd_open(first)
         self.root = first
@@ -119,8 +129,8 @@ class Sandboxed:
         with anyio.CancelScope(shield=True):
             async with self._ending:
                 if not self._ended:
-                    await self._end()
                     self._ended = True
+                    await self._end()
 
     def code(self) -> int | None:
         """The command's exit code; None if it was killed, or if the sandbox could not be set up for it."""
@@ -144,6 +154,22 @@ class Sandboxed:
         return LabError(f"the sandbox failed: {said.strip() or 'it was killed from outside'}")
 
     async def _end(self) -> None:
+        try:
+            with anyio.move_on_after(_DYING_SECONDS) as patience:
+                await self._kill()
+        finally:
+            os.close(self._status)
+            if self._first is not None:
+                os.close(self._first)
+        if patience.cancelled_caught:
+            # A process that waits for a disk cannot be killed; we can only go on without it.
+            with suppress(ProcessLookupError):
+                self.process.kill()
+            raise LabError(
+                "something in the lab does not die: does a disk or network file system of this machine hang?"
+            )
+
+    async def _kill(self) -> None:
         if self._first is None:
             with suppress(ProcessLookupError):
                 self.process.kill()
@@ -152,11 +178,9 @@ class Sandboxed:
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
             # The first process counts as dead only when every other one in its namespace is.
             await anyio.wait_readable(self._first)
-            os.close(self._first)
         await self.process.wait()
         while self._listen():
             await anyio.wait_readable(self._status)
-        os.close(self._status)
 
     def _listen(self) -> bool:
         """Take in what bwrap has said of itself; False when it has no more to say."""
@@ -176,9 +200,10 @@ def _become(place: Place) -> list[str]:
     return [tool("setpriv"), "--reuid", user, "--regid", group, "--clear-groups", "--inh-caps=-all", "--"]
 
 
-def _sealing(place: Place) -> Sealing:
+def _sealing(place: Place, setup: Setup) -> Sealing:
+    door = ", and a socket to the harness" if setup.network == "models" else ""
     enforced = {
-        "network": "a network namespace without interfaces",
+        "network": f"a network namespace without interfaces{door}",
         "files": "a mount namespace with nothing but the lab in it",
         "processes seen": "a process namespace for each command",
         "system calls": "a deny-list",
@@ -189,7 +214,7 @@ def _sealing(place: Place) -> Sealing:
         **place.group.enforced,
     }
     missing = {limit: why for limit, why in place.group.missing.items() if limit not in enforced}
-    return Sealing("bubblewrap", sealed=True, network="none", enforced=enforced, missing=missing)
+    return Sealing("bubblewrap", sealed=True, network=setup.network, enforced=enforced, missing=missing)
 
 
 async def _rest(process: Process) -> str:

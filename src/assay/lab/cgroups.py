@@ -72,10 +72,11 @@ def create(name: str, limits: Limits) -> Group:
     return Group(folders, enforced, missing)
 
 
-def remove(folders: list[Path]) -> None:
+def remove(folders: list[Path], patience: float = 5.0) -> None:
     """Kill every process in these groups and remove them; groups that are gone already are no fault."""
+    deadline = time.monotonic() + patience
     for folder in folders:
-        for _ in range(500):
+        while True:
             try:
                 for pid in (folder / "cgroup.procs").read_text().split():
                     with suppress(ProcessLookupError):
@@ -85,10 +86,10 @@ def remove(folders: list[Path]) -> None:
             except FileNotFoundError:
                 break
             except OSError:
+                if time.monotonic() > deadline:
+                    raise LabError(f"cannot remove the control group {folder}: something in it does not die") from None
                 # A killed process leaves its group only when the kernel has taken it apart.
                 time.sleep(0.01)
-        else:
-            raise LabError(f"cannot remove the control group {folder}: something in it does not die")
 
 
 @dataclass(frozen=True)

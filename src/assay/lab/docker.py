@@ -14,8 +14,8 @@ from anyio.abc import Process
 from assay.disk import fresh_token
 from assay.errors import LabError
 from assay.home import Home
-from assay.lab.environments import INSIDE
-from assay.lab.interface import Sealing, Setup
+from assay.lab.environments import INSIDE, TOOLS_INSIDE
+from assay.lab.interface import Sealing, Seen, Setup
 from assay.lab.places import Place
 from assay.lab.sandbox import processors, variables_of
 
@@ -31,7 +31,8 @@ class Docker:
         self._options = _options(self._engine, place, setup)
         self._image = setup.image
         self._variables = variables_of(setup, Path(INSIDE), "/workspace")
-        self.sealing = _sealing(self._engine, place)
+        self.seen = Seen("/workspace", INSIDE, "/lab", TOOLS_INSIDE if setup.tools else None)
+        self.sealing = _sealing(self._engine, place, setup)
         _sweep(self._engine, home)
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Contained":
@@ -125,6 +126,8 @@ def _options(engine: str, place: Place, setup: Setup) -> list[str]:
     user, group = place.owner or (os.getuid(), os.getgid())
     mounts = [(place.workspace, "/workspace", ""), (setup.environment.resolve(), INSIDE, ",readonly")]
     mounts += [(place.status, "/lab", ",readonly")]
+    if setup.tools:
+        mounts += [(setup.tools.resolve(), TOOLS_INSIDE, ",readonly")]
     if setup.data:
         mounts += [(setup.data.resolve(), "/workspace/data", ",readonly")]
     # Rootless Podman gives files to another user unless told to keep ours.
@@ -138,6 +141,7 @@ def _options(engine: str, place: Place, setup: Setup) -> list[str]:
         f"--tmpfs=/tmp:rw,mode=1777,size={limits.memory // 4}", f"--shm-size={limits.memory // 4}",
         *(f"--mount=type=bind,source={source},target={target}{more}" for source, target, more in mounts),
         *([f"--cpuset-cpus={processors(setup)}"] if setup.pinned else []),
+        *(f"--device={device}:/dev/{device.name}" for device in setup.devices),
         "--workdir=/workspace",
     ]  # fmt: skip
 
@@ -156,8 +160,8 @@ def _mark(home: Home) -> str:
     return f"assay-{zlib.crc32(os.fsencode(home.root)):08x}-"
 
 
-def _sealing(engine: str, place: Place) -> Sealing:
+def _sealing(engine: str, place: Place, setup: Setup) -> Sealing:
     by_engine = f"container of {Path(engine).name}"
     walls = ("network", "files", "processes seen", "system calls", "user", "memory", "processes", "cpu")
     enforced = {**dict.fromkeys(walls, by_engine), "disk": place.disk}
-    return Sealing("docker", sealed=True, network="none", enforced=enforced, missing={})
+    return Sealing("docker", sealed=True, network=setup.network, enforced=enforced, missing={})

@@ -15,6 +15,7 @@ import anyio
 from assay.errors import AssayError, LabError
 from assay.home import Home
 from assay.lab import docker, environments, walls
+from assay.lab.devices import gpu_nodes, gpu_numbers
 from assay.lab.interface import Completed, Lab, Limits, Setup
 from assay.lab.opening import open_lab
 from assay.lab.sandbox import tool
@@ -43,7 +44,7 @@ class Finding:
 
 def examine(home: Home) -> list[Finding]:
     """Try everything a lab needs on this machine; takes a few seconds."""
-    return [*_programs(), *anyio.run(_walls, home), _environment(home), _engine()]
+    return [*_programs(), *anyio.run(_walls, home), _environment(home), _engine(), _gpus()]
 
 
 def _programs() -> Iterator[Finding]:
@@ -94,6 +95,15 @@ def _engine() -> Finding:
         return Finding("container engine", "ok", docker.engine())
     except LabError as error:
         return Finding("container engine", "degraded", "none; only --sandbox docker needs one", str(error))
+
+
+def _gpus() -> Finding:
+    numbers = gpu_numbers()
+    if not numbers:
+        return Finding("gpus", "degraded", "none; only trials with --gpus need any", "install the driver if there are")
+    if lost := [node for node in gpu_nodes(numbers) if not os.access(node, os.R_OK | os.W_OK)]:
+        return Finding("gpus", "missing", f"{lost[0]} cannot be opened", f"make it readable and writable: {lost[0]}")
+    return Finding("gpus", "ok", f"{len(numbers)}, each trial gets the nodes of its own and no others")
 
 
 def _wall(name: str, holds: bool, detail: str, failure: str) -> Finding:

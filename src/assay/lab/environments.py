@@ -27,6 +27,8 @@ from assay.progress import Advance, Progress
 
 INSIDE = "/opt/env"
 """Where a lab sees its environment."""
+TOOLS_INSIDE = "/opt/agent"
+"""Where a lab sees the environment of an agent that lives in it."""
 
 _FORMAT = "environment/1"
 _NAMED = Path(__file__).parent / "environments"
@@ -34,6 +36,7 @@ _LEFT_OUT = (
     "__pycache__", "test", "tests", "idle_test", "idlelib", "tkinter", "turtledemo", "ensurepip", "config-*",
     "site-packages", "dist-packages", "sitecustomize.py", "usercustomize.py", "EXTERNALLY-MANAGED",
 )  # fmt: skip
+_MARKS = ("without", "alone", "npm")
 _PIP_SETTINGS_WE_DECIDE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 
 
@@ -62,6 +65,12 @@ def build(home: Home, name: str, progress: Progress) -> Path:
         if order.pins:
             with progress.stage(f"Installing {len(order.pins)} packages", len(order.pins)) as advance:
                 _install(interpreter, order.pins, advance)
+        if order.alone:
+            with progress.stage(f"Installing {len(order.alone)} packages alone", len(order.alone)) as advance:
+                _install(interpreter, order.alone, advance, "--no-deps")
+        if order.node:
+            with progress.stage(f"Installing {', '.join(order.node)}"):
+                _install_node(interpreter, order.node)
         _leave_out(interpreter, order.without)
         with progress.stage("Compiling"):
             _compile(interpreter.folder)
@@ -88,10 +97,15 @@ class _Interpreter:
 
 @dataclass(frozen=True)
 class _Order:
-    """What an environment's file asks for: exact pins, and files of the packages that labs must not see."""
+    """What an environment's file asks for: exact pins, and files of the packages that labs must not see.
+
+    Packages to be installed `alone` come without what they say they need. Those of `node` come from npm.
+    """
 
     pins: tuple[str, ...]
     without: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    node: tuple[str, ...] = ()
 
 
 def _order(name: str) -> _Order:
@@ -101,16 +115,22 @@ def _order(name: str) -> _Order:
         raise CallError(f"no environment {name!r}; there is {known}, or give the path of a requirements file (*.txt)")
     lines = (line.split(" #")[0].strip() for line in path.read_text().splitlines())
     wanted = sorted(line for line in lines if line and not line.startswith("#"))
-    without = tuple(line.removeprefix("without ") for line in wanted if line.startswith("without "))
-    pins = tuple(line for line in wanted if not line.startswith("without "))
-    for line in pins:
+    marked = {
+        mark: tuple(line.removeprefix(f"{mark} ") for line in wanted if line.startswith(f"{mark} ")) for mark in _MARKS
+    }
+    pins = tuple(line for line in wanted if line.partition(" ")[0] not in _MARKS)
+    for line in (*pins, *marked["alone"]):
         if not re.match(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+", line):
             raise CallError(f"{path}: {line!r} is not an exact pin; write name==version, so that every lab is the same")
-    return _Order(pins, without)
+    for line in marked["npm"]:
+        if not re.fullmatch(r"(@[\w.\-]+/)?[\w.\-]+@\d[\w.\-]*", line):
+            raise CallError(f"{path}: {line!r} is not an exact pin; write npm name@version")
+    return _Order(pins, marked["without"], marked["alone"], marked["npm"])
 
 
 def _folder(home: Home, order: _Order) -> Path:
     asked = (*order.pins, *(f"without {file}" for file in order.without))
+    asked += (*(f"alone {line}" for line in order.alone), *(f"npm {line}" for line in order.node))
     parts = (_FORMAT, sys.implementation.cache_tag, platform.python_version(), platform.machine(), *asked)
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
 
@@ -167,12 +187,12 @@ def _quiet(folder: Path) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": str(libraries)} if libraries else {}
 
 
-def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: Advance) -> None:
+def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: Advance, *options: str) -> None:
     listed = interpreter.folder / "requirements.txt"
     listed.write_text("".join(f"{line}\n" for line in requirements))
     command = [
         *_pip(), "install", "--target", str(interpreter.packages), "--only-binary", ":all:", "--no-compile",
-        "--progress-bar", "off", "--disable-pip-version-check", "--no-warn-conflicts", "-r", str(listed),
+        "--progress-bar", "off", "--disable-pip-version-check", "--no-warn-conflicts", *options, "-r", str(listed),
     ]  # fmt: skip
     settings = {name: value for name, value in os.environ.items() if name not in _PIP_SETTINGS_WE_DECIDE}
     names = {re.split(r"[\[=\s]", line)[0] for line in requirements}
@@ -186,6 +206,17 @@ def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: 
     if pip.returncode != 0:
         raise LabError(f"pip could not install the packages of {listed}:\n{''.join(said[-15:]).rstrip()}")
     _move_scripts(interpreter)
+
+
+def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
+    """Install packages of Node into `node_modules`; nothing of theirs is run on this machine while that happens."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise LabError("this environment has packages of Node in it, and npm is not installed: apt-get install npm")
+    command = [npm, "install", "--prefix", str(interpreter.folder), "--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run([*command, "--omit=dev", *packages], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LabError(f"npm could not install {', '.join(packages)}:\n{done.stderr[-2000:].rstrip()}")
 
 
 def _leave_out(interpreter: _Interpreter, files: tuple[str, ...]) -> None:
@@ -251,8 +282,9 @@ def _describe(interpreter: _Interpreter, name: str, order: _Order) -> None:
             "name": Path(name).stem,
             "python": platform.python_version(),
             "machine": platform.machine(),
-            "requirements": hashlib.sha256("\n".join(order.pins).encode()).hexdigest(),
+            "requirements": hashlib.sha256("\n".join((*order.pins, *order.alone)).encode()).hexdigest(),
             "without": list(order.without),
+            "node": list(order.node),
             "packages": dict(sorted((package.metadata["Name"], package.version) for package in found)),
         },
     )

@@ -3,11 +3,15 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from assay.lab.snapshots import Snapshot
 
+if TYPE_CHECKING:
+    from anyio.abc import SocketListener
+
 SandboxName = Literal["bubblewrap", "docker", "none"]
+Network = Literal["none", "models"]
 Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
 
 
@@ -32,14 +36,22 @@ class Setup:
 
     `image` is for sandbox `docker` alone; its C library must not be older than that of the machine the environment was
     built on.
+
+    `tools` is a second environment, which belongs to an agent that lives in the lab and not to the task. With network
+    `models`, the harness can listen for code in the lab on a socket; there is still no way to any other machine.
+
+    `devices` are nodes of the machine's /dev that the lab sees besides the harmless ones: those of its GPUs.
     """
 
     environment: Path
     data: Path | None = None
+    tools: Path | None = None
+    network: Network = "none"
     limits: Limits = Limits()
     variables: Mapping[str, str] = field(default_factory=dict)
     pinned: bool = False
     image: str = "debian:stable-slim"
+    devices: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,9 +98,19 @@ class Sealing:
 
     sandbox: SandboxName
     sealed: bool
-    network: Literal["none", "host"]
+    network: Literal["none", "models", "host"]
     enforced: Mapping[str, str]
     missing: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Where code in a lab finds what it was given."""
+
+    workspace: str
+    environment: str
+    status: str
+    tools: str | None = None
 
 
 class Process(Protocol):
@@ -123,6 +145,7 @@ class Lab(Protocol):
     """A sealed place with a workspace. Paths are relative to the workspace."""
 
     sealing: Sealing
+    seen: Seen
 
     async def run(
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
@@ -152,6 +175,14 @@ class Lab(Protocol):
 
     async def restore(self, store: Path, snapshot: Snapshot) -> None:
         """Make the workspace what it was at `snapshot`."""
+        ...
+
+    async def stamp(self, path: str) -> tuple[int, ...] | None:
+        """Something that changes when a plain file does, told without holding anything still; None if there is none."""
+        ...
+
+    async def listen(self, name: str) -> "SocketListener":
+        """Listen on a socket that code in the lab finds as `name` in its status folder; network `models` allows it."""
         ...
 
     async def status(self, content: bytes) -> None:

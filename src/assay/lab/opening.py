@@ -9,13 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 import anyio
-from anyio.abc import TaskGroup
+from anyio.abc import SocketListener, TaskGroup
 
 from assay.disk import fresh_token
 from assay.errors import CallError, LabError, UnsafePath
 from assay.home import Home
 from assay.lab import places, reading, snapshots
-from assay.lab.interface import Completed, Lab, Process, SandboxName, Sealing, Setup
+from assay.lab.interface import Completed, Lab, Process, SandboxName, Sealing, Seen, Setup
 from assay.lab.places import Place
 from assay.lab.processes import LiveProcess
 from assay.lab.running import Running, run_to_end
@@ -64,9 +64,11 @@ class OpenLab:
         self, sandbox: Sandbox, place: Place, setup: Setup, tasks: TaskGroup, processes: AsyncExitStack
     ) -> None:
         self.sealing: Sealing = sandbox.sealing
+        self.seen: Seen = sandbox.seen
         self._sandbox = sandbox
         self._place = place
         self._limits = setup.limits
+        self._network = setup.network
         self._tasks = tasks
         self._processes = processes
         self._without = DATA if setup.data else None
@@ -119,6 +121,28 @@ class OpenLab:
         workspace, owner = self._place.workspace, self._place.owner
         await self._at_rest(partial(snapshots.restore, workspace, store, snapshot, owner=owner, without=self._without))
 
+    async def stamp(self, path: str) -> tuple[int, ...] | None:
+        """Something that changes when a plain file does, told without holding anything still; None if there is none."""
+        return await _in_thread(partial(reading.stamp_of, self._place.workspace, path))
+
+    async def listen(self, name: str) -> SocketListener:
+        """Listen on a socket that code in the lab finds as `name` in its status folder; network `models` allows it.
+
+        Nobody but the lab's user can connect to it: nobody else gets into the lab's folder, and the socket is theirs.
+        """
+        if self._network != "models":
+            raise LabError("this lab has no network policy that lets anybody in it speak to the harness")
+        # The path of a socket may have 107 letters at the most; this one is short wherever the lab is.
+        folder = os.open(self._place.status, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            path = f"/proc/self/fd/{folder}/{name}"
+            listener = await anyio.create_unix_listener(path, mode=0o600)
+            if self._place.owner:
+                os.chown(path, *self._place.owner)
+        finally:
+            os.close(folder)
+        return listener
+
     async def status(self, content: bytes) -> None:
         """Replace what `budget.json` in the lab's read-only status folder says."""
         beside = self._place.status / f".{fresh_token()}"
@@ -143,6 +167,8 @@ class OpenLab:
 def _check(setup: Setup) -> None:
     if not os.access(setup.environment / "bin/python", os.R_OK):
         raise LabError(f"{setup.environment} is not an environment; run: assay lab build")
+    if setup.tools and not setup.tools.is_dir():
+        raise LabError(f"{setup.tools} is not an environment; run: assay lab build")
     if setup.data and not setup.data.is_dir():
         raise LabError(f"the data folder {setup.data} does not exist; prepare the task")
 

@@ -5,7 +5,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +56,9 @@ def sweep(home: Home) -> None:
         if match := re.fullmatch(r"(\d{4})-[0-9a-f]+", folder.name):
             with locked(_lock(home, int(match[1])), wait=False) as free:
                 if free:
-                    _clear(folder)
+                    # What hangs in the kernel cannot be cleared away yet; no other lab has to wait for it.
+                    with suppress(LabError):
+                        _clear(folder, patience=2.0)
 
 
 @contextmanager
@@ -105,11 +107,11 @@ def _volume(folder: Path, limits: Limits) -> tuple[volumes.Volume | None, str]:
         return None, f"polled, because {error}"
 
 
-def _clear(folder: Path) -> None:
+def _clear(folder: Path, *, patience: float = 5.0) -> None:
     try:
         groups = [Path(name) for name in json.loads((folder / "groups.json").read_text())]
     except (FileNotFoundError, json.JSONDecodeError):
         groups = []
-    cgroups.remove(groups)
+    cgroups.remove(groups, patience)
     volumes.remove(folder)
     reading.remove_tree(folder)

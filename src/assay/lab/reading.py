@@ -37,6 +37,20 @@ def read_file(root: Path, path: str, *, most: int) -> bytes:
     return content
 
 
+def stamp_of(root: Path, path: str) -> tuple[int, ...] | None:
+    """Something that changes when the plain file at `path` does; None where there is no such file.
+
+    It looks at no content, so it may be asked for while code runs that changes the file.
+    """
+    *folders, name = parts_of(path)
+    try:
+        with _folder(root, folders, path) as folder:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (OSError, UnsafePath):
+        return None
+    return (found.st_ino, found.st_size, found.st_ctime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
 @contextmanager
 def opened(root: Path, path: str) -> Iterator[BinaryIO]:
     """The plain file at `path` below `root`, opened for reading."""

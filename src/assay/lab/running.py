@@ -1,13 +1,16 @@
 """A started command from its first byte to its end: what it prints, how long it takes, what it uses up."""
 
 import dataclasses
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import anyio
 from anyio.abc import ByteReceiveStream
 
+from assay.errors import LabError
 from assay.lab.interface import Completed, Ended, Limits, Output
 from assay.lab.places import Place
 from assay.lab.sandbox import KILLED, Started
@@ -16,6 +19,7 @@ from assay.lab.usage import disk_used, over_limit
 _KEPT = 64 * 1024
 _POLL_SECONDS = 0.3
 _LAST_WORDS_SECONDS = 1.0
+_NEXT_TO_NOTHING = 2**20
 
 
 async def run_to_end(started: Started, place: Place, limits: Limits, seconds: float) -> Completed:
@@ -93,7 +97,9 @@ class Running:
         self._seconds = self._seconds or time.monotonic() - self._began
 
     async def close(self) -> None:
-        """Let go of the pipes to it, once it is over."""
+        """Let go of the pipes to it, once it is over; one that does not die is left to the kernel."""
+        if self.started.process.returncode is None:
+            return
         with anyio.CancelScope(shield=True):
             await self.started.process.aclose()
 
@@ -111,6 +117,8 @@ class Running:
         kills = self._place.group.memory_kills() - self._memory_kills
         if ended is None and (kills > 0 or self.started.out_of_memory):
             ended = "memory"
+        if _full(self._place.folder):
+            raise LabError(f"the disk that {self._place.folder} is on is full")
         if ended is None and code is None:
             raise self.started.failure(self.stderr.output().text)
         if ended is None and code != 0 and self._place.volume is not None and self._place.volume.full():
@@ -136,6 +144,13 @@ class Running:
     async def _look(self) -> Ended | None:
         limits = dataclasses.replace(self._limits, disk=self._disk)
         return await anyio.to_thread.run_sync(over_limit, self._place, limits, self.started.root)
+
+
+def _full(folder: Path) -> bool:
+    """Whether the machine's own disk is: then what code in a lab wrote may be lost, whatever it was told."""
+    found = os.statvfs(folder)
+    left = found.f_bfree if os.geteuid() == 0 else found.f_bavail
+    return left * found.f_frsize < _NEXT_TO_NOTHING
 
 
 class Gathered:

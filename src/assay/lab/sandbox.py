@@ -13,7 +13,7 @@ from anyio.abc import Process
 
 from assay.errors import LabError
 from assay.lab.environments import library_path
-from assay.lab.interface import Limits, Sealing, Setup
+from assay.lab.interface import Limits, Sealing, Seen, Setup
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 KILLED = 137
@@ -59,6 +59,7 @@ class Sandbox(Protocol):
     """A way to start commands that cannot leave the lab."""
 
     sealing: Sealing
+    seen: Seen
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> Started:
         """Start a command with standard input from the open file `stdin` (as for `subprocess`, -1 for a pipe)."""

@@ -4,7 +4,6 @@ A store holds `objects/`, named by the SHA-256 of their content, and `manifests/
 Objects are copies: a hard link into a workspace would let code in the lab change the past.
 """
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -30,7 +29,10 @@ _DOUBT = 50_000_000
 
 @dataclass(frozen=True)
 class Kept:
-    """One plain file in a snapshot: its content, its mode, and what shows whether it has changed since."""
+    """One plain file in a snapshot: its content, its mode, and what shows whether it has changed since.
+
+    `ctime_ns` is 0 for a file that may change again without showing it.
+    """
 
     sha256: str
     mode: int
@@ -48,7 +50,6 @@ class Snapshot:
     folders: Mapping[str, int]
     links: Mapping[str, str]
     left_out: tuple[str, ...]
-    taken_ns: int
 
     @cached_property
     def id(self) -> str:
@@ -58,7 +59,9 @@ class Snapshot:
     @cached_property
     def manifest(self) -> str:
         """It as JSON in ASCII, so that names that are no text survive too."""
-        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, sort_keys=True)
+        files = {name: vars(kept) for name, kept in self.files.items()}
+        found = {"files": files, "folders": self.folders, "links": self.links, "left_out": self.left_out}
+        return json.dumps({"format": _FORMAT, **found}, sort_keys=True)
 
     @property
     def size(self) -> int:
@@ -67,11 +70,11 @@ class Snapshot:
 
 
 def take(root: Path, store: Path, before: Snapshot | None = None, *, without: str | None = None) -> Snapshot:
-    """Keep what is below `root` now; files unchanged since `before` are not read."""
+    """Keep what is below `root` now; files unchanged since `before` are not read, and if all are, it is `before`."""
     objects, manifests = store / "objects", store / "manifests"
     for folder in (objects, manifests):
         folder.mkdir(parents=True, exist_ok=True)
-    taken_ns = time.time_ns()
+    settled_ns = time.time_ns() - _DOUBT
     files: dict[str, Kept] = {}
     folders: dict[str, int] = {}
     links: dict[str, str] = {}
@@ -80,7 +83,7 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
         if entry.kind == "file":
             earlier = _unchanged(entry, before)
             try:
-                files[entry.path] = earlier or _keep(entry, objects)
+                files[entry.path] = earlier or _keep(entry, objects, settled_ns)
             except UnsafePath:
                 left_out.append(entry.path)
         elif entry.kind == "folder" and entry.readable:
@@ -89,7 +92,9 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
             links[entry.path] = os.readlink(entry.name, dir_fd=entry.folder)
         else:
             left_out.append(entry.path)
-    snapshot = Snapshot(files, folders, links, tuple(left_out), taken_ns)
+    snapshot = Snapshot(files, folders, links, tuple(left_out))
+    if snapshot == before:
+        return before
     sync_folder(objects)
     write_whole(manifests / f"{snapshot.id}.json", snapshot.manifest)
     return snapshot
@@ -104,6 +109,7 @@ def load(store: Path, id: str) -> Snapshot:
         raise RecordError(f"{path} is missing or damaged") from error
     if found.pop("format", None) != _FORMAT:
         raise RecordError(f"{path} is not a {_FORMAT}")
+    found.pop("taken_ns", None)  # earlier versions kept it
     files = {name: Kept(**kept) for name, kept in found.pop("files").items()}
     return Snapshot(files=files, left_out=tuple(found.pop("left_out")), **found)
 
@@ -130,13 +136,13 @@ def restore(root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None,
 
 def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
     kept = before.files.get(entry.path) if before else None
-    if kept is None or before is None or entry.stat.st_ctime_ns > before.taken_ns - _DOUBT:
+    if kept is None:
         return None
     now = (entry.stat.st_ctime_ns, entry.stat.st_ino, entry.stat.st_size)
     return kept if now == (kept.ctime_ns, kept.inode, kept.size) else None
 
 
-def _keep(entry: Entry, objects: Path) -> Kept:
+def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
     digest = hashlib.sha256()
     beside = objects / f".{fresh_token()}"
     with reading.open_at(entry.folder, entry.name, entry.path) as source, beside.open("xb") as copy:
@@ -151,4 +157,5 @@ def _keep(entry: Entry, objects: Path) -> Kept:
             os.fdatasync(copy.fileno())
             beside.rename(target)
     found = entry.stat
-    return Kept(target.name, found.st_mode & 0o777, found.st_size, found.st_ctime_ns, found.st_mtime_ns, found.st_ino)
+    changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
+    return Kept(target.name, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import Process
 
 from assay.errors import LabError
-from assay.lab.interface import Sealing, Setup
+from assay.lab.interface import Sealing, Seen, Setup
 from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
 from assay.lab.sandbox import limited, pinned, variables_of
@@ -26,6 +26,8 @@ class Unsealed:
         limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced, processes=False)
         self._limits = [*pinned(setup), *limits]
         self._variables = variables_of(setup, setup.environment, str(place.workspace))
+        tools = str(setup.tools) if setup.tools else None
+        self.seen = Seen(str(place.workspace), str(setup.environment), str(place.status), tools)
         if setup.data:
             (place.workspace / "data").symlink_to(setup.data)
         enforced = {"disk": place.disk, "memory": "polled, and limited for each process", **place.group.enforced}

@@ -11,12 +11,13 @@ from pathlib import Path
 import assay
 from assay.errors import LabError
 from assay.home import Home
-from assay.lab.environments import INSIDE
+from assay.lab.environments import INSIDE, TOOLS_INSIDE
 from assay.lab.interface import Setup
 from assay.lab.places import Place
 from assay.lab.sandbox import SYSTEM_PATH
 
 WORKSPACE = "/workspace"
+STATUS = "/lab"
 # Of the machine's own /etc a lab sees these: which program goes by which name, where libraries are, whom to trust.
 _ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
 
@@ -27,6 +28,7 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
     """What bwrap is told. The order matters: later mounts lie on top of earlier ones."""
     room = str(max(setup.limits.memory // 4, 2**20))
     data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
+    tools = ["--ro-bind", str(setup.tools.resolve()), TOOLS_INSIDE] if setup.tools else []
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
@@ -34,10 +36,11 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
         "--ro-bind", str(_make_etc(place.folder / "etc")), "/etc",
         *(word for name in _ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
         "--proc", "/proc", "--dev", "/dev",
+        *(word for device in setup.devices for word in ("--dev-bind", str(device), f"/dev/{device.name}")),
         "--perms", "1777", "--size", room, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--perms", "1777", "--size", room, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
-        "--ro-bind", str(setup.environment.resolve()), INSIDE,
-        "--ro-bind", str(place.status), "/lab",
+        "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools,
+        "--ro-bind", str(place.status), STATUS,
         "--bind", str(place.workspace), WORKSPACE, *data,
         "--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv",
     ]  # fmt: skip

@@ -39,7 +39,14 @@ class ReplyCache:
 
 
 def question_of(
-    name: str, settings: ModelSettings, messages: Sequence[Message], tools: Sequence[Tool], *, epoch: int, number: int
+    name: str,
+    settings: ModelSettings,
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    choice: str | None = None,
+    *,
+    epoch: int,
+    number: int,
 ) -> str:
     """The hash of a question: the model, how it is asked, what it is told, and the place of the question in its trial.
 
@@ -52,5 +59,6 @@ def question_of(
         "tools": [tool.model_dump(mode="json") for tool in tools],
         "epoch": epoch,
         "number": number,
+        **({"choice": choice} if choice else {}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import anyio
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.tool import ToolChoice, ToolFunction
 
 from assay.errors import AssayError, PromptTooLong
 from assay.models import memory, scripted
@@ -58,7 +59,9 @@ class Door:
         except Exception as error:  # setting up a client is the provider's code: anything may be missing
             raise not_opened(name, error) from error
 
-    async def ask(self, messages: Sequence[Message], tools: Sequence[Tool], number: int) -> Answer:
+    async def ask(
+        self, messages: Sequence[Message], tools: Sequence[Tool], number: int, choice: str | None = None
+    ) -> Answer:
         """Put one question; `ModelFault` if nobody answers it, `PromptTooLong` if it is too long to be answered."""
         conversation = to_inspect_all(messages, self._name)
         offered = [tool_info(tool) for tool in tools]
@@ -67,7 +70,7 @@ class Door:
             scripted.place.set(scripted.Place(number))
             memory.recall(messages, self._name)
             started = time.monotonic()
-            output = await self._model.generate(conversation, offered)
+            output = await self._model.generate(conversation, offered, _choice(choice, tools))
             return self._answer(output, messages, time.monotonic() - started)
 
         try:
@@ -93,6 +96,12 @@ class Door:
         message = from_inspect(output.message, self._name, memory.learned(output.message, messages, self._name))
         worked = seconds if output.time is None else min(output.time, seconds)
         return Answer(message, stop, usage, output.model or None, seconds, seconds - worked)
+
+
+def _choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None:
+    if choice is None or choice in ("any", "none"):
+        return choice  # type: ignore[return-value]
+    return ToolFunction(name=choice) if any(tool.name == choice for tool in tools) else None
 
 
 async def _apart(work: Callable[[], Awaitable[Result]]) -> Result:

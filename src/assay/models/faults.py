@@ -5,7 +5,7 @@ import difflib
 from rich.text import Text
 from tenacity import RetryError
 
-from assay.errors import AssayError, CallError, ModelFault
+from assay.errors import AssayError, CallError, ModelDown, ModelFault
 from assay.tasks.quantities import duration
 
 LONGEST = 500
@@ -27,13 +27,13 @@ def not_opened(name: str, error: Exception) -> AssayError:
     return CallError(f"model {name} cannot be set up: {said}")
 
 
-def too_late(name: str, timeout: float) -> ModelFault:
+def too_late(name: str, timeout: float) -> ModelDown:
     """That our patience is over."""
-    return ModelFault(f"{name} has not answered within {duration(timeout)}, retries included (the setting `timeout`)")
+    return ModelDown(f"{name} has not answered within {duration(timeout)}, retries included (the setting `timeout`)")
 
 
 def not_answered(name: str, error: Exception) -> ModelFault:
-    """Why a model that was asked did not answer."""
+    """Why a model that was asked did not answer: `ModelDown` where it may do so later."""
     tries = ""
     if isinstance(error, RetryError):
         attempts = error.last_attempt
@@ -43,7 +43,15 @@ def not_answered(name: str, error: Exception) -> ModelFault:
     # Inspect's own words repeat the whole question; the provider's are enough.
     said = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
     status = getattr(error, "status_code", None)
-    return ModelFault(f"{name} {_verdict(status, type(error).__name__)}{tries}: {_short(str(said))}")
+    kind = ModelDown if _passes(status, type(error).__name__) else ModelFault
+    return kind(f"{name} {_verdict(status, type(error).__name__)}{tries}: {_short(str(said))}")
+
+
+def _passes(status: int | None, kind: str) -> bool:
+    """Whether a fault is one of the provider's bad hours, and not of what it was asked or with which key."""
+    if status is not None:
+        return status in (408, 409, 425, 429) or status >= 500
+    return any(word in kind for word in ("Connection", "Timeout", "Protocol", "Decode", "Validation"))
 
 
 def _verdict(status: int | None, kind: str) -> str:

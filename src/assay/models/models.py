@@ -64,9 +64,12 @@ class Models:
         for role in {*self._roles, *self._settings}:
             self._door(role)
 
-    async def ask(self, role: str, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Reply:
+    async def ask(
+        self, role: str, messages: Sequence[Message], tools: Sequence[Tool] = (), *, choice: str | None = None
+    ) -> Reply:
         """Put a conversation to the model in that role and return its next message.
 
+        `choice` is the name of a tool that it must call, or `any` or `none` of them; otherwise it decides itself.
         `PromptTooLong` if the conversation does not fit into the model's context, `ModelFault` if the model could not
         be reached or would not answer.
         """
@@ -75,12 +78,12 @@ class Models:
         self._asked[name] += 1
         question = ""
         if self._cache:
-            question = question_of(name, settings, messages, tools, epoch=self._epoch, number=number)
+            question = question_of(name, settings, messages, tools, choice, epoch=self._epoch, number=number)
             if known := self._cache.get(question):
                 paid = known.usage.model_copy(update={"cost": 0.0})
                 return known.model_copy(update={"usage": paid, "seconds": 0.0, "waited": 0.0, "cached": True})
         door = self._door(role)
-        answer = await door.ask(messages, tools, number)
+        answer = await door.ask(messages, tools, number, choice)
         usage = answer.usage or Usage()
         cost = self._prices.cost(name, usage) if answer.usage else None
         reply = Reply(

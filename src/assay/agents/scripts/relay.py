@@ -1,0 +1,62 @@
+"""Runs an agent's command in the lab, where a port of the lab's own 127.0.0.1 leads to the harness's socket.
+
+Called as: relay SOCKET PORT COMMAND…. A line on standard input asks the command to end.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from pathlib import Path
+
+
+async def main(socket: Path, port: int, command: list[str]) -> int:
+    """Run the command to its end, and return its exit code as a shell tells it."""
+    # The path of a socket may have 107 letters at the most; by way of its folder it is always short.
+    folder = os.open(socket.parent, os.O_RDONLY | os.O_DIRECTORY)
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            inside, outside = await asyncio.open_unix_connection(f"/proc/self/fd/{folder}/{socket.name}")
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(copy(reader, outside), copy(inside, writer))
+        writer.close()
+        outside.close()
+
+    async with await asyncio.start_server(forward, "127.0.0.1", port):
+        try:
+            child = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, start_new_session=True)
+        except OSError as error:
+            print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
+            return 127
+        asyncio.get_running_loop().add_reader(0, listen, child)
+        code = await child.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        return 128 - code if code < 0 else code
+
+
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on what comes until nothing more does."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+
+
+def listen(child: Process) -> None:
+    """Ask the command to end when we are told to."""
+    if os.read(0, 4096):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGTERM)
+    else:
+        asyncio.get_running_loop().remove_reader(0)
+
+
+# Connections that are still open must not hold the end up.
+os._exit(asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])))

@@ -1,0 +1,23 @@
+"""A scripted model that does the whole work at once, with whichever tool runs commands, and then says goodbye."""
+
+PROGRAM = """python - <<'END'
+import csv
+with open("data/test.csv") as test, open("submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for row in csv.DictReader(test):
+        out.write(f"{row['coin']},{int(int(row['coin']) % 3 == 0)}\\n")
+END"""
+NAMES = ("bash", "shell", "exec_command", "run_shell_command", "local_shell", "shell_command")
+
+
+def answer(messages, tools):
+    """A command where a tool takes one and none was given yet; else a last word."""
+    shells = [tool for tool in tools if tool.name.lower() in NAMES]
+    if not shells or any(message.role == "tool" for message in messages):
+        return "Done."
+    tool = shells[0]
+    fields = tool.parameters["properties"]
+    name = next(field for field in ("command", "cmd") if field in fields)
+    command = ["bash", "-lc", PROGRAM] if fields[name].get("type") == "array" else PROGRAM
+    needed = {field: "because" for field in tool.parameters["required"] if fields[field].get("type") == "string"}
+    return {"tool_calls": [{"name": tool.name, "arguments": {**needed, name: command}}]}

@@ -1,0 +1,27 @@
+"""An outside agent that hands in two good submissions, then a torn one, and does not end when it is asked to."""
+
+import os
+import signal
+from pathlib import Path
+
+BUDGET = Path("/lab/budget.json")
+signal.signal(signal.SIGTERM, lambda *_: Path("asked").write_text("to end"))
+
+
+def wait_for_looks(number):
+    """Wait until the harness has looked that often: it tells what is left of the budget each time."""
+    for _ in range(number):
+        before = BUDGET.stat().st_ino
+        while BUDGET.stat().st_ino == before:
+            os.sched_yield()
+
+
+head = "coin,side\n"
+for side in (0, 1):
+    Path("new.csv").write_text(head + "".join(f"{coin},{side}\n" for coin in range(30, 60)))
+    Path("new.csv").rename("submission.csv")
+    wait_for_looks(4)
+Path("submission.csv").write_text(head + "30,")
+Path("torn").write_text("")
+while True:
+    signal.pause()

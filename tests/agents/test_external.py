@@ -1,0 +1,190 @@
+"""Outside agents in a sealed lab: they think through the endpoint, are watched, limited, and reach nothing else."""
+
+import json
+import shlex
+from pathlib import Path
+
+import anyio
+import pytest
+from brain import HEADS
+
+from assay.agents import find_agent
+from assay.agents.external import External
+from assay.errors import CallError, LabError
+from assay.records import OutOfBudget, RunFolder, read_events
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+GUESTS = Path(__file__).parent / "guests"
+TINY = Path(__file__).parent.parent / "tiny"
+
+
+@pytest.fixture
+def guest(trial):
+    """An outside agent that is one of our small scripts, in a lab with an endpoint."""
+    trial.lab_wishes = {"network": "models"}
+
+    def made(name, *words, **settings):
+        program = (GUESTS / f"{name}.py").read_text()
+        return External(command=shlex.join(["python", "-c", program, *words]), **settings)
+
+    return made
+
+
+def submissions(trial):
+    """What the record says of each version of the submission: its size, and what is wrong with its form."""
+    notes = [note["about"] for note in trial.told("note") if note["what"] == "submission"]
+    return [(note["size"], note["fault"]) for note in notes]
+
+
+async def test_a_script_solves_the_task_by_asking_the_endpoint(trial, guest, script):
+    left = await trial.work(guest("plain"), {"main": script(HEADS)})
+    assert left["submission.csv"].splitlines()[1:3] == [b"30,1", b"31,0"]
+    (ended,) = trial.told("outside")
+    assert (ended["ended"], ended["code"], ended["cut"]) == ("exit", 0, None)
+    assert "Submission is valid." in ended["stdout"]
+    assert len(trial.told("validate")) == 1
+    (ask,) = trial.told("ask")
+    assert ask["used"]["steps"] == 1 and ask["used"]["tokens"] > 0
+    assert "Guess which side of each coin is up" in ask["about"]["messages"][0]["text"]
+    assert submissions(trial) == [(160, None)]
+
+
+async def test_what_it_is_given_says_nothing_of_the_host(trial, guest, script):
+    agent = External(command="sh -c 'env > seen; cat /lab/budget.json >> seen; ls -A / /lab >> seen'")
+    seen = (await trial.work(agent, {"main": script()}))["seen"].decode()
+    assert "OPENAI_BASE_URL=http://127.0.0.1:" in seen and "seconds_left" in seen
+    assert str(trial.home.root) not in seen and "coin" not in seen.replace("coin,", "")
+
+
+async def test_a_spy_finds_no_network_no_keys_no_answers_and_one_socket(trial, guest, script, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    left = await trial.work(guest("spy"), {"main": script()})
+    found = json.loads(left["found.json"])
+    assert found == {
+        "keys": [],
+        "reached": [],
+        "sockets": ["/lab/models"],
+        "secrets": [],
+        "removed": False,
+        "seen": [],
+    }
+
+
+async def test_only_a_lab_with_that_policy_lets_anybody_speak_to_the_harness(trial):
+    async with trial.bench():
+        assert trial.lab.sealing.network == "none"
+        with pytest.raises(LabError, match="no network policy"):
+            await trial.lab.listen("models")
+    trial.lab_wishes = {"network": "models"}
+    async with trial.bench():
+        assert (trial.lab.sealing.network, trial.lab.sealing.sealed) == ("models", True)
+        async with await trial.lab.listen("models"):
+            program = "import os, socket; s = socket.socket(socket.AF_UNIX); s.connect('/lab/models'); print('in')"
+            done = await trial.lab.run(["python", "-c", program], seconds=30)
+        assert done.stdout.text == "in\n"
+
+
+async def test_a_flood_of_questions_ends_with_the_budget_and_harms_nothing(trial, guest, tmp_path):
+    (tmp_path / "more.py").write_text("def answer(messages, tools):\n    return 'more'\n")
+    trial.budget = Budget(time=600, steps=15)
+    async with trial.bench({"main": f"scripted/{tmp_path}/more.py:answer"}) as bench:
+        with pytest.raises(OutOfBudget, match="all 15 steps"):
+            await guest("flood").work(bench)
+    assert len(trial.told("ask")) == 15
+    assert trial.told("outside")[0]["cut"] == "budget"
+
+
+async def test_one_that_does_not_end_is_asked_then_killed_and_its_last_good_submission_counts(trial, guest, script):
+    trial.budget = Budget(time=100, steps=50)
+    trial.form = lambda content: None if content.count(b"\n") == 31 else "rows are missing"
+    async with trial.bench({"main": script()}) as bench:
+
+        async def let_time_pass():
+            while await trial.lab.stamp("torn") is None:
+                await anyio.lowlevel.checkpoint()
+            bench.clock.set({**bench.clock.used, "elapsed": 95.0})
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(let_time_pass)
+            with pytest.raises(OutOfBudget, match="time is up"):
+                await guest("stubborn").work(bench)
+        left = await trial.workspace()
+    assert left["asked"] == b"to end"
+    (ended,) = trial.told("outside")
+    assert (ended["ended"], ended["cut"]) == ("signal", "time")
+    assert submissions(trial) == [(160, None), (160, None), (13, "rows are missing")]
+    assert left["submission.csv"].splitlines()[1] == b"30,1"
+    kept = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"]
+    assert len(set(kept)) >= 4
+
+
+async def test_a_command_that_does_not_exist_is_told(trial, guest, script):
+    await trial.work(External(command="no-such-agent --now"), {"main": script()})
+    (ended,) = trial.told("outside")
+    assert ended["code"] == 127 and "no-such-agent" in ended["stderr"]
+
+
+async def test_what_it_prints_is_kept_only_in_part(trial, guest, script):
+    agent = External(command="python -c \"print('begin'); print('x' * 30_000_000); print('end')\"")
+    await trial.work(agent, {"main": script()})
+    (ended,) = trial.told("outside")
+    assert ended["stdout"].startswith("begin") and ended["stdout"].endswith("end\n")
+    assert len(ended["stdout"]) < 300_000
+
+
+async def test_its_trajectory_is_kept_beside_the_record_as_far_as_it_fits(trial, guest, script):
+    words = """mkdir logs; echo one > logs/a.json; echo other > b.txt
+        head -c 5000 /dev/zero > logs/large.json; ln -s /etc/passwd logs/link.json"""
+    agent = External(command=shlex.join(["sh", "-c", words]), trajectory="logs/*.json", trajectory_size=1000)
+    await trial.work(agent, {"main": script()})
+    kept = [path.name for path in (trial.folder / "trajectory").rglob("*") if path.is_file()]
+    assert kept == ["a.json"]
+
+
+async def test_one_that_was_interrupted_begins_anew_on_what_it_had_written(trial, guest, script):
+    words = 'echo "$RESUMED" >> lives; head -n 1 task.md; test -n "$RESUMED" || tail -f /dev/null'
+    agent = External(command=shlex.join(["sh", "-c", words]))
+    async with trial.bench({"main": script()}) as bench, anyio.create_task_group() as tasks:
+        tasks.start_soon(agent.work, bench)
+        while await trial.lab.stamp("lives") is None:
+            await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    left = await trial.work(agent, {"main": script()})
+    assert left["lives"] == b"1\n"
+    (ended,) = trial.told("outside")
+    assert "You have worked on this before" in ended["stdout"]
+    await trial.work(agent, {"main": script()})
+    assert len(trial.told("outside")) == 1
+
+
+async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
+    (tmp_path / "replies.json").write_text(json.dumps([HEADS]))
+    words = ("--tasks", TINY)
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    profile = tmp_path / "plain.toml"
+    profile.write_text(f"command = {json.dumps(['python', str(GUESTS / 'plain.py')])}\n")
+    agent = f"external,profile={profile},inside=no"
+    model = f"scripted/{tmp_path}/replies.json"
+    done = assay(*words, "run", "tiny", "--agent", agent, "--model", model, "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(tmp_path / "run").trials()
+    assert (trial.file.sandbox, trial.state.sealing["network"], trial.grade.sealed) == ("none", "host", False)
+    assert trial.grade.score == 1.0
+
+
+def test_it_needs_a_profile_or_a_command_that_exists():
+    with pytest.raises(CallError, match="a profile or a command"):
+        find_agent("external")
+    with pytest.raises(CallError, match="no profile 'aida'; there are: aide"):
+        find_agent("external", {"profile": "aida"})
+
+
+def test_a_profile_that_changed_since_the_plan_is_noticed(tmp_path):
+    profile = tmp_path / "mine.toml"
+    profile.write_text('command = ["true"]\n')
+    planned = find_agent("external", {"profile": str(profile)}).model_dump(mode="json")
+    assert find_agent("external", planned).label("external") == f"external,profile={profile}"
+    profile.write_text('command = ["false"]\n')
+    with pytest.raises(CallError, match="not what it was"):
+        find_agent("external", planned)

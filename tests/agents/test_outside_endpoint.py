@@ -1,0 +1,338 @@
+"""The endpoint that outside agents think through: real clients, their wire formats, and requests that are none."""
+
+import json
+import socket
+import subprocess
+import sys
+from contextlib import asynccontextmanager, suppress
+from importlib.resources import files
+
+import anthropic
+import anyio
+import httpx2
+import openai
+import pytest
+
+from assay.agents.outside.endpoint import MOST_VALIDATIONS, Endpoint
+from assay.agents.outside.http import LARGEST_BODY, serve_all
+from assay.tasks import Budget
+
+pytestmark = pytest.mark.anyio
+
+WEATHER = {
+    "type": "object",
+    "properties": {"place": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+    "required": ["place"],
+}
+CALL = {"tool_calls": [{"name": "weather", "arguments": {"place": "Bergen", "days": 2}, "id": "call-1"}]}
+USAGE = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 30, "reasoning_tokens": 5}
+
+
+class Reached:
+    """An endpoint that is open on a socket, and clients for it."""
+
+    def __init__(self, endpoint, path):
+        self.endpoint, self.path = endpoint, path
+        self._clients = []
+
+    def http(self):
+        client = httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(uds=str(self.path)), base_url="http://lab")
+        self._clients.append(client)
+        return client
+
+    async def close(self):
+        """Hang up, and wait until that is noticed: anyio complains of a stream that ends while it is cancelled."""
+        for client in self._clients:
+            await client.aclose()
+        await anyio.wait_all_tasks_blocked()
+
+    def openai(self):
+        return openai.AsyncOpenAI(base_url="http://lab/v1", api_key="none", http_client=self.http(), max_retries=2)
+
+    def anthropic(self):
+        return anthropic.AsyncAnthropic(base_url="http://lab", api_key="none", http_client=self.http(), max_retries=2)
+
+    async def raw(self, data):
+        """What comes back for bytes that need not be HTTP, until the endpoint hangs up."""
+        said = b""
+        async with await anyio.connect_unix(self.path) as stream:
+            with suppress(anyio.BrokenResourceError):
+                await stream.send(data)
+                await stream.send_eof()
+                async for chunk in stream:
+                    said += chunk
+        return said
+
+
+@pytest.fixture
+def reached(trial, script, tmp_path):
+    """Opens an endpoint whose model follows a script."""
+
+    @asynccontextmanager
+    async def open_endpoint(*replies, fault=None):
+        async def validate():
+            return fault
+
+        async with trial.bench({"main": script(*replies)}) as bench:
+            endpoint = Endpoint(bench, validate)
+            listener = await anyio.create_unix_listener(tmp_path / "door")
+            async with listener, anyio.create_task_group() as tasks:
+                tasks.start_soon(serve_all, listener, endpoint.respond)
+                door = Reached(endpoint, tmp_path / "door")
+                yield door
+                await door.close()
+                tasks.cancel_scope.cancel()
+
+    return open_endpoint
+
+
+async def test_an_openai_client_talks_uses_tools_and_is_counted(trial, reached):
+    tool = {"type": "function", "function": {"name": "weather", "description": "tells it", "parameters": WEATHER}}
+    async with reached({**CALL, "usage": USAGE}, "It rains.") as door:
+        client = door.openai()
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Will it rain?"}]
+        first = await client.chat.completions.create(model="gpt-9", messages=messages, tools=[tool])
+        (call,) = first.choices[0].message.tool_calls
+        assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"place": "Bergen", "days": 2})
+        assert first.choices[0].finish_reason == "tool_calls"
+        assert (first.usage.prompt_tokens, first.usage.completion_tokens, first.usage.total_tokens) == (130, 20, 150)
+        assert first.usage.prompt_tokens_details.cached_tokens == 30
+        said = first.choices[0].message.model_dump(exclude_none=True)
+        messages += [said, {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
+        second = await client.chat.completions.create(model="gpt-9", messages=messages, tools=[tool])
+        assert second.choices[0].message.content == "It rains."
+    asks = trial.told("ask")
+    assert [ask["used"]["steps"] for ask in asks] == [1, 2]
+    assert asks[0]["used"]["tokens"] == 150
+    told = asks[1]["about"]["messages"]
+    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool"]
+    assert told[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
+    clients = [note["about"] for note in trial.told("note") if note["what"] == "client"]
+    assert [(note["wire"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
+
+
+async def test_an_openai_client_streams(reached):
+    async with reached({"text": "Let me see.", **CALL, "usage": USAGE}) as door:
+        stream = await door.openai().chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "Rain?"}], stream=True
+        )
+        chunks = [chunk async for chunk in stream]
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert "".join(delta.content or "" for delta in deltas) == "Let me see."
+    assert [call.function.name for delta in deltas for call in delta.tool_calls or ()] == ["weather"]
+    assert chunks[-1].usage.total_tokens == 150
+
+
+async def test_the_responses_of_openai_are_spoken_whole_and_streamed(trial, reached):
+    tool = {"type": "function", "name": "weather", "parameters": WEATHER, "strict": False}
+    patch = {"type": "custom", "name": "patch", "description": "changes files"}
+    custom = {"tool_calls": [{"name": "patch", "arguments": {"input": "*** Begin"}, "id": "call-2"}]}
+    async with reached({"text": "Hm.", **CALL, "usage": USAGE}, custom, "It rains.") as door:
+        client = door.openai()
+        asked = {"model": "gpt-9", "tools": [tool, patch, {"type": "web_search"}]}
+        first = await client.responses.create(instructions="Be brief.", input="Rain?", **asked)
+        assert first.output_text == "Hm."
+        assert first.output[1].arguments == json.dumps({"place": "Bergen", "days": 2})
+        assert (first.usage.input_tokens, first.usage.output_tokens) == (130, 20)
+        history = [{"role": "user", "content": "Rain?"}, *(item.model_dump(exclude_none=True) for item in first.output)]
+        history.append({"type": "function_call_output", "call_id": "call-1", "output": "rain"})
+        second = await client.responses.create(input=history, **asked)
+        assert (second.output[0].type, second.output[0].input) == ("custom_tool_call", "*** Begin")
+        async with client.responses.stream(input="And now?", model="gpt-9") as stream:
+            kinds = [event.type async for event in stream]
+            assert (await stream.get_final_response()).output_text == "It rains."
+    assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
+    told = trial.told("ask")[1]["about"]["messages"]
+    assert [message["role"] for message in told] == ["user", "assistant", "tool"]
+    assert (told[1]["text"], told[1]["tool_calls"][0]["id"]) == ("Hm.", "call-1")
+
+
+async def test_an_anthropic_client_talks_uses_tools_and_streams(trial, reached):
+    tool = {"name": "weather", "description": "tells it", "input_schema": WEATHER}
+    async with reached({"text": "Let me see.", **CALL, "usage": USAGE}, "It rains.") as door:
+        client = door.anthropic()
+        messages = [{"role": "user", "content": "Will it rain?"}]
+        asked = {"model": "claude-9", "max_tokens": 100, "tools": [tool], "system": "Be brief."}
+        first = await client.messages.create(messages=messages, **asked)
+        assert [block.type for block in first.content] == ["text", "tool_use"]
+        assert (first.content[1].input, first.stop_reason) == ({"place": "Bergen", "days": 2}, "tool_use")
+        assert (first.usage.input_tokens, first.usage.cache_read_input_tokens, first.usage.output_tokens) == (
+            100,
+            30,
+            20,
+        )
+        messages.append({"role": "assistant", "content": [block.model_dump() for block in first.content]})
+        result = {"type": "tool_result", "tool_use_id": first.content[1].id, "content": "rain"}
+        messages.append({"role": "user", "content": [result, {"type": "text", "text": "So?"}]})
+        assert (await client.messages.count_tokens(model="claude-9", messages=messages)).input_tokens > 0
+        async with client.messages.stream(messages=messages, **asked) as stream:
+            assert "".join([text async for text in stream.text_stream]) == "It rains."
+            assert (await stream.get_final_message()).stop_reason == "end_turn"
+    told = trial.told("ask")[1]["about"]["messages"]
+    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "user"]
+
+
+async def test_an_anthropic_tool_call_streams_in_pieces_that_its_client_puts_together(reached):
+    async with reached(CALL) as door:
+        asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Rain?"}]}
+        async with door.anthropic().messages.stream(**asked) as stream:
+            final = await stream.get_final_message()
+    assert final.content[0].input == {"place": "Bergen", "days": 2}
+
+
+async def test_googles_format_is_spoken_with_calls_that_have_no_ids(trial, reached):
+    schema = {"type": "OBJECT", "properties": {"place": {"type": "STRING"}}, "required": ["place"]}
+    tools = [{"functionDeclarations": [{"name": "weather", "description": "tells it", "parameters": schema}]}]
+    contents = [{"role": "user", "parts": [{"text": "Rain?"}]}]
+    async with reached(CALL, "It rains.") as door, door.http() as client:
+        path = "/v1beta/models/gemini-9"
+        first = (await client.post(f"{path}:generateContent", json={"contents": contents, "tools": tools})).json()
+        content = first["candidates"][0]["content"]
+        call = content["parts"][0]["functionCall"]
+        assert (call["name"], call["args"]) == ("weather", {"place": "Bergen", "days": 2})
+        del call["id"]
+        response = {"functionResponse": {"name": "weather", "response": {"output": "rain"}}}
+        contents += [content, {"role": "user", "parts": [response]}]
+        answer = await client.post(f"{path}:streamGenerateContent?alt=sse", json={"contents": contents})
+        last = json.loads(answer.text.removeprefix("data: "))
+        assert last["candidates"][0]["content"]["parts"] == [{"text": "It rains."}]
+    told = trial.told("ask")[1]["about"]["messages"]
+    assert told[1]["tool_calls"][0]["id"] == told[2]["tool_call_id"]
+
+
+async def test_a_tool_whose_schema_no_model_can_be_told_is_described_in_words(trial, reached):
+    schema = {
+        "$defs": {"point": {"type": "object", "properties": {"x": {"type": "number", "multipleOf": 2}}}},
+        "type": "object",
+        "properties": {"at": {"$ref": "#/$defs/point"}, "how": {"oneOf": [{"const": "fast"}, {"type": "null"}]}},
+        "allOf": [{"required": ["at"]}],
+    }
+    tool = {"type": "function", "function": {"name": "draw", "parameters": schema}}
+    async with reached({"tool_calls": [{"name": "draw", "arguments": {}}]}) as door:
+        asked = {"model": "m", "messages": [{"role": "user", "content": "Draw."}], "tools": [tool]}
+        assert (await door.openai().chat.completions.create(**asked)).choices[0].message.tool_calls
+
+
+async def test_a_spent_budget_is_told_in_the_clients_own_format_and_not_asked_again(trial, reached):
+    trial.budget = Budget(time=600, steps=50, tokens=140)
+    async with reached({"text": "One.", "usage": USAGE}, "Two.") as door:
+        messages = [{"role": "user", "content": "Go on."}]
+        await door.openai().chat.completions.create(model="m", messages=messages)
+        with pytest.raises(openai.APIStatusError) as refused:
+            await door.openai().chat.completions.create(model="m", messages=messages)
+        assert refused.value.status_code == 402 and refused.value.code == "insufficient_quota"
+        with pytest.raises(anthropic.APIStatusError) as refused:
+            await door.anthropic().messages.create(model="m", max_tokens=9, messages=messages)
+        assert refused.value.body["error"]["type"] == "billing_error"
+        assert door.endpoint.over.is_set() and "140 tokens" in str(door.endpoint.ended_by)
+    assert len(trial.told("ask")) == 1
+
+
+async def test_every_question_is_a_step(trial, reached):
+    trial.budget = Budget(time=600, steps=2)
+    async with reached("One.", "Two.", "Three.") as door:
+        client, messages = door.openai(), [{"role": "user", "content": "Go on."}]
+        for _ in range(2):
+            await client.chat.completions.create(model="m", messages=messages)
+        with pytest.raises(openai.APIStatusError, match="all 2 steps are used"):
+            await client.chat.completions.create(model="m", messages=messages)
+
+
+async def test_a_prompt_that_is_too_long_is_the_clients_problem(reached):
+    async with reached({"fault": "too long"}, "Short.") as door:
+        with pytest.raises(openai.BadRequestError) as refused:
+            await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+        assert refused.value.code == "context_length_exceeded"
+        assert not door.endpoint.over.is_set()
+
+
+async def test_a_model_that_stays_away_ends_the_trial_and_not_at_once(reached):
+    async with reached(*[{"fault": "refused"}] * 5) as door, door.http() as client:
+        asked = {"messages": [{"role": "user", "content": "Hello?"}]}
+        for _ in range(5):
+            assert not door.endpoint.over.is_set()
+            assert (await client.post("/v1/chat/completions", json=asked)).status_code == 502
+        assert door.endpoint.over.is_set()
+
+
+NO_QUESTIONS = [
+    b"",
+    b"{",
+    b"[]",
+    b'{"messages": []}',
+    b'{"messages": "hello"}',
+    b'{"messages": [7]}',
+    b'{"messages": [{"role": "wizard", "content": "x"}]}',
+    b'{"messages": [{"role": "user", "content": {"text": 1}}]}',
+    b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+]
+NO_CHATS = [
+    b'{"messages": [{"role": "tool", "content": "x"}]}',
+    b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function"}]}',
+    b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"function": {"name": "f", "parameters": 7}}]}',
+    b'{"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": null}]}]}',
+]
+
+
+async def test_what_is_no_question_is_refused_and_costs_nothing(trial, reached):
+    chat, others = "/v1/chat/completions", ("/v1/messages", "/v1/responses", "/v1beta/models/m:generateContent")
+    asked = [(path, body) for body in NO_QUESTIONS for path in (chat, *others)] + [(chat, body) for body in NO_CHATS]
+    async with reached() as door, door.http() as client:
+        for path, body in asked:
+            answer = await client.post(path, content=body)
+            assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True), (path, body)
+        assert not door.endpoint.over.is_set()
+    assert trial.told("ask") == []
+
+
+async def test_bytes_that_are_no_http_do_no_harm(reached):
+    async with reached("Still here.") as door:
+        for data in (
+            b"\0\xff" * 1000,
+            b"GET",
+            b"GET / HTTP/9.9\r\n\r\n",
+            b"POST / HTTP/1.1\r\n" + b"a: b\r\n" * 50_000,
+        ):
+            said = await door.raw(data)
+            assert said == b"" or b" 4" in said.split(b"\r\n")[0]
+        endless = f"POST /v1/messages HTTP/1.1\r\nhost: lab\r\ncontent-length: {LARGEST_BODY + 1}\r\n\r\n".encode()
+        async with await anyio.connect_unix(door.path) as stream:
+            await stream.send(endless)
+            with pytest.raises((anyio.BrokenResourceError, anyio.EndOfStream)):
+                while True:
+                    await stream.send(b"x" * 10**6)
+        answer = await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi."}])
+        assert answer.choices[0].message.content == "Still here."
+
+
+async def test_there_is_nothing_at_other_paths(reached):
+    async with reached() as door, door.http() as client:
+        assert (await client.get("/")).status_code == 404
+        assert (await client.get("/v1/messages")).status_code == 405
+        assert (await client.get("/v1/models")).json()["data"][0]["id"] == "main"
+
+
+async def test_the_form_is_checked_without_a_score_and_not_without_end(reached):
+    async with reached(fault="the column side is missing") as door, door.http() as client:
+        answer = await client.post("/validate")
+        assert answer.json() == {"result": "Submission invalid! the column side is missing", "valid": False}
+        for _ in range(MOST_VALIDATIONS - 1):
+            await client.post("/validate")
+        assert (await client.post("/validate")).status_code == 429
+
+
+async def test_the_relay_leads_from_a_port_to_the_socket_and_ends_with_its_command(reached):
+    relay = str(files("assay.agents").joinpath("scripts", "relay.py"))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = (
+        "import json, urllib.request as r; body = {'messages': [{'role': 'user', 'content': 'Hi.'}]};"
+        f"print(r.urlopen('http://127.0.0.1:{port}/v1/chat/completions', json.dumps(body).encode()).read().decode());"
+        "raise SystemExit(7)"
+    )
+    async with reached("Hello.") as door:
+        command = [sys.executable, relay, str(door.path), str(port), sys.executable, "-c", program]
+        done = await anyio.run_process(command, check=False, stdin=subprocess.PIPE)
+    assert json.loads(done.stdout)["choices"][0]["message"]["content"] == "Hello."
+    assert done.returncode == 7

@@ -1,0 +1,82 @@
+"""Agents as their authors publish them, in a sealed lab, against a scripted model: from the package to a grade."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.records import RunFolder, read_events
+
+GUESTS = Path(__file__).parent / "guests"
+TINY = Path(__file__).parent.parent / "tiny"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def run_agent(assay_prepared, tmp_path):
+    """Runs a profile on a pocket task to its grade."""
+
+    def run(profile, brain, *words):
+        model = f"scripted/{GUESTS / brain}.py:answer"
+        asked = [
+            "--agent",
+            f"external,profile={profile}",
+            "--model",
+            model,
+            "--out",
+            tmp_path / "run",
+            "--quiet",
+            *words,
+        ]
+        done = assay_prepared("run", "pocket/spaceship-titanic", *asked)
+        assert done.returncode == 0, done.stderr
+        (trial,) = RunFolder(tmp_path / "run").trials()
+        return trial
+
+    return run
+
+
+def told(trial, kind, what):
+    return [event.about for event in read_events(trial.events) if event.kind == kind and event.about["what"] == what]
+
+
+def test_aide_from_its_package_searches_sealed_and_hands_in_its_best(run_agent):
+    trial = run_agent("aide", "aide_brain", "--steps", "12", "--time", "5m")
+    (ended,) = told(trial, "observation", "outside")
+    assert trial.state.status == "done", ended["result"]
+    assert (trial.grade.sealed, trial.state.sealing["network"]) == (True, "models")
+    # A forest on the numbers alone; guessing gives 0.5, and its last solution guesses.
+    assert trial.grade.score > 0.65, ended["result"]
+    assert trial.state.steps == 12 and trial.state.tokens > 0
+    assert (trial.path / "trajectory/logs/0-trial/journal.json").is_file()
+    versions = [about for about in told(trial, "action", "note") if about["request"]["what"] == "submission"]
+    assert len(versions) >= 2 and all(about["fault"] is None for about in versions)
+
+
+def test_mini_swe_agent_from_its_package_works_sealed_to_a_grade(run_agent):
+    trial = run_agent("mini-swe-agent", "mini_brain", "--steps", "10", "--time", "5m")
+    (ended,) = told(trial, "observation", "outside")
+    assert trial.state.status == "done", ended["result"]
+    assert trial.grade.score > 0.65 and trial.grade.sealed is True
+    assert trial.state.steps == 4
+    assert len(told(trial, "observation", "validate")) == 1
+    assert (trial.path / "trajectory/trajectory.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("profile", "wire"),
+    [("codex", "openai responses"), ("claude-code", "anthropic messages"), ("gemini-cli", "gemini")],
+)
+def test_an_agent_from_npm_works_sealed_through_its_own_protocol(assay, tmp_path, profile, wire):
+    words = ("--tasks", TINY)
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{GUESTS}/hello_brain.py:answer"]
+    done = assay(*words, "run", "tiny", *asked, "--time", "5m", "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    (trial,) = RunFolder(tmp_path / "run").trials()
+    (ended,) = told(trial, "observation", "outside")
+    assert trial.state.status == "done", ended["result"]
+    assert (trial.grade.score, trial.grade.sealed) == (1.0, True)
+    clients = [about for about in told(trial, "action", "note") if about["request"]["what"] == "client"]
+    assert {about["wire"] for about in clients} == {wire}
+    assert any((trial.path / "trajectory").rglob("*.json*"))
