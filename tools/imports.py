@@ -22,6 +22,7 @@ ORDER = (
     "cli",
 )
 MODEL_LIBRARIES = ("inspect_ai", "openai", "anthropic")
+MAY_IMPORT_THEM = ("models", "interop")
 
 
 def main() -> int:
@@ -48,8 +49,8 @@ def faults_in(path: Path) -> list[str]:
             target = rest.partition(".")[0]
             if top == "assay" and target and target not in LEAVES and target not in allowed:
                 faults.append(f"{path}:{node.lineno}: {package} may not import {name}")  # type: ignore[attr-defined]
-            if top in MODEL_LIBRARIES and package != "models":
-                faults.append(f"{path}:{node.lineno}: only models may import {name}")  # type: ignore[attr-defined]
+            if top in MODEL_LIBRARIES and package not in MAY_IMPORT_THEM:
+                faults.append(f"{path}:{node.lineno}: only models and interop may import {name}")  # type: ignore[attr-defined]
     return faults
 
 

@@ -1,0 +1,1 @@
+"""Other people's tools: how Assay's tasks and records are used from them."""

@@ -1,0 +1,212 @@
+"""Our records as logs of Inspect, for `inspect view` and everything else that reads them."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalError,
+    EvalLog,
+    EvalPlan,
+    EvalPlanStep,
+    EvalSample,
+    EvalSpec,
+    EvalStats,
+    recompute_metrics,
+    write_eval_log,
+)
+from inspect_ai.log._log import EvalMetricDefinition, EvalScorer  # a log needs them, and Inspect exports them nowhere
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage
+from inspect_ai.viewer import ViewerConfig
+
+from assay import __version__
+from assay.agents.briefing import briefing_of
+from assay.interop.inspect.conversations import MAIN, conversation_of, last_reply
+from assay.interop.inspect.scorer import score_of
+from assay.models.convert import to_inspect_all
+from assay.models.messages import Usage
+from assay.records import RunFolder, TrialFolder, read_events
+from assay.records.tape import Deed, past_of
+from assay.results.collect import collect
+from assay.results.outcome import Outcome, Rules
+from assay.results.process import process_of
+from assay.runs.descriptions import description_of
+from assay.runs.trial import task_of
+
+NO_MODEL = "none/none"
+_METRICS = {"success": ("mean", "stderr"), "valid": ("mean",)}
+
+
+def write_eval_logs(run: RunFolder, folder: Path) -> list[Path]:
+    """Write the logs of a run into a folder, one for each agent and set of rules; the same run has the same names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, log in eval_logs(run).items():
+        write_eval_log(log, folder / name, format="eval")
+        written.append(folder / name)
+    return written
+
+
+def eval_logs(run: RunFolder) -> dict[str, EvalLog]:
+    """The logs of a run by file name: a sample for each trial that has ended, with its task as id and seed as epoch.
+
+    Trials that were stopped or have not ended yet are left out, and make their log one that was cancelled.
+    """
+    groups: dict[tuple[Rules, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)
+    for folder, outcome in zip(run.trials(), collect(run), strict=True):
+        if not outcome.inapplicable:
+            groups[outcome.rules, outcome.agent].append((folder, outcome))
+    made = datetime.fromisoformat(run.file.created_at)
+    logs = {}
+    for (rules, agent), trials in groups.items():
+        token = hashlib.sha256(f"{run.name}/{rules}/{agent}".encode()).hexdigest()[:22]
+        logs[f"{made:%Y-%m-%dT%H-%M-%S}-00-00_{rules.suite}_{token}.eval"] = _log(run, rules, agent, token, trials)
+    return logs
+
+
+def _log(
+    run: RunFolder, rules: Rules, agent: str, token: str, trials: Sequence[tuple[TrialFolder, Outcome]]
+) -> EvalLog:
+    samples: list[EvalSample] = []
+    for folder, outcome in trials:
+        if not outcome.pending and outcome.status != "stopped":
+            taken = {sample.epoch for sample in samples if sample.id == outcome.task.partition("/")[2]}
+            epoch = outcome.seed if outcome.seed not in taken else max(taken) + 1
+            samples.append(_sample(folder, outcome, epoch))
+    file = trials[0][0].file
+    names = list(dict.fromkeys(outcome.task.partition("/")[2] for _, outcome in trials))
+    log = EvalLog(
+        status="success" if len(samples) == len(trials) else "cancelled",
+        eval=EvalSpec(
+            eval_id=token,
+            run_id=token,
+            task_id=token,
+            created=run.file.created_at,
+            task=f"assay/{rules.suite}",
+            task_version=__version__,
+            task_display_name=rules.suite,
+            task_args={"edition": rules.edition, "variant": rules.variant},
+            solver=agent,
+            dataset=EvalDataset(name=rules.suite, samples=len(names), sample_ids=names),
+            model=file.models.get(MAIN, NO_MODEL),
+            config=EvalConfig(epochs=max((sample.epoch for sample in samples), default=1)),
+            packages={"assay": __version__, "inspect_ai": version("inspect-ai")},
+            metadata={"run": run.name, "agent": agent, "edition": rules.edition, "variant": rules.variant},
+            viewer=ViewerConfig(trust_content=False),
+            scorers=[
+                EvalScorer(
+                    name="grade",
+                    metrics={
+                        key: [EvalMetricDefinition(name=f"inspect_ai/{name}") for name in names]
+                        for key, names in _METRICS.items()
+                    },
+                )
+            ],
+        ),
+        plan=EvalPlan(steps=[EvalPlanStep(solver=file.agent, params=dict(file.settings))]),
+        samples=samples,
+        stats=_stats(samples),
+    )
+    if samples:
+        recompute_metrics(log)
+    return log
+
+
+def _stats(samples: Sequence[EvalSample]) -> EvalStats:
+    usage: dict[str, ModelUsage] = {}
+    for sample in samples:
+        for model, used in sample.model_usage.items():
+            usage[model] = usage[model] + used if model in usage else used
+    began = [sample.started_at for sample in samples if sample.started_at]
+    ended = [sample.completed_at for sample in samples if sample.completed_at]
+    return EvalStats(started_at=min(began, default=""), completed_at=max(ended, default=""), model_usage=usage)
+
+
+def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
+    file, state, process = folder.file, folder.state, process_of(folder)
+    task = task_of(file).model_copy(update={"resources": file.resources})
+    deeds = past_of(read_events(folder.events)).deeds if folder.events.exists() else ()
+    opening = briefing_of(task, description_of(file, task), file.budget)
+    model = file.models.get(MAIN, NO_MODEL)
+    sealed = not outcome.unsealed
+    return EvalSample(
+        id=task.name,
+        epoch=epoch,
+        input=opening,
+        target="",
+        messages=to_inspect_all(conversation_of(deeds, opening), model),
+        output=_output(deeds, model),
+        scores={"grade": score_of(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)},
+        metadata={
+            "trial": file.id,
+            "task": file.task,
+            "seed": file.seed,
+            "status": state.status,
+            "cause": state.cause,
+            "why": state.why,
+            "end": process.end,
+            "steps": state.steps,
+            "cost": process.cost,
+            "validations": state.validations,
+            "sealed": sealed,
+            "sealing": state.sealing,
+            "answers": state.answers,
+            "network": file.network,
+            "budget": file.budget.model_dump(mode="json", exclude_none=True),
+            "parent": file.parent,
+            "hashes": file.hashes,
+            "versions": file.versions,
+        },
+        model_usage=_by_model(process.usage, file.models),
+        role_usage={role: _usage(used) for role, used in process.usage.items()},
+        started_at=state.started_at,
+        completed_at=state.ended_at,
+        total_time=state.elapsed,
+        working_time=state.elapsed - state.waited,
+        uuid=file.id,
+        error=_error(outcome),
+        time_limit=round(file.budget.time),
+    )
+
+
+def _output(deeds: Sequence[Deed], model: str) -> ModelOutput:
+    reply = last_reply(deeds)
+    if reply is None:
+        return ModelOutput(model=model)
+    message = to_inspect_all([reply.message], model)[0]
+    assert isinstance(message, ChatMessageAssistant)
+    return ModelOutput(model=model, choices=[ChatCompletionChoice(message=message)], usage=_usage(reply.usage))
+
+
+def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str, ModelUsage]:
+    found: dict[str, Usage] = {}
+    for role, used in usage.items():
+        model = models.get(role) or models.get(MAIN, NO_MODEL)
+        found[model] = found.get(model, Usage.nothing()) + used
+    return {model: _usage(used) for model, used in found.items()}
+
+
+def _usage(used: Usage) -> ModelUsage:
+    return ModelUsage(
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        total_tokens=used.total_tokens,
+        input_tokens_cache_read=used.cached_tokens,
+        input_tokens_cache_write=used.cache_write_tokens,
+        reasoning_tokens=used.reasoning_tokens,
+        total_cost=used.cost,
+    )
+
+
+def _error(outcome: Outcome) -> EvalError | None:
+    """What broke, where neither the agent nor the user is to blame; such a trial counts as a failure all the same."""
+    if outcome.failure != "infrastructure":
+        return None
+    told: dict[str, Any] = dict.fromkeys(("message", "traceback", "traceback_ansi"), outcome.reason or "")
+    return EvalError(**told)

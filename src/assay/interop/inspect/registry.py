@@ -1,0 +1,7 @@
+"""What Inspect finds by the entry point `inspect_ai`: importing this module registers tasks, sandbox and scorer."""
+
+from assay.interop.inspect.sandbox import LabSandbox
+from assay.interop.inspect.scorer import grade
+from assay.interop.inspect.tasks import mlagentbench, mlebench, pocket
+
+__all__ = ["LabSandbox", "grade", "mlagentbench", "mlebench", "pocket"]

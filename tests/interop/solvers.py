@@ -1,0 +1,88 @@
+"""Solvers as others write them: plain Inspect, nothing of Assay."""
+
+import json
+
+from inspect_ai.agent import as_solver, react
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import bash
+from inspect_ai.util import sandbox, store
+
+BETTER = """python - <<'END'
+import numpy, pandas
+from PIL import Image
+from sklearn.svm import SVC
+
+train, test = pandas.read_csv("data/train.csv"), pandas.read_csv("data/test.csv")
+pixels = lambda names: numpy.stack([numpy.asarray(Image.open(f"data/{name}"), dtype=float).ravel() for name in names])
+test["label"] = SVC().fit(pixels(train["image"]), train["label"]).predict(pixels(test["image"]))
+test.to_csv("submission.csv", index=False)
+END"""
+
+LOOK = """
+import json, os, pathlib, socket
+
+def tried(do):
+    try:
+        return str(do())
+    except OSError as error:
+        return type(error).__name__
+
+def answers():
+    return [str(path) for folder, _, names in os.walk("/") for path in map(pathlib.Path(folder).joinpath, names)
+            if "answers" in path.name and "/opt/env/" not in str(path)]
+
+print(json.dumps({
+    "answers": answers(),
+    "home": tried(lambda: os.listdir(os.environ["HOST_HOME"])),
+    "shadow": tried(lambda: open("/etc/shadow").read()),
+    "variables": [name for name in os.environ if "KEY" in name],
+    "processes": [pathlib.Path(f"/proc/{name}/cmdline").read_bytes().decode() for name in os.listdir("/proc")
+                  if name.isdigit()],
+    "network": tried(lambda: socket.create_connection(("127.0.0.1", int(os.environ["PORT"])), timeout=5)),
+}))
+"""
+
+
+@solver
+def with_bash() -> Solver:
+    """A ReAct agent with the bash tool and a model that knows what to say; on any task but digits it gives up."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        said = [call("bash", command=BETTER)] if state.sample_id == "digits" else []
+        model = get_model("mockllm/model", custom_outputs=[*said, call("submit", answer="done")])
+        return await as_solver(react(tools=[bash(timeout=100)], model=model))(state, generate)
+
+    return solve
+
+
+def call(name: str, **arguments: str) -> ModelOutput:
+    """A reply that calls a tool."""
+    output = ModelOutput.for_tool_call("mockllm/model", name, arguments)
+    output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+    return output
+
+
+@solver
+def hostile(answers: str, home: str, port: int) -> Solver:
+    """Looks for the answers from inside, and hands in a link to where they lie on the host."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        env = {"HOST_HOME": home, "PORT": str(port)}
+        looked = await sandbox().exec(["python", "-c", LOOK], env=env, timeout=100)
+        store().set("seen", json.loads(looked.stdout))
+        refused = []
+        for path in (answers, "../../data/pocket", "/etc/passwd"):
+            try:
+                await sandbox().read_file(path)
+            except PermissionError:
+                refused.append(path)
+        await sandbox().exec(["ln", "-sf", answers, "submission.csv"])
+        try:
+            await sandbox().read_file("submission.csv")
+        except PermissionError:
+            refused.append("submission.csv")
+        store().set("refused", refused)
+        return state
+
+    return solve

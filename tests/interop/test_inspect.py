@@ -1,0 +1,256 @@
+"""Assay's suites under Inspect: anybody's solver, our lab, our grade; and our records as its logs."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from inspect_ai.model import ChatMessageTool, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import SandboxUserUnsupportedError, sandbox
+from solvers import BETTER, call
+
+from assay.data.store import prepared
+from assay.home import Home
+from assay.interop.inspect.machine import Machine
+from assay.interop.inspect.scorer import score_of
+from assay.interop.inspect.tasks import mlebench, pocket
+from assay.tasks import Registry
+
+SOLVERS = Path(__file__).with_name("solvers.py")
+
+
+def inspect_command(home: Home, tmp_path: Path, *words: str) -> EvalLog:
+    """`inspect eval` as a user calls it, in a process of its own; returns the log that it wrote."""
+    called = [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "none", "--display", "plain"]
+    done = subprocess.run(
+        [*called, "--log-dir", str(tmp_path)],
+        env=os.environ | {"ASSAY_HOME": str(home.root), "SECRET_KEY": "for the host alone"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (log,) = list_eval_logs(str(tmp_path))
+    return read_eval_log(log)
+
+
+@pytest.mark.slow
+def test_a_solver_that_is_not_ours_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> None:
+    wanted = ["assay/pocket", "-T", "tasks=digits,house-price", "-T", "time=5m"]
+    log = inspect_command(prepared_home, tmp_path, *wanted, "--solver", f"{SOLVERS}@with_bash")
+    assert log.status == "success" and log.samples and log.results
+    digits, houses = sorted(log.samples, key=lambda sample: str(sample.id))
+    assert digits.scores and houses.scores
+    good, nothing = digits.scores["grade"], houses.scores["grade"]
+    assert good.as_dict()["score"] > 0.7
+    assert (good.as_dict()["valid"], good.as_dict()["success"]) == (1, 1)
+    assert good.metadata and good.metadata["sealed"] and good.metadata["improvement"] > 0.1
+    assert good.metadata["rank"] <= good.metadata["panel_size"] and good.metadata["medal"] is None
+    assert "Handwritten digits" in str(digits.input) and "5m of time and 50 steps" in str(digits.input)
+    assert (nothing.as_dict()["valid"], nothing.as_dict()["success"]) == (0, 0)
+    assert nothing.explanation == "Nothing was handed in: 'submission.csv' does not exist."
+    success, valid = log.results.scores
+    # Of the two values 1 and 0, the mean is 1/2 and the standard error sqrt(1/2) / sqrt(2) = 1/2.
+    assert (success.metrics["mean"].value, success.metrics["stderr"].value) == (0.5, pytest.approx(0.5))
+    assert valid.metrics["mean"].value == 0.5
+
+
+@pytest.mark.slow
+def test_a_hostile_solver_finds_neither_answers_nor_host(prepared_home: Home, tmp_path: Path) -> None:
+    answers = prepared(prepared_home, Registry().task("pocket/digits")).private / "answers.csv"
+    assert answers.is_file()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        told = {"answers": answers, "home": prepared_home.root, "port": server.getsockname()[1]}
+        words = [word for name, value in told.items() for word in ("-S", f"{name}={value}")]
+        wanted = ["assay/pocket", "-T", "tasks=digits", "--solver", f"{SOLVERS}@hostile"]
+        log = inspect_command(prepared_home, tmp_path, *wanted, *words)
+    assert log.samples
+    (sample,) = log.samples
+    seen = sample.store["seen"]
+    assert seen["answers"] == [] and seen["variables"] == []
+    assert seen["home"] == "FileNotFoundError"
+    assert seen["shadow"] in ("PermissionError", "FileNotFoundError")
+    assert not any("inspect" in process for process in seen["processes"])
+    assert seen["network"] in ("ConnectionRefusedError", "OSError", "TimeoutError")
+    assert sample.store["refused"] == [str(answers), "../../data/pocket", "/etc/passwd", "submission.csv"]
+    assert sample.scores
+    assert sample.scores["grade"].as_dict()["valid"] == 0
+    assert sample.scores["grade"].explanation == "Nothing was handed in: 'submission.csv' is a link."
+    assert not any((prepared_home.root / "labs").iterdir()), "the lab is gone"
+
+
+def test_the_default_solver_is_an_agent_with_bash(
+    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
+    story = [call("bash", command=BETTER), call("submit", answer="")]
+    model = get_model("mockllm/model", custom_outputs=story)
+    (log,) = inspect_eval(pocket(tasks="digits"), model=model, log_dir=str(tmp_path), display="none")
+    assert log.samples and log.samples[0].scores
+    assert log.samples[0].scores["grade"].as_dict()["success"] == 1
+    assert any(isinstance(message, ChatMessageTool) for message in log.samples[0].messages)
+
+
+def test_the_lab_keeps_inspects_contract(prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
+
+    @solver
+    def handy() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            lab = sandbox()
+            await lab.write_file("notes/one.txt", "première\r\n")
+            assert await lab.read_file("/workspace/notes/one.txt") == "première\r\n"
+            assert (await lab.read_file("data/train.csv")).startswith("image,label")
+            with pytest.raises(PermissionError):
+                await lab.write_file("data/train.csv", "image,label\n")
+            with pytest.raises(PermissionError):
+                await lab.write_file("/tmp/lost.txt", "")
+            with pytest.raises(FileNotFoundError):
+                await lab.read_file("missing.txt")
+            with pytest.raises(UnicodeDecodeError):
+                await lab.read_file("data/train/0000.png")
+            with pytest.raises(TimeoutError):
+                await lab.exec(["sleep", "1000"], timeout=1)
+            with pytest.raises(SandboxUserUnsupportedError):
+                await lab.exec(["id"], user="root")
+            said = await lab.exec(
+                ["sh", "-c", "cat; pwd; echo $WORD; exit 3"], input="in ", cwd="notes", env={"WORD": "given"}
+            )
+            assert (said.success, said.returncode, said.stdout) == (False, 3, "in /workspace/notes\ngiven\n")
+            assert not (await lab.exec(["no-such-program"])).success
+            budget = await lab.exec(["sh", "-c", "find / -name budget.json 2>/dev/null | xargs cat"])
+            told = json.loads(budget.stdout)
+            assert told["steps_left"] == 7 and 0 < told["seconds_left"] <= 90
+            return state
+
+        return solve
+
+    task = pocket(tasks="digits", steps=7, time="90s")
+    (log,) = inspect_eval(task, solver=handy(), model="none", log_dir=str(tmp_path), display="none")
+    assert log.status == "success", log.error
+
+
+def test_what_lies_there_counts_when_the_time_is_up(
+    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
+
+    @solver
+    def dreamy() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            await sandbox().write_file("submission.csv", await sandbox().read_file("data/sample_submission.csv"))
+            await sandbox().exec(["sleep", "1000"])
+            return state
+
+        return solve
+
+    task = pocket(tasks="digits", time=5)
+    (log,) = inspect_eval(task, solver=dreamy(), model="none", log_dir=str(tmp_path), display="none")
+    assert log.samples and log.samples[0].limit and log.samples[0].scores
+    assert log.samples[0].limit.type == "time"
+    assert log.samples[0].scores["grade"].as_dict()["valid"] == 1
+    assert not any((prepared_home.root / "labs").iterdir()), "the lab is gone"
+
+
+def test_what_is_missing_is_said_without_a_traceback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(home.root))
+    for wanted, said in (
+        ({"tasks": "digits"}, "run: assay prepare pocket/digits"),
+        ({"tasks": "digit"}, "did you mean pocket/digits?"),
+        ({"tasks": "mlebench/leaf-classification"}, "evaluate assay/mlebench"),
+        ({"tasks": "digits", "edition": "v9"}, "no edition 'v9'"),
+        ({"tasks": "digits", "time": "soon"}, "not a duration"),
+    ):
+        with pytest.raises(PrerequisiteError) as error:
+            pocket(**wanted)
+        assert said in str(error.value.message)
+    with pytest.raises(PrerequisiteError) as error:
+        mlebench(tasks=["leaf-classification"], variant="synthetic-3")
+    assert "assay prepare mlebench/leaf-classification --synthetic --seed 3" in str(error.value.message)
+
+
+@pytest.mark.anyio
+async def test_a_measurement_of_time_waits_for_commands_and_holds_up_new_ones() -> None:
+    machine, order = Machine(), []
+    running, finish, measured = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def command() -> None:
+        async with machine.at_work():
+            running.set()
+            await finish.wait()
+            order.append("command")
+
+    async def measurement() -> None:
+        async with machine.alone():
+            order.append("measured")
+            measured.set()
+            await anyio.wait_all_tasks_blocked()
+            order.append("measured to the end")
+
+    async def later_command() -> None:
+        async with machine.at_work():
+            order.append("later command")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(command)
+        await running.wait()
+        group.start_soon(measurement)
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(later_command)
+        await anyio.wait_all_tasks_blocked()
+        assert order == []
+        finish.set()
+    assert order == ["command", "measured", "measured to the end", "later command"]
+
+
+def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
+    score = score_of(None, Registry().task("pocket/digits"), "the machine broke")
+    assert (score.as_dict()["success"], score.as_dict()["valid"]) == (0, 0)
+    assert score.explanation == "the machine broke"
+
+
+@pytest.mark.slow
+def test_a_run_exported_for_inspect_holds_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
+    def bash(command: str) -> dict[str, object]:
+        return {"text": "On we go.", "tool_calls": [{"name": "bash", "arguments": {"command": command}}]}
+
+    script = tmp_path / "replies.json"
+    script.write_text(json.dumps([bash("ls data"), bash("python train.py"), bash("submit")]))
+    run = tmp_path / "run"
+    agents = ["--agent", "shell", "--agent", "starter", "--model", f"scripted/{script}"]
+    done = assay_prepared("run", "pocket/digits", *agents, "--out", run, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = assay_prepared("export", run, "--inspect", tmp_path / "logs")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+    logs = {log.eval.solver: log for log in (read_eval_log(name) for name in list_eval_logs(str(tmp_path / "logs")))}
+    shell = next(log for agent, log in logs.items() if agent and agent.startswith("shell"))
+    (said,) = shell.samples
+    roles = [message.role for message in said.messages]
+    assert roles == ["system", "user", *(["assistant", "tool"] * 3)]
+    assert "train.csv" in said.messages[3].text and said.messages[3].function == "bash"
+    assert "accuracy on the held-out fifth" in said.messages[5].text
+    assert said.messages[-1].text == "The work has ended."
+    assert said.model_usage[f"scripted/{script}"].total_tokens > 0
+    assert said.metadata["sealing"]["sealed"] is True and said.metadata["status"] == "done"
+
+    starter = logs["starter"]
+    (ran,) = starter.samples
+    assert [message.role for message in ran.messages] == ["user", "assistant", "tool"]
+    assert ran.messages[1].tool_calls[0].arguments == {"command": ["python", "train.py"]}
+    assert "accuracy on the held-out fifth" in ran.messages[2].text
+    grade = json.loads((run / "trials" / ran.uuid / "grade.json").read_text())
+    assert ran.scores["grade"].as_dict()["score"] == grade["score"]
+    success = next(score for score in starter.results.scores if score.name == "success")
+    assert success.metrics["mean"].value == int(grade["success"])
+    assert starter.eval.viewer.trust_content is False
