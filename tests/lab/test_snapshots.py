@@ -57,6 +57,18 @@ async def test_unchanged_files_are_not_read_again(opened: Open, tmp_path: Path):
     assert second.files["other"].sha256 != first.files["other"].sha256
 
 
+async def test_a_workspace_in_which_nothing_changed_is_not_written_down_again(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await shell(lab, FURNISH)
+        wait_for_the_clock()
+        first = await lab.snapshot(tmp_path)
+        written = sorted(tmp_path.rglob("*"))
+        assert (await lab.snapshot(tmp_path, first)).id == first.id
+        assert sorted(tmp_path.rglob("*")) == written
+        await shell(lab, "rm link")
+        assert (await lab.snapshot(tmp_path, first)).id != first.id
+
+
 async def test_a_change_that_keeps_size_and_modification_time_is_noticed(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "echo one > a; touch -d 2001-02-03 a")

@@ -22,6 +22,15 @@ def test_events_come_back_as_they_were_written(tmp_path: Path):
     assert [event.about for event in events] == [{"text": f"line\n{number} ü"} for number in range(3)]
 
 
+def test_an_added_event_is_in_the_file_at_once_and_in_the_chain(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with EventLog(path, 1) as log:
+        log.add("action", text="first")
+        assert [event.about for event in read_events(path)] == [{"text": "first"}]
+        log.append("observation", text="second")
+    assert [(event.number, event.kind) for event in read_events(path)] == [(0, "action"), (1, "observation")]
+
+
 def test_a_second_writer_continues_numbers_and_chain(tmp_path: Path):
     write(tmp_path / "events.jsonl", 2, epoch=1)
     write(tmp_path / "events.jsonl", 2, epoch=2)

@@ -178,6 +178,9 @@ class Sandboxed:
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
             # The first process counts as dead only when every other one in its namespace is.
             await anyio.wait_readable(self._first)
+            # Whoever held the sandbox still may have held bwrap too, which is yet to say how it ended.
+            with suppress(ProcessLookupError, PermissionError):
+                self.process.send_signal(signal.SIGCONT)
         await self.process.wait()
         while self._listen():
             await anyio.wait_readable(self._status)

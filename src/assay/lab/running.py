@@ -47,6 +47,7 @@ class Running:
         self._place = place
         self._limits = limits
         self._stopped: Ended | None = None
+        self._undying: LabError | None = None
         self._began = time.monotonic()
         self._seconds = 0.0
         self._memory_kills = place.group.memory_kills()
@@ -93,7 +94,10 @@ class Running:
 
     async def end(self) -> None:
         """End the command and everything it started."""
-        await self.started.end()
+        try:
+            await self.started.end()
+        except LabError as error:
+            self._undying = error  # told with how it ended: here, whoever else watches it would drown it out
         self._seconds = self._seconds or time.monotonic() - self._began
 
     async def close(self) -> None:
@@ -110,6 +114,8 @@ class Running:
 
     def completed(self) -> Completed:
         """How it ended; `LabError` if it is the sandbox that failed."""
+        if self._undying:
+            raise self._undying
         code = self.started.code()
         ended = self._stopped
         if ended == "signal" and code not in (None, KILLED):

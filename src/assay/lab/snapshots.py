@@ -145,17 +145,19 @@ def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
 def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
     digest = hashlib.sha256()
     beside = objects / f".{fresh_token()}"
-    with reading.open_at(entry.folder, entry.name, entry.path) as source, beside.open("xb") as copy:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
-            copy.write(chunk)
-        copy.flush()
-        target = objects / digest.hexdigest()
-        if target.exists():
-            beside.unlink()
-        else:
-            os.fdatasync(copy.fileno())
-            beside.rename(target)
+    try:
+        with reading.open_at(entry.folder, entry.name, entry.path) as source, beside.open("xb") as copy:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+                copy.write(chunk)
+            copy.flush()
+            target = objects / digest.hexdigest()
+            if not target.exists():
+                os.fdatasync(copy.fileno())
+                beside.rename(target)
+    finally:
+        # Where a disk is full, half a copy would take the room that is needed to say so.
+        beside.unlink(missing_ok=True)
     found = entry.stat
     changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
     return Kept(target.name, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)

@@ -3,13 +3,14 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from assay.disk import write_whole
 from assay.errors import RecordError
 
 START = "0" * 64
@@ -32,24 +33,43 @@ class EventLog:
 
     A line that a crash tore in two is cut off when the log is opened again. The chain shows a later edit of any line;
     it cannot show that somebody rewrote the whole log, for which its last hash must be kept elsewhere.
+
+    `check` raises once this writer may write no more. Where an earlier writer may still be alive, the log is kept
+    `apart` from the file that it has open: a copy takes its place, and whatever goes to the old one is gone.
     """
 
-    def __init__(self, path: Path, epoch: int) -> None:
-        self._epoch = epoch
-        self._number, self._chain, whole = 0, START, 0
-        if path.exists():
+    def __init__(self, path: Path, epoch: int, *, check: Callable[[], None] | None = None, apart: bool = False) -> None:
+        self._epoch, self._check = epoch, check or _nothing_to_check
+        self._number, self._chain, self._whole = 0, START, 0
+        self._fault: OSError | None = None
+        if apart and path.exists():
+            write_whole(path, path.read_bytes(), check=self._check)
+        self._file = path.open("ab", buffering=0)
+        try:
+            # Only after opening: whoever is still good by then has not opened a later writer's copy.
+            self._check()
             for event, end in _lines(path):
-                self._number, self._chain, whole = event.number + 1, event.chain, end
-        self._file = path.open("ab")
-        self._file.truncate(whole)
+                self._number, self._chain, self._whole = event.number + 1, event.chain, end
+            self._file.truncate(self._whole)
+        except BaseException:
+            self._file.close()
+            raise
 
     def append(self, kind: str, **about: Any) -> None:
         """Write one event durably."""
         self.add(kind, **about)
-        os.fsync(self._file.fileno())
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Nobody can tell what of it is on disk now: only whoever reads the log anew may go on with it.
+            self._fault = error
+            raise
 
     def add(self, kind: str, **about: Any) -> None:
         """Write one event that outlives this process, and a power cut once another is appended."""
+        if self._fault:
+            raise self._fault
+        self._check()
         content = {
             "n": self._number,
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -57,10 +77,9 @@ class EventLog:
             "kind": kind,
             **about,
         }
-        self._chain = _link(self._chain, content)
-        self._file.write(_line({**content, "chain": self._chain}))
-        self._file.flush()
-        self._number += 1
+        chain = _link(self._chain, content)
+        self._write(_line({**content, "chain": chain}))
+        self._number, self._chain = self._number + 1, chain
 
     def close(self) -> None:
         """Close the file."""
@@ -73,6 +92,24 @@ class EventLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _write(self, line: bytes) -> None:
+        """Write a line whole or not at all: half of one, where a disk is full, would spoil every line after it."""
+        written = 0
+        try:
+            while written < len(line):
+                written += self._file.write(line[written:])
+        except OSError as error:
+            try:
+                self._file.truncate(self._whole)
+            except OSError:
+                self._fault = error
+            raise
+        self._whole += len(line)
+
+
+def _nothing_to_check() -> None:
+    """For a log that only one process knows of."""
 
 
 def read_events(path: Path) -> list[Event]:

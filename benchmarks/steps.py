@@ -1,0 +1,174 @@
+"""What a step costs beside the command it runs: `python benchmarks/steps.py [--pairs 30]`.
+
+A step runs a command through the workbench, with everything that belongs to it: the budget told, limits set, output
+gathered, the log made durable, the workspace kept. It is compared with the same command in the same walls started
+bare: the same words to bubblewrap, no limits by control group, no record. Both take turns, with 1 GB of data in the
+lab. Goal: a step takes less than 1.5 times as long.
+
+Then the cost of keeping a workspace in which nothing has changed, and in which one file has.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from assay.agents import Workbench
+from assay.data import prepare
+from assay.home import Home
+from assay.lab import Lab, Setup, open_lab, places
+from assay.lab.bubblewrap import Bubblewrap
+from assay.lab.environments import environment
+from assay.progress import Silent
+from assay.records import Clock, EventLog
+from assay.records.tape import Tape
+from assay.tasks import Budget, Registry, Task
+
+GOAL = 1.5
+COMMANDS = {"true": ["true"], "python, numpy imported": ["python", "-c", "import numpy"]}
+FILES = (10, 1_000, 10_000)
+SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["large"]\n'
+TASK = """
+format = "task/1"
+title = "Much data"
+summary = "For measuring."
+kind = "tabular-classification"
+
+[source]
+about = "made up"
+licence = "none needed"
+
+[submission]
+form = "csv"
+file = "submission.csv"
+id = "id"
+
+[submission.columns.target]
+type = "number"
+
+[metric]
+name = "roc_auc"
+direction = "higher"
+
+[budget]
+time = "1h"
+"""
+PREPARE = """
+import os
+
+def prepare(raw, public, private, edition):
+    for number in range(int(os.environ["BENCH_MEGABYTES"])):
+        (public / f"{number:04}.bin").write_bytes(os.urandom(10**6))
+    (private / "answers.csv").write_text("id,target\\n0,0\\n")
+"""
+MAKE_FILES = "import os, sys; [open(f'{n:05}.txt', 'wb').write(os.urandom(1000)) for n in range(int(sys.argv[1]))]"
+
+
+def main() -> None:
+    """Print every ratio and whether it meets the goal, then the cost of snapshots."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # labs run as a user of their own
+        (folder / "home").mkdir()
+        (folder / "home" / "environments").symlink_to(Home.default().environments)
+        home, task = Home(folder / "home"), large_task(folder / "suite")
+        os.environ["BENCH_MEGABYTES"] = str(asked.megabytes)
+        data = prepare(home, task, progress=Silent()).public
+        setup = Setup(environment(home, task.environment), data=data)
+        anyio.run(measure_steps, home, task, setup, folder / "trial", asked.pairs)
+        for count in FILES:
+            anyio.run(measure_snapshots, home, setup, folder / f"store-{count}", count)
+
+
+async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pairs: int) -> None:
+    """Take steps and run bare commands in turn, in two labs of the same making."""
+    with places.claim(home, setup.limits) as place:
+        (place.workspace / "data").mkdir()
+        wall = Bubblewrap(home, place, setup)
+        async with open_lab(home, setup) as lab, at_bench(task, lab, folder) as bench:
+            for name, command in COMMANDS.items():
+                steps, bare = [], []
+                for _ in range(pairs):
+                    steps.append(await seconds(lambda: bench.run(command)))  # noqa: B023
+                    bare.append(await seconds(lambda: run_bare(wall, command)))  # noqa: B023
+                report(name, steps, bare)
+
+
+def report(name: str, steps: list[float], bare: list[float]) -> None:
+    """Print one ratio and whether it meets the goal."""
+    ratio = statistics.median(step / alone for step, alone in zip(steps, bare, strict=True))
+    step, alone = (1000 * statistics.median(taken) for taken in (steps, bare))
+    verdict = "met" if ratio < GOAL else "MISSED"
+    print(f"a step of {name}: {step:.1f} ms, {ratio:.2f} x bare ({alone:.1f} ms); goal {GOAL}: {verdict}")
+
+
+@asynccontextmanager
+async def at_bench(task: Task, lab: Lab, folder: Path) -> AsyncIterator[Workbench]:
+    """A workbench as a trial has it, with a log on disk."""
+    folder.mkdir()
+    with EventLog(folder / "events.jsonl", 1) as log:
+        await lab.write("train.py", b"print('hello')\n")
+        clock = Clock(Budget(time=3600, steps=10**6))
+        yield Workbench(task, lab, clock, Tape(log), 0, folder / "snapshots", form=lambda content: None)
+
+
+async def run_bare(wall: Bubblewrap, command: Sequence[str]) -> None:
+    """The same command in the same walls, by nothing but bubblewrap."""
+    with wall.words(command, {}) as (words, handles):
+        subprocess.run(
+            words, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
+        )
+
+
+async def measure_snapshots(home: Home, setup: Setup, store: Path, count: int) -> None:
+    """Keep a workspace of so many small files over and over."""
+    async with open_lab(home, setup) as lab:
+        made = await lab.run(["python", "-c", MAKE_FILES, str(count)], seconds=60)
+        assert made.succeeded, made.stderr.text
+        await anyio.sleep(0.2)  # files that changed a moment ago are always read again
+        last = await lab.snapshot(store)
+        unchanged, changed = [], []
+        for number in range(10):
+            started = time.perf_counter()
+            last = await lab.snapshot(store, last)
+            unchanged.append(time.perf_counter() - started)
+            await lab.write("00000.txt", bytes([number]))
+            started = time.perf_counter()
+            last = await lab.snapshot(store, last)
+            changed.append(time.perf_counter() - started)
+            await anyio.sleep(0.2)
+            last = await lab.snapshot(store, last)
+    same, other = (1000 * statistics.median(taken) for taken in (unchanged, changed))
+    print(f"a snapshot of {count:,} files: {same:.1f} ms if none has changed, {other:.1f} ms if one has")
+
+
+async def seconds(work: Callable[[], Awaitable[object]]) -> float:
+    """How long something takes."""
+    started = time.perf_counter()
+    await work()
+    return time.perf_counter() - started
+
+
+def large_task(folder: Path) -> Task:
+    """A task with much data and nothing else."""
+    (folder / "large").mkdir(parents=True)
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "large" / "task.toml").write_text(TASK)
+    (folder / "large" / "prepare.py").write_text(PREPARE)
+    (folder / "large" / "description.md").write_text("For measuring.\n")
+    return Registry([folder]).task("bench/large")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""A scripted research agent works on the miniature of every task in a sealed lab, from its description to its grade."""
+
+from pathlib import Path
+
+import pytest
+from researcher import BETTER, MEASURED, PLAN, STEPS
+
+from assay.records import RunFolder, read_events
+from assay.results.curve import score_curve
+from assay.tasks import Registry
+
+TASKS = {task.name: task for task in Registry().select("mlagentbench")}
+TOO_SMALL = ("clrs", "spaceship-titanic")
+"""Tasks in whose miniatures chance counts for more than a better model."""
+BRAIN = Path(__file__).parent / "researcher.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
+def test_a_research_agent_takes_a_task_from_its_description_to_a_better_grade(assay, home, name):
+    task = TASKS[name]
+    assert assay("lab", "build", task.environment).returncode == 0
+    assert assay("prepare", task.id, "--synthetic").returncode == 0
+    words = ["--agent", "research", "--model", f"scripted/{BRAIN}:answer", "--steps", STEPS, "--time", "10m"]
+    ran = assay("run", task.id, "--variant", "synthetic-0", *words, "--out", home.root / "run")
+    assert ran.returncode == 0, ran.stderr
+    (trial,) = RunFolder(home.root / "run").trials()
+    acts = acts_of(trial)
+    assert [(act["name"], act["cause"]) for act in acts] == [(action, None) for action in PLAN]
+    assert (trial.state.status, trial.state.steps) == ("done", len(PLAN)), trial.state
+    assert trial.grade.valid_submission and trial.grade.sealed
+    assert trial.grade.score is not None
+    listed = acts[1]["observation"].splitlines()
+    assert {"description.md", "data/", *task.starter} <= set(listed)
+    script = "train.py" if "train.py" in task.starter else task.submission.file
+    assert [act["arguments"]["script_name"] for act in acts[3:7]] == [script] * 4
+    assert "What changed:" in acts[5]["observation"]
+    # A speed differs from measurement to measurement: that it was measured is all that can be promised of it.
+    assert trial.grade.deterministic is not task.timed
+    if name in BETTER and name not in TOO_SMALL and not task.timed:
+        scores = {point.step: point.score for point in score_curve(trial, task, home)}
+        before, after = scores[MEASURED], scores[len(PLAN)]
+        assert after == trial.grade.score
+        assert after < before if task.metric.direction == "lower" else after > before
+
+
+def acts_of(trial):
+    """The actions in the record, each with its arguments and what came of it."""
+    asked, found = {}, []
+    for event in read_events(trial.events):
+        if event.kind == "action":
+            asked[event.about["deed"]] = event.about["request"]
+        elif event.kind == "observation" and event.about["what"] == "act":
+            found.append({**asked[event.about["deed"]], **event.about["result"]})
+    return found
