@@ -18,36 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from toy import make_suite
 
-SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["auc"]\n'
-TASK = """
-format = "task/1"
-title = "Many rows"
-summary = "For measuring."
-kind = "tabular-classification"
-
-[source]
-about = "made up"
-licence = "none needed"
-
-[submission]
-form = "csv"
-file = "submission.csv"
-id = "id"
-max_size = "2GB"
-
-[submission.columns.target]
-type = "number"
-min = 0
-max = 1
-
-[metric]
-name = "roc_auc"
-direction = "higher"
-
-[budget]
-time = "1m"
-"""
 PREPARE = """
 import os
 import shutil
@@ -132,7 +104,7 @@ def measure_batch(folder: Path) -> None:
 
 def prepare(folder: Path, rows: int) -> dict[str, str]:
     """A home with one task of so many rows; answers and submissions beside it."""
-    (folder / "suite" / "auc").mkdir(parents=True)
+    folder.mkdir()
     random = np.random.default_rng(0)
     ids = [f"row-{number:09d}" for number in range(rows)]
     truth = random.integers(0, 2, rows)
@@ -141,10 +113,7 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
     table = pl.DataFrame({"id": ids, "target": guess})
     table.write_csv(folder / "ordered.csv")
     table.sample(fraction=1, shuffle=True, seed=1).write_csv(folder / "shuffled.csv")
-    (folder / "suite" / "suite.toml").write_text(SUITE)
-    (folder / "suite" / "auc" / "task.toml").write_text(TASK)
-    (folder / "suite" / "auc" / "prepare.py").write_text(PREPARE)
-    (folder / "suite" / "auc" / "description.md").write_text("For measuring.\n")
+    make_suite(folder / "suite", {"auc": PREPARE})
     environment = os.environ | {"ASSAY_HOME": str(folder / "home"), "BENCH_ANSWERS": str(folder / "answers.csv")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # where it is set, every start would compile us anew
     call([sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "prepare", "bench", "--quiet"], environment)

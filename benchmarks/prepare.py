@@ -16,39 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from toy import make_suite
 
 from assay.data import prepare
 from assay.home import Home
 from assay.progress import Silent
-from assay.tasks import Registry, Task
 
 GOAL = 1.5
-SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["images", "table"]\n'
-TASK = """
-format = "task/1"
-title = "Large"
-summary = "For measuring."
-kind = "tabular-classification"
-
-[source]
-about = "made up"
-licence = "none needed"
-
-[submission]
-form = "csv"
-file = "submission.csv"
-id = "id"
-
-[submission.columns.target]
-type = "number"
-
-[metric]
-name = "roc_auc"
-direction = "higher"
-
-[budget]
-time = "1m"
-"""
 IMAGES = """
 import os
 from pathlib import Path
@@ -83,32 +57,40 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--times", type=int, default=3)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as folder:
         root = Path(folder)
-        raw, home, tasks = root / "raw", Home(root / "home"), suite(root / "suite")
+        raw, home = root / "raw", Home(root / "home")
+        tasks = make_suite(root / "suite", {"images": IMAGES, "table": TABLE})
         os.environ["BENCH_RAW"] = str(raw)
         make_images(raw / "images", asked.images)
         make_table(raw / "table.csv", asked.rows)
-        copying = least(asked.times, lambda: copy_once(raw / "images" / "train", root / "copy"))
-        report(f"{asked.images:,} images", prepared(home, tasks["images"], asked.times), copying, "copying them once")
-        passing = least(asked.times, lambda: pd.read_csv(raw / "table.csv").to_csv(root / "copy.csv", index=False))
-        report(f"{asked.rows:,} rows", prepared(home, tasks["table"], asked.times), passing, "reading and writing once")
+        taken, least = in_turn(
+            asked.times,
+            lambda: prepare(home, tasks["images"], progress=Silent(), again=True),
+            lambda: copy_once(raw / "images" / "train", root / "copy"),
+        )
+        report(f"{asked.images:,} images", taken, least, "copying them once")
+        taken, least = in_turn(
+            asked.times,
+            lambda: prepare(home, tasks["table"], progress=Silent(), again=True),
+            lambda: pd.read_csv(raw / "table.csv").to_csv(root / "copy.csv", index=False),
+        )
+        report(f"{asked.rows:,} rows", taken, least, "reading and writing once")
 
 
-def prepared(home: Home, task: Task, times: int) -> float:
-    """The time of preparing anew."""
-    return least(times, lambda: prepare(home, task, progress=Silent(), again=True))
+def in_turn(times: int, *jobs: Callable[[], object]) -> list[float]:
+    """The median time of each job. They take turns, so that a disk that gets slower is slow for all of them.
 
-
-def least(times: int, work: Callable[[], object]) -> float:
-    """The median of several, each begun when everything before it is on the disk."""
-    taken = []
-    for _ in range(times):
-        os.sync()
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+    Each begins when everything before it is on the disk, and the first turn does not count.
+    """
+    taken: list[list[float]] = [[] for _ in jobs]
+    for _ in range(times + 1):
+        for job, seconds in zip(jobs, taken, strict=True):
+            os.sync()
+            start = time.perf_counter()
+            job()
+            seconds.append(time.perf_counter() - start)
+    return [statistics.median(seconds[1:]) for seconds in taken]
 
 
 def copy_once(source: Path, target: Path) -> None:
@@ -125,17 +107,6 @@ def report(what: str, taken: float, least_possible: float, meaning: str) -> None
     ratio = taken / least_possible
     verdict = "met" if ratio <= GOAL else "MISSED"
     print(f"{what}: {taken:.2f} s, {ratio:.2f} x {meaning} ({least_possible:.2f} s); goal {GOAL}: {verdict}")
-
-
-def suite(folder: Path) -> dict[str, Task]:
-    """A suite of the two competitions."""
-    for name, code in (("images", IMAGES), ("table", TABLE)):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "task.toml").write_text(TASK)
-        (folder / name / "description.md").write_text("For measuring.\n")
-        (folder / name / "prepare.py").write_text(code)
-    (folder / "suite.toml").write_text(SUITE)
-    return {task.name: task for task in Registry([folder]).select("bench")}
 
 
 def make_images(folder: Path, count: int) -> None:

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from toy import make_suite
 
 from assay.agents import Workbench
 from assay.data import prepare
@@ -29,37 +30,11 @@ from assay.lab.environments import environment
 from assay.progress import Silent
 from assay.records import Clock, EventLog
 from assay.records.tape import Tape
-from assay.tasks import Budget, Registry, Task
+from assay.tasks import Budget, Task
 
 GOAL = 1.5
 COMMANDS = {"true": ["true"], "python, numpy imported": ["python", "-c", "import numpy"]}
 FILES = (10, 1_000, 10_000)
-SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["large"]\n'
-TASK = """
-format = "task/1"
-title = "Much data"
-summary = "For measuring."
-kind = "tabular-classification"
-
-[source]
-about = "made up"
-licence = "none needed"
-
-[submission]
-form = "csv"
-file = "submission.csv"
-id = "id"
-
-[submission.columns.target]
-type = "number"
-
-[metric]
-name = "roc_auc"
-direction = "higher"
-
-[budget]
-time = "1h"
-"""
 PREPARE = """
 import os
 
@@ -82,7 +57,7 @@ def main() -> None:
         folder.chmod(0o755)  # labs run as a user of their own
         (folder / "home").mkdir()
         (folder / "home" / "environments").symlink_to(Home.default().environments)
-        home, task = Home(folder / "home"), large_task(folder / "suite")
+        home, task = Home(folder / "home"), make_suite(folder / "suite", {"large": PREPARE})["large"]
         os.environ["BENCH_MEGABYTES"] = str(asked.megabytes)
         data = prepare(home, task, progress=Silent()).public
         setup = Setup(environment(home, task.environment), data=data)
@@ -158,16 +133,6 @@ async def seconds(work: Callable[[], Awaitable[object]]) -> float:
     started = time.perf_counter()
     await work()
     return time.perf_counter() - started
-
-
-def large_task(folder: Path) -> Task:
-    """A task with much data and nothing else."""
-    (folder / "large").mkdir(parents=True)
-    (folder / "suite.toml").write_text(SUITE)
-    (folder / "large" / "task.toml").write_text(TASK)
-    (folder / "large" / "prepare.py").write_text(PREPARE)
-    (folder / "large" / "description.md").write_text("For measuring.\n")
-    return Registry([folder]).task("bench/large")
 
 
 if __name__ == "__main__":

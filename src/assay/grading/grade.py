@@ -160,7 +160,7 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         not_finite=None if score is None or finite else _NOT_FINITE[str(score)],
         quirks=tuple(rules.quirks),
         repairs=tuple(rules.repairs),
-        indicative=rules.indicative,
+        indicative=rules.indicative or (board is not None and prepared.variant != "real"),
         percentile=medals.percentile(score, board, task.metric) if board and score is not None else None,
         rank=medals.rank(score, measured.panel, task.metric) if measured and score is not None else None,
         panel_size=len(measured.panel) if measured else None,
