@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, cast
 
@@ -67,12 +66,13 @@ def prepare(
     again: bool = False,
     given: Path | None = None,
     keep_raw: bool = False,
+    source: Home | None = None,
 ) -> Prepared:
     """Make a task's data ready, or return what is ready already.
 
     What was made by another recipe, or is no longer whole, is made anew, and so is everything with `again`; the old one
     is dropped when the new one is in place. `given` is raw data that the user has already. A miniature's raw data is
-    kept only if asked for.
+    kept only if asked for. From `source`, another home, what is prepared there is copied instead.
     """
     edition, place = _place(home, task, edition, variant)
     with locked(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
@@ -80,7 +80,11 @@ def prepare(
         if again or not _usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
             try:
                 with shown_by(progress):
-                    built = _build(home, task, edition, variant, place, given, keep_raw, progress)
+                    built = (
+                        _copy(prepared(source, task, edition, variant), home, place)
+                        if source
+                        else _build(home, task, edition, variant, place, given, keep_raw, progress)
+                    )
                 # The name is a link, because a link, unlike a folder, can be replaced in one stroke.
                 link = built.with_name(f"{built.name}.link")
                 link.symlink_to(built.name)
@@ -156,6 +160,8 @@ def _recipe(task: Task, variant: str) -> str:
         parts.append((task.folder / "synthetic.py").read_bytes())
     if task.timed:
         parts += task.starter.values()  # the reference that submissions are timed beside
+    beside = (path for path in sorted(task.folder.glob("*.py")) if path != code)
+    parts += [path.read_bytes() for path in beside if path.name.encode() in parts[1]]  # what prepare.py names, it uses
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
@@ -181,6 +187,8 @@ def _build(
     keep_raw: bool,
     progress: Progress,
 ) -> Path:
+    from importlib.metadata import version
+
     recipe, token = _recipe(task, variant), fresh_token()
     folder = place.with_name(f".{place.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
@@ -213,6 +221,24 @@ def _build(
     )
     write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
     os.sync()  # One call is quicker than one for each of thousands of files.
+    return folder
+
+
+def _copy(there: Prepared, home: Home, place: Path) -> Path:
+    """Copy what is prepared in another home, and check that it is what its manifest says."""
+    token = fresh_token()
+    folder = place.with_name(f".{place.name}.{token}")
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "public").symlink_to(home.public / token)
+    shutil.copytree(there.private, folder / "private")
+    shutil.copytree(there.public, folder / "written")
+    found = publish(folder / "written", home.public / token), seal(folder / "private")
+    shutil.rmtree(folder / "written")
+    if found != (there.manifest.public, there.manifest.private):
+        raise SourceError(f"{there.folder} is not what its manifest says; prepare {there.task.id} there again")
+    manifest = there.manifest.model_copy(update={"token": token})
+    write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+    os.sync()
     return folder
 
 

@@ -10,7 +10,7 @@ sys.path.insert(0, "data")  # where the model's code lies
 BATCH = 32
 LEARNING_RATE = 2e-3
 SOLUTIONS: dict[str, tuple[dict[str, int], int]] = {
-    "untrained": ({"width": 32}, 0),
+    "untrained": ({"width": 32, "steps": 4, "pointers": 16}, 0),
     "result-only": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16}, 300),
     "edge-pointers": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 300),
     "edge-pointers-longer": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 1000),

@@ -12,27 +12,31 @@ sys.path.insert(0, "data")  # where the model's code lies
 from model import Guess, Network, Settings, predict, save
 
 SEED = int(os.environ.get("SEED", "0"))
-SETTINGS = Settings(width=32, triplets=8, pointers=16)
-STEPS = 100
-BATCH = 32
+SETTINGS = Settings(width=32, triplets=8, pointers=16, steps=4)
+BATCHES = 300
+GRAPHS = 32
 LEARNING_RATE = 1e-3
-LOOK_EVERY = 25
+LOOK_EVERY = 50
 
 
 def batch(data: dict[str, np.ndarray], nodes: int, random: np.random.Generator) -> dict[str, Tensor]:
     """Some graphs of one size, with what is known of them, and places of their nodes drawn at random."""
     names = ("graphs", "pointers", "distances_before", "pointers_before", "reached_before")
-    rows = random.integers(0, len(data[f"graphs_{nodes}"]), BATCH)
+    rows = random.integers(0, len(data[f"graphs_{nodes}"]), GRAPHS)
     found = {name: torch.from_numpy(data[f"{name}_{nodes}"][rows]) for name in names}
-    found["places"] = torch.from_numpy(np.sort(random.random((BATCH, nodes)), axis=1).astype(np.float32))
+    found["places"] = torch.from_numpy(np.sort(random.random((GRAPHS, nodes)), axis=1).astype(np.float32))
     return found
 
 
 def loss(scores: Tensor, guesses: list[Guess], known: dict[str, Tensor]) -> Tensor:
-    """How far off the predecessors are, and the guesses on the way to them."""
+    """How far off the predecessors are, and the guesses on the way to them.
+
+    The model makes fewer steps than the algorithm, one for each node; each of its own is to get as far as several.
+    """
     total = pointing(scores, known["pointers"])
     nodes = scores.shape[1]
-    for step, guess in enumerate(guesses[: nodes - 1], 1):
+    for number, guess in enumerate(guesses[:-1], 1):
+        step = number * nodes // len(guesses)
         off = nn.functional.mse_loss(guess.distances, known["distances_before"][:, step])
         off = off + nn.functional.binary_cross_entropy_with_logits(
             guess.reached, known["reached_before"][:, step].float()
@@ -40,7 +44,7 @@ def loss(scores: Tensor, guesses: list[Guess], known: dict[str, Tensor]) -> Tens
         off = off + nn.functional.cross_entropy(guess.turn, torch.full((len(scores),), step))
         if guess.pointers is not None:
             off = off + pointing(guess.pointers, known["pointers_before"][:, step])
-        total = total + off / (nodes - 1)
+        total = total + off / (len(guesses) - 1)
     return total
 
 
@@ -60,17 +64,17 @@ sizes = sorted(int(name.removeprefix("graphs_")) for name in train if name.start
 network = Network(SETTINGS)
 optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
 best, kept = -1.0, copy.deepcopy(network.state_dict())
-for step in range(1, STEPS + 1):
-    known = batch(train, sizes[step % len(sizes)], random)
+for number in range(1, BATCHES + 1):
+    known = batch(train, sizes[number % len(sizes)], random)
     optimizer.zero_grad()
     scores, guesses = network(known["graphs"], known["places"])
     off = loss(scores, guesses, known)
     off.backward()
     nn.utils.clip_grad_norm_(network.parameters(), 1.0)
     optimizer.step()
-    if step % LOOK_EVERY == 0 or step == STEPS:
+    if number % LOOK_EVERY == 0:
         right = float((predict(network, validation["graphs"]) == validation["pointers"]).mean())
-        print(f"step {step}: loss {off.item():.3f}, right on validation graphs {right:.4f}", flush=True)
+        print(f"batch {number}: loss {off.item():.3f}, right on validation graphs {right:.4f}", flush=True)
         if right > best:
             best, kept = right, copy.deepcopy(network.state_dict())
 

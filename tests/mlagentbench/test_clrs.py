@@ -1,0 +1,273 @@
+"""Learning an algorithm: graphs drawn by the published sampler, and weights judged in pristine code on larger ones."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from assay.data import Prepared, prepare, prepared
+from assay.disk import sha256_of
+from assay.errors import NotPrepared
+from assay.grading import grade_file
+from assay.grading.soundness import examine
+from assay.home import Home
+from assay.lab.environments import environment
+from assay.progress import Silent
+from assay.tasks import Registry, Task
+
+ANSWERS = "53a229b883a3c68c4b513cdf1f83b6fe6e7924b427bdc5e5b5b9f6bb09c554dd"
+"""SHA-256 of the hidden predecessors: the same seeds give the same graphs wherever they are drawn."""
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def clrs() -> Task:
+    return Registry().task("mlagentbench/clrs")
+
+
+@pytest.fixture
+def miniature(clrs: Task, home: Home) -> Prepared:
+    return prepare(home, clrs, variant="synthetic-0", progress=Silent())
+
+
+@pytest.fixture
+def run(clrs: Task, tmp_path: Path) -> Run:
+    """Run Python code in the task's environment, with everything of `model.py` imported; returns what it prints."""
+
+    def run(code: str) -> str:
+        head = f"import sys\nsys.path.insert(0, {str(clrs.folder)!r})\nimport numpy as np\nimport torch\n"
+        head += "from model import *\ntorch.manual_seed(0)\ntorch.set_num_threads(1)\n"
+        python = environment(Home.default(), "torch") / "bin" / "python"
+        done = subprocess.run([python, "-B", "-c", head + code], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def predecessors(lengths: np.ndarray) -> np.ndarray:
+    """What is asked for, worked out another way: by Dijkstra's algorithm, and round trips node by node."""
+    count = len(lengths)
+    without_loops = np.where(np.eye(count, dtype=bool), 0, lengths)
+    distances, found = dijkstra(csr_array(without_loops), return_predecessors=True)
+    found = np.where(found < 0, np.arange(count)[:, None], found)
+    for node in np.flatnonzero(np.diag(lengths)):
+        last = np.where(without_loops[:, node] > 0, distances[node] + without_loops[:, node], np.inf)
+        found[node, node] = node if lengths[node, node] <= last.min() else last.argmin()
+    return found
+
+
+def hidden(ready: Prepared) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(ready.private / "inputs" / "graphs.npz", allow_pickle=False) as file:
+        graphs = file["graphs"]
+    answers = pd.read_csv(ready.private / "answers.csv")
+    assert answers["id"].tolist() == list(range(graphs.size))
+    return graphs, answers["node"].to_numpy().reshape(graphs.shape)
+
+
+def assert_right(ready: Prepared) -> dict[str, np.ndarray]:
+    """Every pointer, shown or hidden, is that of an independent algorithm, and the steps lead up to it."""
+    with np.load(ready.public / "train.npz", allow_pickle=False) as file:
+        train = {name: file[name] for name in file.files}
+    with np.load(ready.public / "validation.npz", allow_pickle=False) as file:
+        parts = [(file["graphs"], file["pointers"]), hidden(ready)]
+    parts += [(train[name][:40], train[name.replace("graphs", "pointers")][:40]) for name in train if "graphs_" in name]
+    for graphs, pointers in parts:
+        assert (graphs == graphs.transpose(0, 2, 1)).all()
+        for lengths, pointed in zip(graphs, pointers, strict=True):
+            assert (predecessors(lengths.astype(float)) == pointed).all()
+    for name in train:
+        if name.startswith("graphs_"):
+            size = int(name.removeprefix("graphs_"))
+            graphs, one = train[name], np.eye(size, dtype=bool)
+            assert (train[f"distances_before_{size}"][:, 0] == graphs).all()
+            assert (train[f"reached_before_{size}"][:, 0] == ((graphs > 0) | one)).all()
+            assert (train[f"pointers_before_{size}"][:, 0] == np.arange(size)[:, None]).all()
+            shorter = np.diff(train[f"distances_before_{size}"], axis=1)
+            assert (shorter[train[f"reached_before_{size}"][:, :-1] > 0] <= 0).all()
+    return train
+
+
+def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None:
+    findings = {finding.check: finding.passed for finding in examine(miniature, home)}
+    assert findings == {
+        "there are hidden inputs": True,
+        "ids are unique": True,
+        "the answers win gold": True,
+        "no public table holds the answers": True,
+        "nothing private is in public": True,
+    }
+
+
+def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Task, miniature: Prepared) -> None:
+    shown = sorted(path.name for path in miniature.public.iterdir())
+    assert shown == ["model.py", "train.npz", "validation.npz"]
+    assert sha256_of(miniature.public / "model.py") == sha256_of(clrs.folder / "model.py")
+    train, (graphs, _) = assert_right(miniature), hidden(miniature)
+    assert graphs.shape[1] > max(array.shape[1] for name, array in train.items() if name.startswith("graphs_"))
+
+
+def test_another_model_asks_for_preparing_again_and_another_judge_does_not(clrs: Task, tmp_path: Path) -> None:
+    folder, home = shutil.copytree(clrs.folder, tmp_path / "clrs"), Home(tmp_path / "home")
+    task = clrs.model_copy(update={"folder": folder})
+    prepare(home, task, variant="synthetic-0", progress=Silent())
+    (folder / "judge.py").write_text("raise SystemExit\n")
+    assert prepared(home, task, variant="synthetic-0")
+    (folder / "model.py").write_text("raise SystemExit\n")
+    with pytest.raises(NotPrepared, match="another version"):
+        prepared(home, task, variant="synthetic-0")
+
+
+def test_the_task_says_what_agents_need(clrs: Task) -> None:
+    assert (clrs.editions, clrs.budget.time, clrs.budget.steps) == (("v1",), 5 * 3600, 50)
+    assert clrs.judged_in_lab and not clrs.timed
+    words = [*clrs.starter, "data/", "checkpoint.npz", "model.py", "hidden graphs of 64 nodes", "20 minutes", "10 MB"]
+    assert [word for word in words if word not in clrs.description] == []
+    said = " ".join(clrs.description.partition("published for this problem")[2].split())
+    assert said.startswith("elsewhere do not compare:")
+    starter = clrs.starter["train.py"].decode()
+    assert "BATCHES = 300" in starter and "for 300 batches" in clrs.description
+
+
+def test_the_kept_figures_rise_and_leave_room(clrs: Task) -> None:
+    kept = clrs.measured
+    assert kept is not None and kept.baseline_seeds >= 3
+    scores = [one.score for one in kept.panel]
+    assert len(scores) >= 3 and scores == sorted(scores) and scores[0] < kept.baseline
+    assert scores[-1] > 1.1 * kept.baseline
+
+
+def test_what_is_quick_on_large_graphs_is_what_was_trained(run: Run) -> None:
+    """Without gradients the model works node by node, with them all at once; both must give the same."""
+    told = run(
+        """
+for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints": 0, "gated": 0, "normalized": 0},
+                {"layers": 2, "steps": 3}):
+    network = Network(Settings(width=6, pointers=5, **changes))
+    graphs = torch.rand(3, 7, 7)
+    slow = network(graphs)[0]
+    with torch.no_grad():
+        quick = network(graphs)[0]
+    print(tuple(quick.shape), torch.allclose(slow, quick, atol=1e-5), len(network(graphs)[1]))
+"""
+    )
+    lines = [f"(3, 7, 7, 7) True {guesses}" for guesses in (7, 7, 7, 0, 3)]
+    assert told.splitlines() == lines
+
+
+def test_a_checkpoint_comes_back_as_it_was_and_its_arrays_are_plain(run: Run) -> None:
+    told = run(
+        """
+network = Network(Settings(width=5, edge_pointers=1))
+save(network, "checkpoint.npz")
+with np.load("checkpoint.npz", allow_pickle=False) as file:
+    print({file[name].dtype.kind for name in file.files})
+back = load("checkpoint.npz")
+graphs = np.random.default_rng(0).random((2, 9, 9))
+print(back.settings == network.settings, (predict(back, graphs) == predict(network, graphs)).all())
+"""
+    )
+    assert sorted(told.splitlines()[0][1:-1].replace("'", "").split(", ")) == ["f", "i"]
+    assert told.splitlines()[1] == "True True"
+
+
+FAULTS = {
+    "arrays.pop('weights.output.score.bias')": "the array weights.output.score.bias is missing",
+    "arrays['weights.algorithm'] = np.ones(3)": "the array weights.algorithm is not one of the model",
+    "arrays['weights.own.bias'] = np.ones(3)": "weights.own.bias has the shape (3,); (5,) is right",
+    "arrays['weights.own.bias'] = np.full(5, np.nan)": "weights.own.bias holds numbers that are not finite",
+    "arrays['weights.own.bias'] = np.full(5, 1e300)": "weights.own.bias holds numbers that are not finite",
+    "arrays['settings.width'] = np.array(10**9)": "settings.width is not a whole number from 1 to 128",
+    "arrays['settings.width'] = np.array(5.0)": "settings.width is not a whole number from 1 to 128",
+    "arrays['settings.steps'] = np.array([1, 2])": "settings.steps is not a whole number from 0 to 64",
+    "arrays['settings.code'] = np.array(1)": "settings.code is missing or not a setting",
+    "arrays.pop('settings.hints')": "settings.hints is missing or not a setting",
+}
+
+
+def test_a_checkpoint_that_is_not_the_models_is_refused_in_a_sentence(run: Run) -> None:
+    told = run(
+        f"""
+import warnings
+warnings.simplefilter("ignore")
+for change in {list(FAULTS)!r}:
+    save(Network(Settings(width=5)), "checkpoint.npz")
+    with np.load("checkpoint.npz") as file:
+        arrays = {{name: file[name] for name in file.files}}
+    exec(change)
+    np.savez("checkpoint.npz", **arrays)
+    try:
+        load("checkpoint.npz")
+    except CheckpointError as error:
+        print(error)
+"""
+    )
+    assert told.splitlines() == list(FAULTS.values())
+
+
+@pytest.mark.slow
+def test_untrained_and_spoilt_weights_are_judged_in_the_lab(
+    clrs: Task, miniature: Prepared, home: Home, run: Run, tmp_path: Path
+) -> None:
+    run("save(Network(Settings(width=4)), 'checkpoint.npz')")
+    grade = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    assert grade.why is None and grade.sealed and grade.deterministic
+    assert grade.score is not None and 0 <= grade.score < 0.6
+    assert grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
+    run("network = Network(Settings(width=4)); network.own.bias.data[0] = np.inf; save(network, 'checkpoint.npz')")
+    spoilt = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    assert spoilt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
+
+
+@pytest.mark.slow
+def test_the_starter_learns_on_the_miniature_and_hands_in_what_can_be_graded(
+    clrs: Task, assay: Callable[..., Any], home: Home
+) -> None:
+    assert assay("prepare", clrs.id, "--synthetic").returncode == 0
+    words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "9m", "--out", str(home.root / "run")]
+    ran = assay("run", clrs.id, *words)
+    assert ran.returncode == 0, ran.stderr
+    [path] = (home.root / "run" / "trials").glob("*/grade.json")
+    grade = json.loads(path.read_bytes())
+    assert grade["valid_submission"] and grade["sealed"] and grade["deterministic"]
+    chance = 1 / 12
+    assert grade["score"] > 1.5 * chance
+
+
+@pytest.mark.slow
+def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
+    clrs: Task, home: Home, tmp_path: Path
+) -> None:
+    ready = prepare(home, clrs, progress=Silent())
+    assert not [name for name in sys.modules if name.partition(".")[0] in ("clrs", "jax", "tensorflow", "chex")]
+    train, (graphs, pointers) = assert_right(ready), hidden(ready)
+    assert {name: len(array) for name, array in train.items() if name.startswith("graphs_")} == {
+        f"graphs_{size}": 1000 for size in (4, 7, 11, 13, 16)
+    }
+    assert (graphs.shape, pointers.shape) == ((32, 64, 64), (32, 64, 64))
+    # An edge takes two coins: a quarter of all pairs with p = 0.5, else the mean of the squares of 0.1, 0.2, … 0.9.
+    assert abs((graphs > 0).mean() - 0.25) < 0.01
+    there = (train["graphs_16"] > 0)[:, ~np.eye(16, dtype=bool)].mean()
+    assert abs(there - np.mean(np.arange(0.1, 1.0, 0.1) ** 2)) < 0.02
+    assert sha256_of(ready.private / "answers.csv") == ANSWERS
+
+    (tmp_path / "data").symlink_to(ready.public)
+    panel = (clrs.folder / "panel.py").read_text()
+    assert '"edge_pointers": 1}, 300)' in panel
+    (tmp_path / "panel.py").write_text(panel.replace('"edge_pointers": 1}, 300)', '"edge_pointers": 1}, 60)'))
+    python = environment(home, "torch") / "bin" / "python"
+    subprocess.run([python, "-B", "panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
+    grade = grade_file(tmp_path / "checkpoint.npz", clrs, ready, home=home)
+    assert grade.why is None and grade.baseline is not None and grade.rank is not None
+    chance = 1 / 64
+    assert grade.score is not None and grade.score > 5 * chance
