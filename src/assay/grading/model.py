@@ -49,7 +49,7 @@ class Grade(BaseModel):
     not_finite: NotFinite | None = Field(None, description="what a valid score is that no number can tell")
     quirks: tuple[str, ...] = Field((), description="names of the published grader's departures that the score has")
     repairs: tuple[str, ...] = Field((), description="names of what the edition mends of the published one")
-    indicative: bool = Field(False, description="whether medals only indicate: other rows, other data or another metric")
+    indicative: bool = Field(False, description="whether medals only indicate: other rows or another metric")
     percentile: float | None = Field(None, description="place among human teams, best = 100")
     rank: int | None = Field(None, description="place in the task's reference panel, best = 1")
     panel_size: int | None = None

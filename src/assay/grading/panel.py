@@ -27,7 +27,7 @@ from assay.tasks import Measured, Solution, Task
 if TYPE_CHECKING:
     from assay.data.store import Prepared
 
-_NAMED_VERSIONS = ("numpy", "pandas", "scikit-learn", "lightgbm")
+_NAMED_VERSIONS = ("numpy", "pandas", "scikit-learn", "lightgbm", "torch")
 
 
 def measure(
