@@ -17,10 +17,20 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 SYSTEM = {
     "demo": {"bwrap": "bubblewrap"},
-    "test": {"bwrap": "bubblewrap", "chromium": "chromium", "npm": "npm"},
+    "test": {
+        "bwrap": "bubblewrap",
+        "chromium": "chromium",
+        "npm": "npm",
+        "slurmctld": "slurmctld",
+        "slurmd": "slurmd",
+        "sbatch": "slurm-client",
+        "munged": "munge",
+        "ip": "iproute2",
+    },
     "lint": {},
 }
 LABS = {"demo": ["core"], "test": ["core", "torch"], "lint": []}
+AGENTS = {"demo": [], "test": ["aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli"], "lint": []}
 LAB_IS_BUILT = "import sys, assay.home as h, assay.lab.environments as e; e.environment(h.Home.default(), sys.argv[1])"
 
 
@@ -73,16 +83,23 @@ def main(what: str) -> int:
     stamp = VENV / f".installed-{what}"
     if not stamp.exists() or stamp.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
         jobs.append(Job("the harness, in .venv", harness(what)))
-    labs = [name for name in LABS[what] if not quiet_success([sys.executable, "-c", LAB_IS_BUILT, name])]
-    if labs:
-        build = [[sys.executable, "-m", "assay.lab.environments", name] for name in labs]
-        jobs.append(Job("the labs' environment" + "s" * (len(labs) > 1), build))
+    if agents := environments(AGENTS[what]):
+        # Some of them come from npm, which may be among the system packages that are just being installed.
+        jobs.append(Job("the agents' environments", [*(jobs.pop(0).commands if missing else []), *agents]))
+    if labs := environments(LABS[what]):
+        jobs.append(Job("the labs' environment" + "s" * (len(labs) > 1), labs))
     if failed := run_all(jobs):
         for job in failed:
             sys.stderr.write("\n".join(job.lines[-40:]) + "\n")
         return fail(f"installing {' and '.join(job.title for job in failed)} failed; the last lines are above")
     stamp.touch()
     return 0
+
+
+def environments(names: list[str]) -> list[list[str]]:
+    """Commands that build those of the labs' environments that are not there yet."""
+    missing = [name for name in names if not quiet_success([sys.executable, "-c", LAB_IS_BUILT, name])]
+    return [[sys.executable, "-m", "assay.lab.environments", name] for name in missing]
 
 
 def harness(what: str) -> list[list[str]]:

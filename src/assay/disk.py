@@ -5,14 +5,19 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
-def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
-    """Write a file so that a reader, or a crash, sees all of it or none of it."""
+def write_whole(
+    path: Path, content: bytes | str, mode: int = 0o644, *, check: Callable[[], None] | None = None
+) -> None:
+    """Write a file so that a reader, or a crash, sees all of it or none of it.
+
+    `check` may raise at the last moment before it is in place.
+    """
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{fresh_token()}")
     try:
@@ -21,6 +26,8 @@ def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if check:
+            check()
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
@@ -28,9 +35,9 @@ def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
     sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None) -> None:
     """Write `content` as JSON that any parser reads: bare NaN and infinity are refused."""
-    write_whole(path, json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    write_whole(path, json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", check=check)
 
 
 def sync_folder(folder: Path) -> None:

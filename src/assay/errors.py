@@ -32,6 +32,10 @@ class ModelFault(AssayError):
     """A model could not be reached or would not answer; who asked it is not to blame."""
 
 
+class ModelDown(ModelFault):
+    """A model's provider is out of order or overloaded for now; it will answer again some time."""
+
+
 class PromptTooLong(AssayError):
     """What a model was given to read does not fit into its context."""
 

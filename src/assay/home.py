@@ -54,6 +54,16 @@ class Home:
         return self._open("labs")
 
     @property
+    def system(self) -> Path:
+        """What labs see as the machine's settings, in folders named by hashes; made again where it is missing."""
+        return self._open("system")
+
+    @property
+    def templates(self) -> Path:
+        """Empty disks, which those of labs are copied from; made again where they are missing."""
+        return self._private("templates")
+
+    @property
     def locks(self) -> Path:
         """Lock files; empty, and safe to delete when nothing runs."""
         return self._private("locks")

@@ -63,13 +63,13 @@ class Request:
 class ModelServer:
     """The server, up for as long as the block lasts."""
 
-    def __init__(self, *deeds: Deed) -> None:
+    def __init__(self, *deeds: Deed, port: int = 0) -> None:
         self.requests: list[Request] = []
         self.hung_up = threading.Event()
         self.arrived = threading.Event()
         self._deeds = list(deeds)
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
         self._server.daemon_threads = True
         self._server.owner = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

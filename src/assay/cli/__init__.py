@@ -1,5 +1,6 @@
 """The command line: parse, call the library, print. Each command's module is imported only when it is called."""
 
+import errno
 import gc
 import importlib
 import os
@@ -13,6 +14,8 @@ from assay.errors import AssayError
 
 # Pydantic would look through every installed package for plugins, which takes longer than a small command.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE)
 
 COMMANDS = {
     "tasks": ("tasks", "List suites and tasks, and which are prepared."),
@@ -99,4 +102,9 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in _DISK_FAULTS:
+            raise
+        click.echo(f"assay: {error}; mend that and call again: nothing that is finished is lost", err=True)
         sys.exit(1)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.watched import totals
+from assay.errors import AssayError
 from assay.progress import Advance, Bars, Progress
 from assay.records import RunFolder
 from assay.results.wording import duration, plain
@@ -33,12 +34,19 @@ class LiveTable:
     @contextmanager
     def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
         with Live(
-            get_renderable=lambda: drawn(read_status(self._run, right_now(), self._over), what),
+            get_renderable=lambda: self._drawn(what),
             console=Console(stderr=True),
             refresh_per_second=1,
             transient=True,
         ):
             yield lambda amount: None
+
+    def _drawn(self, what: str) -> RenderableType:
+        try:
+            return drawn(read_status(self._run, right_now(), self._over), what)
+        except (OSError, AssayError) as error:
+            # A disk may be gone for a while; the run itself deals with that, and says so at its end.
+            return Text(plain(f"{what}; the records cannot be read now: {error}"))
 
 
 def drawn(status: RunStatus, title: str) -> RenderableType:

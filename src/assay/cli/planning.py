@@ -114,6 +114,29 @@ execution_options = (
         default=None,
         help="Start no trial once all trials of the run together have cost so many dollars.",
     ),
+    click.option(
+        "--on", metavar="PLACE", default=None, help="Where trials run: local (default), slurm, ray, or ray://HOST:PORT."
+    ),
+    click.option(
+        "--slurm",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=lambda ctx, param, texts: _pairs("--slurm", texts) or None,
+        help="With --on slurm: what jobs ask for besides, as partition=gpu or account=ours.",
+    ),
+    click.option(
+        "--data-from",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        default=None,
+        metavar="DIR",
+        help="On a cluster: a shared ASSAY_HOME that machines copy prepared data from if they have none.",
+    ),
+    click.option(
+        "--lease",
+        metavar="DURATION",
+        callback=seconds,
+        help="How long a trial on another machine may show no sign of life before it is taken over; default: 60s.",
+    ),
 )
 """How a run is carried out: for `assay resume` too."""
 

@@ -39,7 +39,7 @@ def run_command(ctx: click.Context, /, quiet: bool, **said: Any) -> None:
     plan, wanted = planned(ctx)
     run = RunFolder(wanted.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
     run.add(list(plan.trials(Home.default())))
-    _execute(run, wanted, quiet)
+    _execute(run, wanted, quiet, anew=True)
 
 
 def _execution_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -80,20 +80,27 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
     _execute(run, wanted, quiet, only=trial.path.name)
 
 
-def _execute(run: RunFolder, wanted: "Wanted", quiet: bool, only: str | None = None) -> None:
+def _execute(run: RunFolder, wanted: "Wanted", quiet: bool, only: str | None = None, anew: bool = False) -> None:
     from assay.cli.live import watching
-    from assay.runs.local import Stopped, execute
+    from assay.runs.execution import Stopped, execute
+    from assay.runs.places import Place, executor_at, remember, remembered
     from assay.runs.retrying import Allowance, Retries
 
     chosen = {"attempts": wanted.attempts, "wait": wanted.retry_wait}
+    retries = Retries(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
+    said = {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(wanted, name))}
+    # Where a run goes on that is taken up again: where it was, unless something else is said.
+    before = Place() if anew or "on" in said else remembered(run)
+    place = Place.model_validate(before.model_dump() | said)
+    executor = executor_at(place, run, Home.default(), cores=wanted.cores, retries=retries)
+    remember(run, place)
     try:
         left = execute(
             run,
-            Home.default(),
-            cores=wanted.cores,
+            executor,
             only=only,
             progress=Silent() if quiet else watching(run),
-            retries=Retries(**{name: value for name, value in chosen.items() if value is not None}),  # type: ignore[arg-type]
+            retries=retries,
             allowance=Allowance(wanted.total_time, wanted.total_cost),
         )
     except Stopped:

@@ -42,6 +42,7 @@ class Bubblewrap:
         """Start a command; it is under every limit before its first instruction."""
         # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
         with anyio.CancelScope(shield=True), ExitStack() as open_here:
+            self._place.group.expect()
             status, status_end = os.pipe()
             go_end, go = os.pipe()
             open_here.callback(os.close, go)

@@ -45,7 +45,7 @@ def claim(home: Home, limits: Limits, *, own_user: bool = True, groups: bool = T
         folder = home.labs / f"{slot:04}-{fresh_token()}"
         owner = _user(home, slot) if own_user and os.geteuid() == 0 else None
         try:
-            yield _make(folder, limits, owner, groups)
+            yield _make(home, folder, limits, owner, groups)
         finally:
             _clear(folder)
 
@@ -82,7 +82,7 @@ def _user(home: Home, slot: int) -> Owner:
     return user, user
 
 
-def _make(folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> Place:
+def _make(home: Home, folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> Place:
     folder.mkdir(mode=0o700)
     if owner:
         # The lab's user must pass through, and nobody else may look in.
@@ -90,7 +90,7 @@ def _make(folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> Pl
         folder.chmod(0o710)
     group = cgroups.create(f"assay-{folder.name}", limits) if groups else cgroups.Group({}, {}, {})
     (folder / "groups.json").write_text(json.dumps([str(place) for place in group.places]))
-    volume, disk = _volume(folder, limits)
+    volume, disk = _volume(home, folder, limits)
     workspace = (volume.point if volume else folder) / "workspace"
     for made in (workspace, folder / "status"):
         made.mkdir()
@@ -100,9 +100,9 @@ def _make(folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> Pl
     return Place(folder, workspace, folder / "status", owner, group, volume, disk)
 
 
-def _volume(folder: Path, limits: Limits) -> tuple[volumes.Volume | None, str]:
+def _volume(home: Home, folder: Path, limits: Limits) -> tuple[volumes.Volume | None, str]:
     try:
-        return volumes.create(folder, limits.disk), "a mounted image of that size"
+        return volumes.create(folder, limits.disk, home.templates), "a mounted image of that size"
     except volumes.Refused as error:
         return None, f"polled, because {error}"
 

@@ -1,5 +1,7 @@
 """What exists in a bubblewrap lab, in the words of `bwrap`: the lab, a bare system, and nothing else of the machine."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -9,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import assay
+from assay.disk import fresh_token
 from assay.errors import LabError
 from assay.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
@@ -20,6 +23,14 @@ WORKSPACE = "/workspace"
 STATUS = "/lab"
 # Of the machine's own /etc a lab sees these: which program goes by which name, where libraries are, whom to trust.
 _ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
+_ETC_COPIES = ("ld.so.cache", "ld.so.conf", "localtime")
+_ETC_TEXTS = {
+    "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",
+    "group": "agent:x:1000:\n",
+    "hosts": "127.0.0.1 localhost lab\n",
+    "hostname": "lab\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}
 
 _OLDEST = (0, 8)
 
@@ -33,7 +44,7 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
         "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
         "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
-        "--ro-bind", str(_make_etc(place.folder / "etc")), "/etc",
+        "--ro-bind", str(_etc(home)), "/etc",
         *(word for name in _ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
         "--proc", "/proc", "--dev", "/dev",
         *(word for device in setup.devices for word in ("--dev-bind", str(device), f"/dev/{device.name}")),
@@ -90,20 +101,29 @@ def _system_links() -> Iterator[str]:
             yield from ("--ro-bind", str(place), str(place))
 
 
+def _etc(home: Home) -> Path:
+    """A folder with the few files of /etc that programs need, and none that tell of this machine; made once."""
+    found = {name: (Path("/etc") / name).lstat() for name in _ETC_COPIES if (Path("/etc") / name).exists()}
+    stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in found.items()}]
+    folder = home.system / hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:24]
+    if not folder.is_dir():
+        beside = home.system / f".{fresh_token()}"
+        try:
+            _make_etc(beside).rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else somebody was quicker
+                raise
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    return folder
+
+
 def _make_etc(folder: Path) -> Path:
-    """A folder with the few files of /etc that programs need, and none that tell of this machine."""
     for name in _ETC_FOLDERS:
         (folder / name).mkdir(parents=True)
-    texts = {
-        "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",
-        "group": "agent:x:1000:\n",
-        "hosts": "127.0.0.1 localhost lab\n",
-        "hostname": "lab\n",
-        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-    }
-    for name, text in texts.items():
+    for name, text in _ETC_TEXTS.items():
         (folder / name).write_text(text)
-    for name in ("ld.so.cache", "ld.so.conf", "localtime"):
+    for name in _ETC_COPIES:
         source = Path("/etc") / name
         if source.exists():
             shutil.copy(source, folder / name, follow_symlinks=name != "localtime")

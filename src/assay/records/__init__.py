@@ -2,8 +2,9 @@
 
 from assay.records.budget import Clock, OutOfBudget
 from assay.records.events import Event, EventLog, read_events
+from assay.records.lease import Lease, LeaseLost
 from assay.records.run import RunFile, RunFolder
-from assay.records.trial import Lease, LeaseLost, State, TrialFile, TrialFolder, trial_id
+from assay.records.trial import State, TrialFile, TrialFolder, trial_id
 
 __all__ = [
     "Clock",

@@ -1,13 +1,10 @@
 """The trial folder: what was asked, who writes to it now, what came of it."""
 
-import fcntl
 import hashlib
 import json
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,9 +12,11 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.disk import sha256_of, write_json, write_whole
-from assay.errors import AssayError, RecordError
+from assay.errors import RecordError
 from assay.grading.model import Grade
 from assay.lab.interface import Network, SandboxName
+from assay.records.events import EventLog
+from assay.records.lease import Claim, Lease, hold
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
@@ -120,29 +119,12 @@ class HandedIn(BaseModel):
     why: str | None = None
 
 
-class LeaseLost(AssayError):
-    """Somebody else has taken the trial over; this writer must stop."""
-
-
-@dataclass(frozen=True)
-class Lease:
-    """The right to write to a trial folder, numbered so that an older holder can tell that it is out of date."""
-
-    path: Path
-    epoch: int
-
-    def check(self) -> None:
-        """Raise `LeaseLost` if a newer holder exists."""
-        now = int(self.path.read_text() or 0)
-        if now != self.epoch:
-            raise LeaseLost(f"{self.path.parent}: taken over by epoch {now}, this is epoch {self.epoch}")
-
-
 @dataclass(frozen=True)
 class TrialFolder:
-    """The record of one trial."""
+    """The record of one trial; with a lease in `held`, it is written to only while that lease is good."""
 
     path: Path
+    held: Lease | None = field(default=None, compare=False)
 
     @property
     def file(self) -> TrialFile:
@@ -191,11 +173,11 @@ class TrialFolder:
 
     def write_state(self, state: State) -> None:
         """Replace the state."""
-        write_json(self.path / "state.json", state.model_dump(mode="json"))
+        write_json(self.path / "state.json", state.model_dump(mode="json"), check=self._check)
 
     def write_grade(self, grade: Grade) -> None:
         """Keep the grade."""
-        write_json(self.path / "grade.json", grade.model_dump(mode="json"))
+        write_json(self.path / "grade.json", grade.model_dump(mode="json"), check=self._check)
 
     def keep_submission(self, name: str, content: bytes | None, why: str | None = None) -> HandedIn:
         """Keep what was handed in, or why nothing was; it counts once it is in the log and `hand_in` has said so."""
@@ -203,31 +185,27 @@ class TrialFolder:
             return HandedIn(at=now(), why=why)
         folder = self.path / "submission"
         folder.mkdir(exist_ok=True)
-        write_whole(folder / name, content)
+        write_whole(folder / name, content, check=self._check)
         return HandedIn(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
 
     def hand_in(self, entry: HandedIn) -> None:
         """End the agent's work: with this on disk it is never repeated."""
         (self.path / "submission").mkdir(exist_ok=True)
-        write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"))
+        write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"), check=self._check)
 
-    @contextmanager
-    def lease(self) -> Iterator[Lease | None]:
-        """Take the trial for this process; yields None when a living process on this machine has it."""
-        path = self.path / "lease"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield None
-                return
-            epoch = int(os.read(handle, 32) or 0) + 1
-            os.pwrite(handle, f"{epoch}\n".encode(), 0)
-            os.fsync(handle)
-            yield Lease(path, epoch)
-        finally:
-            os.close(handle)
+    def lease(self, silent: Claim | None = None) -> AbstractContextManager[Lease | None]:
+        """Take the trial for this process; None when another has it, or may have it: see `assay.records.lease`."""
+        return hold(self.path, silent)
+
+    def log(self) -> EventLog:
+        """Open the log to write on; only its holder may."""
+        if self.held is None:
+            raise RecordError(f"{self.path} is not held by this process")
+        return EventLog(self.events, self.held.epoch, check=self.held.check, apart=self.held.contested)
+
+    def _check(self) -> None:
+        if self.held:
+            self.held.check()
 
     @property
     def attempts(self) -> int:

@@ -129,7 +129,7 @@ def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[Finding]:
 def _check_log(run: RunFolder, folder: TrialFolder, file: TrialFile, events: list[Event]) -> Iterator[Finding]:
     name = folder.path.name
     begun = [event for event in events if event.kind == "started"]
-    if events and events[0].kind != "started":
+    if events and events[0].kind not in ("started", "broke"):  # a process may die before it begins
         yield Finding(name, "events.jsonl", "the log does not begin with a start")
     strangers = sorted({str(event.about["trial"]) for event in begun if not _ancestor(file, str(event.about["trial"]))})
     if strangers:

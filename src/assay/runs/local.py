@@ -6,40 +6,23 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from types import FrameType
 
-from assay.agents.agent import agent_class
-from assay.errors import AssayError
+from assay.errors import AssayError, RecordError
 from assay.home import Home
 from assay.lab.devices import gpu_numbers
-from assay.progress import Progress, Silent
-from assay.records import RunFolder, State, TrialFolder
-from assay.runs import trial
-from assay.runs.retrying import Allowance, Retries, Spending
-
-GRACE = 20.0
-TICK = 0.5
-TAKEN = 75
-
-Job = Callable[[Path, Home, tuple[int, ...]], None]
-
-
-class Stopped(KeyboardInterrupt):
-    """The user asked the run to stop; what is finished is kept."""
-
-
-@dataclass(frozen=True)
-class Unstarted:
-    """How many trials were left waiting because the run's own allowance is spent, and which part of it."""
-
-    trials: int
-    why: str
+from assay.progress import Progress
+from assay.records import RunFolder, TrialFile, TrialFolder
+from assay.records.lease import LAPSE, Claim, Watch
+from assay.runs import execution
+from assay.runs.execution import Files, Unstarted, counted
+from assay.runs.job import GRACE, TAKEN, UNRECORDED, WORK, Work
+from assay.runs.retrying import Allowance, Retries
+from assay.runs.trial import Taken
 
 
 def execute(
@@ -53,144 +36,135 @@ def execute(
     allowance: Allowance | None = None,
     gpus: Sequence[int] | None = None,
 ) -> Unstarted | None:
-    """Bring every trial of a run to its end, or `only` one; calling it again does only what is missing.
-
-    What the machine or a provider fails is tried again; once the allowance is spent, no more trials are begun.
-    """
-    available = cores or len(os.sched_getaffinity(0))
-    wanted = (folder for folder in run.trials() if only in (None, folder.path.name))
-    unfinished = [folder for folder in wanted if not folder.state.final]
-    if not unfinished:
-        return None
-    if any(agent_class(name).at_terminal for name in {folder.file.agent for folder in unfinished}):
-        # A person does one trial at a time, and nobody else may write on their terminal meanwhile.
-        available, progress = 1, Silent()
-    devices = gpu_numbers() if gpus is None else tuple(gpus)
-    _check_gpus(unfinished, len(devices))
-    spending = Spending(allowance or Allowance(), run.trials())
-    pool = _Pool(home, available, devices, retries or Retries(), spending)
-    with progress.stage(
-        f"{_counted(len(unfinished), 'trial')} on {_counted(available, 'core')}", total=len(unfinished)
-    ) as advance:
-        left = pool.work(unfinished, trial.conduct, lambda: advance(1))
-    timed = [folder for folder in unfinished if not folder.state.final and folder.handed_in]
-    if timed:
-        with progress.stage(
-            f"grading {_counted(len(timed), 'timed trial')}, one at a time", total=len(timed)
-        ) as advance:
-            alone = _Pool(home, 1, (), retries or Retries(), Spending(Allowance(), ()))
-            alone.work(timed, trial.grade_timed, lambda: advance(1))
-    return left
+    """Bring every trial of a run, or `only` one, to its end on this machine."""
+    retries = retries or Retries()
+    local = Local(home, cores=cores, gpus=gpus, overdue=retries.overdue)
+    return execution.execute(run, local, only=only, progress=progress, retries=retries, allowance=allowance)
 
 
-class _Pool:
-    """Runs a job on many folders, never using more cores and devices than there are.
+@dataclass(frozen=True)
+class _Going:
+    """A trial that has a process: the devices it was given, and when it was started."""
 
-    A process that dies, and a trial that fails through no fault of its agent, is tried again after a pause. A trial
-    that another run is at, or that a killed one is just leaving, is tried again until it is free.
-    """
+    folder: TrialFolder
+    file: TrialFile
+    devices: tuple[int, ...]
+    began: float
 
-    def __init__(self, home: Home, cores: int, gpus: tuple[int, ...], retries: Retries, spending: Spending) -> None:
-        self._home, self._cores, self._retries, self._spending = home, cores, retries, spending
-        self._free = sorted(gpus)
+
+class Local:
+    """This machine: never more cores and devices are used than there are."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        cores: int | None = None,
+        gpus: Sequence[int] | None = None,
+        lapse: float = LAPSE,
+        overdue: float = Retries().overdue,
+    ) -> None:
+        self._home, self._overdue = home, overdue
+        self._cores = cores or len(os.sched_getaffinity(0))
+        self._free = sorted(gpu_numbers() if gpus is None else gpus)
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["assay.runs.trial"])
-        self._running: dict[ForkServerProcess, tuple[TrialFolder, tuple[int, ...]]] = {}
-        self._failures = Counter[Path]()
+        self._running: dict[ForkServerProcess, _Going] = {}
+        self._watch, self._taken = Watch(lapse), set[Path]()
 
-    def work(self, folders: Sequence[TrialFolder], job: Job, ended: Callable[[], None]) -> Unstarted | None:
-        """Run the job on every folder, or on as many as the allowance lasts for."""
-        waiting, later = list(folders), list[tuple[float, TrialFolder]]()
-        spent: str | None = None
-        with _StopSignals() as stop:
-            while (waiting or later or self._running) and not stop.asked:
-                waiting = [folder for due, folder in later if due <= time.monotonic()] + waiting
-                later = [(due, folder) for due, folder in later if due > time.monotonic()]
-                while waiting and self._fits(waiting[0]) and not (spent := self._spending.spent()):
-                    self._start(job, waiting.pop(0))
-                if spent and not self._running:
-                    break
-                self._pause(later)
-                for folder, pause in self._ended():
-                    if pause is None:
-                        ended()
-                    else:
-                        later.append((time.monotonic() + pause, folder))
-            if stop.asked:
-                _stop_all(list(self._running))
-                raise Stopped
-        return Unstarted(len(waiting) + len(later), spent) if spent and (waiting or later) else None
+    @property
+    def place(self) -> str:
+        """How many cores there are."""
+        return counted(self._cores, "core")
 
-    def _fits(self, folder: TrialFolder) -> bool:
-        need = folder.file.resources
-        used = sum(other.file.resources.cores for other, _ in self._running.values())
-        return not self._running or (used + need.cores <= self._cores and need.gpus <= len(self._free))
+    def begin(self, files: Files, *, at_terminal: bool) -> None:
+        """See whether there are enough devices, and load what every trial needs once."""
+        if at_terminal:
+            self._cores = 1  # a person does one trial at a time
+        for folder, file in files.items():
+            if file.resources.gpus > len(self._free):
+                needed, there = counted(file.resources.gpus, "GPU"), len(self._free)
+                raise AssayError(
+                    f"{folder.path.name} needs {needed}, and this machine has {there}; see: assay lab doctor"
+                )
+        # In the process that all trials' processes are forked from.
+        models = ["assay.models.warm"] if any(file.models for file in files.values()) else []
+        self._context.set_forkserver_preload([*models, "assay.runs.warm"])
 
-    def _start(self, job: Job, folder: TrialFolder) -> None:
-        need = folder.file.resources.gpus
+    def has_room(self, file: TrialFile, work: Work) -> bool:
+        """Whether enough is free; what is graded by time is alone."""
+        if not self._running or work == "grade":
+            return not self._running
+        used = sum(other.file.resources.cores for other in self._running.values())
+        return used + file.resources.cores <= self._cores and file.resources.gpus <= len(self._free)
+
+    def start(self, folder: TrialFolder, file: TrialFile, work: Work) -> None:
+        """Start the trial's process; it takes over from a holder elsewhere that has long been silent."""
+        need = file.resources.gpus if work == "conduct" else 0
         devices, self._free = tuple(self._free[:need]), self._free[need:]
+        silent = self._watch.silent(folder.path) if folder.path in self._taken else None
         process = self._context.Process(
-            target=_child, args=(job, folder.path, self._home.root, devices), name=folder.path.name
+            target=_child, args=(work, folder.path, self._home.root, devices, silent), name=folder.path.name
         )
         process.start()
-        self._running[process] = (folder, devices)
+        self._running[process] = _Going(folder, file, devices, time.monotonic())
 
-    def _pause(self, later: Sequence[tuple[float, TrialFolder]]) -> None:
-        """Wait until a process ends or a trial is due, but never so long that a request to stop goes unheard."""
+    def wait(self, seconds: float) -> None:
+        """Wait until a process ends, and end those that hang."""
         if self._running:
-            wait([process.sentinel for process in self._running], timeout=TICK)
-        elif later:
-            time.sleep(min(TICK, max(0.0, min(due for due, _ in later) - time.monotonic())))
+            wait([process.sentinel for process in self._running], timeout=seconds)
+        else:
+            time.sleep(seconds)
+        for process, going in self._running.items():
+            late = time.monotonic() - going.began > going.file.budget.time + self._overdue
+            if late and not _has_handed_in(going.folder):
+                process.kill()
 
-    def _ended(self) -> Iterator[tuple[TrialFolder, float | None]]:
-        """Each folder whose process has ended, and in how many seconds it is to be tried again, if at all."""
+    def ended(self) -> Iterator[tuple[TrialFolder, int | None]]:
+        """The trials whose processes have ended."""
         for process in [process for process in self._running if not process.is_alive()]:
             process.join()
-            folder, devices = self._running.pop(process)
-            self._free = sorted([*self._free, *devices])
-            yield folder, self._again(folder, process.exitcode)
+            going = self._running.pop(process)
+            self._free = sorted([*self._free, *going.devices])
+            if process.exitcode == TAKEN:
+                self._taken.add(going.folder.path)
+            yield going.folder, process.exitcode
 
-    def _again(self, folder: TrialFolder, code: int | None) -> float | None:
-        if code == TAKEN:
-            return TICK
-        state = folder.state
-        if state.final or (code == 0 and state.cause != "infrastructure"):
-            return None
-        self._failures[folder.path] += 1
-        pause = self._retries.pause(state, self._failures[folder.path])
-        if pause is None and code != 0:
-            _give_up(folder, code, self._failures[folder.path])
-        return pause
+    def withdraw(self) -> Iterable[TrialFolder]:
+        """Nothing: what is started here begins at once."""
+        return ()
 
-
-def _check_gpus(folders: Iterable[TrialFolder], there: int) -> None:
-    for folder in folders:
-        if folder.file.resources.gpus > there:
-            needed = _counted(folder.file.resources.gpus, "GPU")
-            raise AssayError(f"{folder.path.name} needs {needed}, and this machine has {there}; see: assay lab doctor")
+    def stop(self) -> None:
+        """Ask all processes to stop, and end those that do not."""
+        for process in self._running:
+            process.terminate()
+        deadline = time.monotonic() + GRACE
+        for process in self._running:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _has_handed_in(folder: TrialFolder) -> bool:
+    try:
+        return folder.handed_in is not None
+    except (OSError, RecordError):
+        return False
 
 
-def _give_up(folder: TrialFolder, code: int | None, times: int) -> None:
-    """Say in its state that a trial's process died too often."""
-    why = f"its process ended with code {code}, {times} times over"
-    state = folder.state.model_dump() | {"status": "failed", "cause": "infrastructure", "why": why}
-    folder.write_state(State.model_validate(state))
-
-
-def _child(job: Job, path: Path, home: Path, gpus: tuple[int, ...]) -> None:
+def _child(work: Work, path: Path, home: Path, gpus: tuple[int, ...], silent: Claim | None) -> None:
     """The trial's process: it ends when the run that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     try:
-        job(path, Home(home), gpus)
-    except trial.Taken:
+        WORK[work](path, Home(home), gpus, silent=silent)
+    except Taken:
         sys.exit(TAKEN)
+    except (AssayError, OSError):
+        # What is wrong with the trial is in its record by now; this is what is wrong with the record.
+        sys.exit(UNRECORDED)
 
 
 def _end_with(sentinel: int) -> None:
@@ -199,31 +173,3 @@ def _end_with(sentinel: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(GRACE)
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _stop_all(processes: Sequence[ForkServerProcess]) -> None:
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join(GRACE)
-        if process.is_alive():
-            process.kill()
-            process.join()
-
-
-class _StopSignals:
-    """Turns the first SIGINT or SIGTERM into a request to stop; a second one interrupts at once."""
-
-    def __enter__(self) -> "_StopSignals":
-        self.asked = False
-        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True

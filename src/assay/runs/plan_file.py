@@ -105,6 +105,10 @@ class Wanted(Model):
     retry_wait: Seconds | None = Field(default=None, ge=0)
     total_time: Seconds | None = Field(default=None, gt=0)
     total_cost: float | None = Field(default=None, gt=0)
+    on: str | None = None
+    slurm: dict[str, str] | None = None
+    data_from: Path | None = None
+    lease: Seconds | None = Field(default=None, gt=0)
 
 
 class _File(Wanted):

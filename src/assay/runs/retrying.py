@@ -4,33 +4,39 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from assay.errors import CallError, ModelDown, ModelFault, NotPrepared, RecordError
 from assay.records import State, TrialFolder
 from assay.runs.usage import used_so_far
 
 # What another attempt cannot mend: the call, the preparation or the record itself must be changed first.
-_LASTING = ("CallError", "NotPrepared", "RecordError")
-_PROVIDER = "ModelFault"
+_LASTING = {error.__name__ for error in (CallError, NotPrepared, RecordError)}
+_PROVIDER = {error.__name__ for error in (ModelFault, ModelDown)}
 _LONGER_FOR_PROVIDERS = 8
+# With the usual pauses, a provider may be down for two hours before a trial is given up.
+_OFTENER_FOR_OUTAGES = 10
 
 
 @dataclass(frozen=True)
 class Retries:
     """How often a trial is taken up, and how long the pauses are: each is twice as long as the one before.
 
-    A provider that is down needs longer than a machine that hiccups. No trial's budget is used up in a pause: its clock
-    runs only while it does.
+    A provider that is down needs longer than a machine that hiccups, and is tried ten times as often. No trial's budget
+    is used up in a pause: its clock runs only while it does. A trial that has not handed anything in `overdue` seconds
+    after its time is over hangs: its process is ended, which counts as a failure.
     """
 
     attempts: int = 3
     wait: float = 2.0
     longest: float = 300.0
+    overdue: float = 1800.0
 
     def pause(self, state: State, failures: int) -> float | None:
         """Seconds until the next attempt after so many that failed; None if there is to be none."""
         fault = (state.why or "").partition(":")[0] if state.cause == "infrastructure" else ""
-        if failures >= self.attempts or fault in _LASTING:
+        oftener = _OFTENER_FOR_OUTAGES if fault == ModelDown.__name__ else 1
+        if failures >= self.attempts * oftener or fault in _LASTING:
             return None
-        longer = _LONGER_FOR_PROVIDERS if fault == _PROVIDER else 1
+        longer = _LONGER_FOR_PROVIDERS if fault in _PROVIDER else 1
         return min(self.longest, self.wait * longer * 2.0 ** (failures - 1))
 
 

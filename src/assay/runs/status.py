@@ -1,13 +1,12 @@
 """How far a run has come: each trial's state, and what they have used up together."""
 
-import fcntl
-import os
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from assay.records import RunFolder, TrialFolder
+from assay.records.lease import seems_held
 from assay.records.trial import Cause, Status
 from assay.runs.usage import events_backwards, used_so_far
 
@@ -118,7 +117,7 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
     if not state.final and folder.events.exists():
         used = used_so_far(folder)
         elapsed, steps, tokens, cost = used.elapsed, used.steps, used.tokens, used.cost
-        if _held(folder):
+        if seems_held(folder.path):
             stage = "running"
             elapsed += (now - used.at).total_seconds() if used.at else 0.0
         elif stage in ("running", "waiting"):
@@ -138,22 +137,6 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
         cost=cost,
         attempts=folder.attempts,
     )
-
-
-def _held(folder: TrialFolder) -> bool:
-    """Whether a living process on this machine has the trial."""
-    try:
-        handle = os.open(folder.path / "lease", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        # Shared and for a moment: should a trial's process want it just then, it is tried again by its run.
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
 
 
 def _told(event: dict[str, Any]) -> str:

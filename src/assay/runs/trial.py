@@ -3,8 +3,8 @@
 import errno
 import signal
 import traceback
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,8 @@ from assay.home import Home
 from assay.lab import Lab, Limits, Setup, open_lab
 from assay.lab.devices import gpu_nodes
 from assay.lab.environments import environment
-from assay.records import Clock, EventLog, Lease, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records.lease import Claim
 from assay.records.tape import Diverged, Past, Tape, past_of
 from assay.records.trial import Answers, HandedIn, now
 from assay.runs.descriptions import description_of
@@ -46,21 +47,32 @@ MACHINE_FAULTS = {
 }
 
 
+PREEMPTED = signal.SIGUSR1
+"""What tells a trial that its machine is taken away, and that it will go on elsewhere."""
+
+Ready = Callable[[TrialFile, Task, Home], None]
+
+
 class Taken(Exception):
-    """Another living process has the trial."""
+    """Another process has the trial, or may have it."""
 
 
-def conduct(path: Path, home: Home, gpus: tuple[int, ...] = ()) -> None:
-    """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it."""
-    folder = TrialFolder(path)
-    with folder.lease() as lease:
-        if lease is None:
-            raise Taken
+def conduct(
+    path: Path, home: Home, gpus: tuple[int, ...] = (), *, silent: Claim | None = None, ready: Ready | None = None
+) -> None:
+    """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it.
+
+    It is taken over from a holder that was watched and found `silent`. `ready` sees to it that this machine has what
+    the trial needs.
+    """
+    with _held(path, silent) as (folder, lease):
         if folder.state.final:
             return
-        file = folder.file
-        task = task_of(file)
         try:
+            file = folder.file
+            task = task_of(file)
+            if ready:
+                ready(file, task, home)
             _settle(folder)
             if not folder.handed_in:
                 anyio.run(_work, folder, file, task, lease, home, gpus)
@@ -71,18 +83,37 @@ def conduct(path: Path, home: Home, gpus: tuple[int, ...] = ()) -> None:
             _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
 
 
-def grade_timed(path: Path, home: Home, gpus: tuple[int, ...] = ()) -> None:
+def grade_timed(
+    path: Path, home: Home, gpus: tuple[int, ...] = (), *, silent: Claim | None = None, ready: Ready | None = None
+) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
-    folder = TrialFolder(path)
-    with folder.lease() as lease:
-        if lease is None:
-            raise Taken
+    with _held(path, silent) as (folder, lease):
         if folder.state.final or not folder.handed_in:
             return
         try:
-            _grade(folder, folder.file, task_of(folder.file), lease, home)
+            file = folder.file
+            task = task_of(file)
+            if ready:
+                ready(file, task, home)
+            _grade(folder, file, task, lease, home)
         except (AssayError, OSError) as error:
             _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _held(path: Path, silent: Claim | None) -> Iterator[tuple[TrialFolder, Lease]]:
+    """The trial's folder for the one process that may write to it; `Taken` if that is another, or becomes another."""
+    try:
+        with TrialFolder(path).lease(silent) as lease:
+            if lease is None:
+                raise Taken
+            yield TrialFolder(path, lease), lease
+    except LeaseLost:
+        raise Taken from None
+    except BaseExceptionGroup as group:
+        if group.subgroup(LeaseLost):
+            raise Taken from None
+        raise
 
 
 def task_of(file: TrialFile) -> Task:
@@ -96,7 +127,7 @@ async def _work(
 ) -> None:
     """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
     agent = find_agent(file.agent, file.settings)
-    with EventLog(folder.events, lease.epoch) as log:
+    with folder.log() as log:
         log.append("started", trial=file.id, attempt=lease.epoch, file=sha256_of(folder.path / "trial.json"))
         if why := agent.inapplicable(task):
             log.append("ended", status="inapplicable", why=why)
@@ -106,7 +137,7 @@ async def _work(
         fault: Exception | None = None
         asked = anyio.Event()
         # Signals are received for as long as the lab is there: a second one must not interrupt its clearing away.
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, PREEMPTED) as signals:
             async with anyio.create_task_group() as group:
                 group.start_soon(_watch_for_stop, signals, group.cancel_scope, folder, asked)
                 try:
@@ -122,7 +153,8 @@ async def _work(
                     await anyio.sleep(MOMENT)
                 group.cancel_scope.cancel()
         if fault and not asked.is_set():
-            log.append("broke", why=f"{type(fault).__name__}: {fault}")
+            with suppress(OSError):  # what broke may be the log's own disk
+                log.append("broke", why=f"{type(fault).__name__}: {fault}")
             raise fault
 
 
@@ -206,7 +238,8 @@ async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None
     except TimeoutError:
         log.append("budget", why="time is up")
     except Exception as error:  # an agent is anybody's code: whatever it raises counts as its failure
-        if isinstance(error, LabError | RecordError | ModelFault) or getattr(error, "errno", None) in MACHINE_FAULTS:
+        others = isinstance(error, LabError | RecordError | ModelFault | LeaseLost)
+        if others or getattr(error, "errno", None) in MACHINE_FAULTS:
             raise
         log.append("crashed", why=repr(error), trace=traceback.format_exc())
         return f"the agent crashed: {error!r}"
@@ -253,10 +286,14 @@ def _setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[in
 async def _watch_for_stop(
     signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope, folder: TrialFolder, asked: anyio.Event
 ) -> None:
-    async for _ in signals:
+    async for number in signals:
         asked.set()
         scope.cancel()
-        _end(folder, "stopped", cause="user")
+        with suppress(OSError):  # without it the trial only counts as interrupted, which comes to the same
+            if number == PREEMPTED:
+                _end(folder, "waiting", why="its machine was taken away; it goes on elsewhere")
+            else:
+                _end(folder, "stopped", cause="user")
         return
 
 
@@ -274,7 +311,7 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
         worked_sealed = bool(folder.state.sealing and folder.state.sealing["sealed"])
         grade = judged.model_copy(update={"sealed": worked_sealed and judged.sealed is not False})
         lease.check()
-        with EventLog(folder.events, lease.epoch) as log:
+        with folder.log() as log:
             log.append("graded", grade=grade.model_dump(mode="json"))
     folder.write_grade(grade)
     if grade.valid_submission:

@@ -102,9 +102,7 @@ class Registry:
             return [found for line in lines if line and not line.startswith("#") for found in self.select(line)]
         from difflib import get_close_matches
 
-        near = get_close_matches(
-            name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5
-        )
+        near = get_close_matches(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
         raise CallError(f"no task, suite or split is called {name!r}{hint}")
 

@@ -1,0 +1,244 @@
+"""What a trial costs beside the steps it takes: `python benchmarks/runs.py [--trials 20 200 2000]`.
+
+A trial asks a scripted model five times, runs what it is told each time, hands in and is graded; it has a process, a
+lab, limits, a record with snapshots and a grade of its own. Compared are the same commands in the same walls, started
+by nothing but bubblewrap, as many at once. Goals: less than 150 ms a trial beside the bare steps once everything is
+loaded, and a trial of thousands no slower than one of hundreds.
+
+A trial's time is that of one of the cores: the time of all of them together, times the cores, by the trials.
+"""
+
+import argparse
+import multiprocessing.forkserver
+import os
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.data import prepare
+from assay.home import Home
+from assay.lab import Limits, Setup, places
+from assay.lab.bubblewrap import Bubblewrap
+from assay.lab.environments import environment
+from assay.progress import Silent
+from assay.records import RunFolder
+from assay.runs.local import execute
+from assay.runs.plan import Plan
+from assay.tasks import Registry, Task
+
+GOAL = 0.150
+LINEAR = 1.25
+SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["coin"]\n'
+TASK = """
+format = "task/1"
+title = "Which side is up"
+summary = "For measuring."
+kind = "tabular-classification"
+
+[source]
+about = "made up"
+licence = "none needed"
+
+[submission]
+form = "csv"
+file = "submission.csv"
+id = "coin"
+
+[submission.columns.side]
+type = "integer"
+values = [0, 1]
+
+[metric]
+name = "accuracy"
+direction = "higher"
+
+[budget]
+time = "10m"
+steps = 5
+"""
+PREPARE = """
+def prepare(raw, public, private, edition):
+    (public / "test.csv").write_text("coin\\n" + "".join(f"{coin}\\n" for coin in range(30)))
+    (private / "answers.csv").write_text("coin,side\\n" + "".join(f"{coin},{coin % 2}\\n" for coin in range(30)))
+"""
+COMMANDS = ("sed '1s/$/,side/;2,$s/$/,0/' data/test.csv > submission.csv", *(f"echo {n} >> notes" for n in range(4)))
+AGENT = """
+from assay.agents import Agent, Workbench
+from assay.models import Message
+
+class Obedient(Agent):
+    \"\"\"Runs what a model tells it to.\"\"\"
+
+    asks_models = True
+
+    async def work(self, bench: Workbench) -> None:
+        for number in range(5):
+            reply = await bench.ask("main", [Message(role="user", text=f"What is step {number}?")])
+            await bench.run(["sh", "-c", reply.message.text])
+"""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A task that is prepared, an agent and a model for it."""
+
+    home: Home
+    task: Task
+    folder: Path
+    cores: int
+
+    def run(self, trials: int, name: str) -> float:
+        """Seconds for so many trials, from nothing to the last grade."""
+        model = f"scripted/{self.folder / 'script.py'}:answer"
+        agent = (f"{self.folder / 'agent.py'}:Obedient", {})
+        plan = Plan((self.task,), (agent,), ({"main": model},), seeds=trials, tasks_folder=self.folder)
+        run = RunFolder(self.folder / name)
+        started = time.perf_counter()
+        run.add(plan.trials(self.home))
+        execute(run, self.home, cores=self.cores, progress=Silent())
+        taken = time.perf_counter() - started
+        assert all(trial.grade and trial.grade.valid_submission for trial in run.trials())
+        return taken
+
+    def run_bare(self, trials: int) -> float:
+        """Seconds for the same commands by nothing but bubblewrap."""
+        setup = Setup(environment(self.home, self.task.environment), data=self.data)
+        with places.claim(self.home, Limits()) as place:
+            (place.workspace / "data").mkdir()
+            wall = Bubblewrap(self.home, place, setup)
+            started = time.perf_counter()
+            with ThreadPoolExecutor(self.cores) as pool:
+                list(pool.map(lambda number: run_all(wall), range(trials)))
+            return time.perf_counter() - started
+
+    @property
+    def data(self) -> Path:
+        """What a lab sees of the task."""
+        return prepare(self.home, self.task, progress=Silent()).public
+
+
+def main() -> None:
+    """Print how long trials take, how much memory they need, and whether the goals are met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, nargs="+", default=[20, 200, 2000])
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
+        bench = made(Path(name), asked.cores)
+        bench.run(bench.cores, "warm")
+        with watched_memory() as seen:
+            bench.run(10, "watched")
+        print(f"memory of a trial in flight: {seen.own:.0f} MB of its own, {seen.resident:.0f} MB with what is shared")
+        measure(bench, sorted(asked.trials))
+
+
+def measure(bench: Bench, sizes: Sequence[int]) -> None:
+    """Run ever more trials, and the same steps bare before and after each."""
+    took: dict[int, float] = {}
+    for trials in sizes:
+        few = min(trials, 100)
+        before = bench.run_bare(few)
+        took[trials] = bench.run(trials, f"run-{trials}") / trials
+        bare = (before + bench.run_bare(few)) / 2 / few
+        beside = (took[trials] - bare) * bench.cores
+        verdict = "met" if beside < GOAL else "MISSED"
+        print(
+            f"{trials:,} trials: {trials * took[trials]:.1f} s, {took[trials] / bare:.2f} x bare; a trial takes "
+            f"{1000 * took[trials] * bench.cores:.0f} ms, bare {1000 * bare * bench.cores:.0f} ms, beside that "
+            f"{1000 * beside:.0f} ms; goal {1000 * GOAL:.0f}: {verdict}",
+            flush=True,
+        )
+    if len(sizes) > 1:
+        growth = took[sizes[-1]] / took[sizes[-2]]
+        verdict = "met" if growth < LINEAR else "MISSED"
+        print(f"a trial of {sizes[-1]:,} takes {growth:.2f} x one of {sizes[-2]:,}; goal {LINEAR}: {verdict}")
+
+
+def run_all(wall: Bubblewrap) -> None:
+    """The steps of one trial."""
+    for command in COMMANDS:
+        with wall.words(["sh", "-c", command], {}) as (words, handles):
+            subprocess.run(
+                words, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
+            )
+
+
+class Seen:
+    """What was seen of trials' processes, in megabytes: memory of their own, and all that is resident."""
+
+    def __init__(self) -> None:
+        self._own: list[float] = []
+        self._resident: list[float] = []
+
+    def look(self) -> None:
+        """Look at every process that was forked for a trial."""
+        server = multiprocessing.forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+        for process in Path(f"/proc/{server}/task/{server}/children").read_text().split():
+            try:
+                lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
+            except OSError:
+                continue
+            sizes = {line.split(":")[0]: int(line.split()[1]) / 1000 for line in lines}
+            self._own.append(sizes["Private_Clean"] + sizes["Private_Dirty"])
+            self._resident.append(sizes["Rss"])
+
+    @property
+    def own(self) -> float:
+        """The most that nearly all of them had of their own."""
+        return statistics.quantiles(self._own, n=10)[-1]
+
+    @property
+    def resident(self) -> float:
+        """The most that nearly all of them had in all."""
+        return statistics.quantiles(self._resident, n=10)[-1]
+
+
+@contextmanager
+def watched_memory() -> Iterator[Seen]:
+    """Look at trials' processes over and over for the length of the block."""
+    seen, over = Seen(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            seen.look()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        watcher.join()
+
+
+def made(folder: Path, cores: int) -> Bench:
+    """A home, a task in it, an agent and a script for its model."""
+    folder.chmod(0o755)  # labs run as a user of their own
+    (folder / "home").mkdir()
+    (folder / "home" / "environments").symlink_to(Home.default().environments)
+    (folder / "coin").mkdir()
+    texts = {
+        "suite.toml": SUITE,
+        "coin/task.toml": TASK,
+        "coin/prepare.py": PREPARE,
+        "coin/description.md": "Guess.\n",
+        "agent.py": AGENT,
+        "script.py": f"COMMANDS = {COMMANDS!r}\n\ndef answer(messages, tools):\n"
+        "    return COMMANDS[int(messages[-1].text.split()[-1].strip('?'))]\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    home, task = Home(folder / "home"), Registry([folder]).task("bench/coin")
+    prepare(home, task, progress=Silent())
+    return Bench(home, task, folder, cores)
+
+
+if __name__ == "__main__":
+    main()

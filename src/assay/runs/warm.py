@@ -1,0 +1,34 @@
+"""What every trial needs, loaded by importing this: for the process that those of all trials are forked from."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import suppress
+
+import anyio._backends._asyncio  # anyio looks for it when it is first run
+from pydantic import BaseModel
+
+from assay.errors import LabError
+from assay.lab import bubblewrap, walls
+from assay.runs import trial
+
+__all__ = ["anyio", "bubblewrap", "trial"]
+
+# Asking bwrap for its version takes a process; where there is none, a trial says so.
+with suppress(LabError):
+    walls.program()
+
+
+def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for one in model.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+# Ours are built when they are first used, so that small commands start quickly; a trial uses most of them.
+for _model in _below(BaseModel):
+    if _model.__module__.startswith("assay."):
+        _model.model_rebuild()
+
+# Looking for garbage among what is there to stay would make each process copy all of it for itself.
+gc.collect()
+gc.freeze()

@@ -1,0 +1,130 @@
+"""Clusters of more than one machine, on this one."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from apart import SCRATCH, Apart
+from small_slurm import SmallSlurm
+
+from assay.home import Home
+from tiny_run import TinyRun
+
+PATIENT = Path(__file__).with_name("patient.py")
+# Nobody but root may give a cluster a network of its own.
+collect_ignore = [] if os.geteuid() == 0 else ["test_slurm.py", "test_ray.py"]
+RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+class ClusterRun(TinyRun):
+    """A run of the tiny suite on a cluster."""
+
+    def patient(self, *words: str, trials: int, steps: int = 8) -> list[str]:
+        """The words of a run of agents that take their time."""
+        agent = ["--agent", f"{PATIENT}:Patient,steps={steps}", "--seeds", str(trials), "--time", "300s"]
+        return ["run", "tiny", *agent, "--memory", "1GB", "--out", str(self.out), "--quiet", "--lease", "10s", *words]
+
+    def interrupt(self, process: "subprocess.Popen[str]") -> None:
+        """Press Ctrl-C, as far as the command knows; what brought it into the namespaces only waits for it."""
+        (pid,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(pid), signal.SIGINT)
+
+    def listening(self) -> set[str]:
+        """The addresses at which anything here listens to a network."""
+        told = subprocess.run([*self._inside, "ss", "-Hltn"], capture_output=True, text=True, check=True).stdout
+        return {line.split()[3] for line in told.splitlines()}
+
+    def check_complete(self, trials: int, steps: int = 8) -> None:
+        """Nothing is lost, nothing was graded twice, and all records hold."""
+        folders = list(self.folder.trials())
+        assert len(folders) == trials
+        for folder in folders:
+            assert folder.state.status == "done", folder.state
+            kinds = self.events()[folder.path.name]
+            assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
+            assert folder.state.steps == steps + 1
+        verified = self.call("verify", str(self.out))
+        assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+class RayNodes:
+    """Ray with two nodes of two cores each."""
+
+    def __init__(self, apart: Apart) -> None:
+        command = [*apart.inside, sys.executable, str(Path(__file__).with_name("ray_nodes.py"))]
+        self._process = subprocess.Popen(
+            command, env={**os.environ, **RAY}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._told, self._tell = self._process.stdout, self._process.stdin
+        self.address = self._told.readline().strip()
+
+    def cut_power(self, number: int) -> None:
+        """Kill everything that runs on a node, all at once."""
+        self._tell.write(f"cut {number}\n")
+        self._tell.flush()
+        assert self._told.readline() == "cut\n"
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
+    """A prepared tiny suite and a folder for its run."""
+    run = TinyRun(home, tmp_path / "run")
+    assert run.call("prepare", "tiny").returncode == 0
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def apart() -> Iterator[Apart]:
+    """Namespaces in which there seems to be a network."""
+    made = Apart(route=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ray_nodes(apart: Apart) -> Iterator[RayNodes]:
+    """Ray with two nodes."""
+    made = RayNodes(apart)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def on_ray(apart: Apart, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+    """A prepared tiny suite, and a folder for its run."""
+    run = ClusterRun(home, tmp_path / "run", inside=apart.inside)
+    run.variables = dict(RAY)
+    assert run.call("prepare", "tiny").returncode == 0
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> Iterator[SmallSlurm]:
+    """Slurm with two nodes."""
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    made = SmallSlurm(folder)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+    """A prepared tiny suite, and a folder that all nodes share."""
+    run = ClusterRun(home, tmp_path / "run", inside=slurm.inside)
+    run.variables = dict(slurm.variables)
+    assert run.call("prepare", "tiny").returncode == 0
+    yield run
+    run.close()

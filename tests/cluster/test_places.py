@@ -1,0 +1,162 @@
+"""Where trials run, what is missing there, and what is fetched."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.data.store import prepare, prepared
+from assay.errors import AssayError, NotPrepared
+from assay.home import Home
+from assay.lab.environments import environment
+from assay.progress import Silent
+from assay.records import RunFolder, TrialFile
+from assay.runs.job import Order, assigned_gpus, carry_out
+from assay.runs.plan import Plan
+from assay.runs.provision import provide
+from assay.tasks import Registry, Task
+
+TINY = Path(__file__).parent.parent / "tiny"
+
+
+@pytest.fixture
+def coin() -> Task:
+    return Registry([TINY]).task("tiny/coin")
+
+
+@pytest.fixture
+def planned(home: Home, coin: Task) -> TrialFile:
+    """A trial that was planned where everything is there."""
+    prepare(home, coin, progress=Silent())
+    (file,) = Plan(tasks=(coin,), agents=(("starter", {}),), tasks_folder=TINY).trials(home)
+    return file
+
+
+def bare(folder: Path, environments: Path | None = None) -> Home:
+    """A home as it is on a machine that has prepared nothing."""
+    folder.mkdir()
+    if environments:
+        (folder / "environments").symlink_to(environments)
+    return Home(folder)
+
+
+def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, coin, tmp_path):
+    node = bare(tmp_path / "node", home.environments)
+    provide(planned, coin, node, home)
+    there, here = prepared(home, coin), prepared(node, coin)
+    assert here.manifest.token != there.manifest.token
+    assert here.manifest.public == there.manifest.public and here.manifest.private == there.manifest.private
+    assert {path.name: path.read_bytes() for path in here.public.iterdir()} == {
+        path.name: path.read_bytes() for path in there.public.iterdir()
+    }
+    # What labs see is laid out as if it had been prepared here: one time, and answers closed to others.
+    assert len({path.stat().st_mtime for path in here.public.iterdir()}) == 1
+    assert {path.stat().st_mode & 0o777 for path in here.private.iterdir()} == {0o600}
+
+
+def test_a_machine_without_the_data_makes_it_from_its_source(home, planned, coin, tmp_path):
+    node = bare(tmp_path / "node", home.environments)
+    provide(planned, coin, node)
+    assert prepared(node, coin).manifest.public == prepared(home, coin).manifest.public
+
+
+def test_a_shared_home_that_has_nothing_is_told(home, planned, coin, tmp_path):
+    node = bare(tmp_path / "node", home.environments)
+    with pytest.raises(NotPrepared, match=r"could not be copied from .*: prepare it there, share ASSAY_HOME, or give"):
+        provide(planned, coin, node, bare(tmp_path / "empty"))
+
+
+def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coin, tmp_path):
+    answers = prepared(home, coin).private / "answers.csv"
+    answers.write_text(answers.read_text().replace(",1", ",0"))
+    node = bare(tmp_path / "node", home.environments)
+    with pytest.raises(NotPrepared, match="is not what its manifest says"):
+        provide(planned, coin, node, home)
+    with pytest.raises(NotPrepared):
+        prepared(node, coin)
+
+
+def test_data_that_the_run_was_not_planned_with_is_refused(home, planned, coin):
+    other = planned.model_copy(update={"hashes": planned.hashes | {"data": "0" * 64}})
+    with pytest.raises(NotPrepared, match="is not what the run was planned with"):
+        provide(other, coin, home)
+
+
+def test_a_machine_without_an_environment_copies_it_whole(home, planned, coin, tmp_path):
+    name = environment(home, coin.environment).name
+    shared, node = bare(tmp_path / "shared"), bare(tmp_path / "node")
+    for made in (shared, node):
+        prepare(made, coin, progress=Silent())
+    interpreter = shared.environments / name / "bin" / "python3.11"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text("an interpreter")
+    interpreter.chmod(0o755)
+    interpreter.with_name("python").symlink_to("python3.11")
+    provide(planned, coin, node, shared)
+    copied = node.environments / name / "bin"
+    assert (copied / "python").readlink() == Path("python3.11")
+    assert (copied / "python3.11").stat().st_mode & 0o777 == 0o755
+    assert [path.name for path in node.environments.iterdir()] == [name]
+
+
+def test_a_trial_is_carried_out_where_nothing_was_prepared(home, planned, tmp_path):
+    run = RunFolder(tmp_path / "run")
+    run.add([planned])
+    (trial,) = run.trials()
+    # Labs of another user must be able to pass through to their workspaces.
+    node = bare(home.root / "node", home.environments)
+    carry_out(Order(work="conduct", trial=trial.path, home=node.root, source=home.root))
+    assert trial.state.status == "done"
+
+
+@pytest.mark.parametrize(
+    ("variables", "given"),
+    [
+        ({"SLURM_STEP_GPUS": "4,6", "CUDA_VISIBLE_DEVICES": "0,1"}, (4, 6)),
+        ({"SLURM_JOB_GPUS": "3,5,7"}, (3, 5)),
+        ({"CUDA_VISIBLE_DEVICES": "2,3"}, (2, 3)),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-1f2e"}, (0, 1)),
+        ({}, (0, 1)),
+    ],
+)
+def test_a_trial_gets_the_gpus_that_the_engine_names(variables, given):
+    assert assigned_gpus(2, variables, there=(0, 1, 2)) == given
+
+
+def test_a_trial_without_gpus_gets_none_and_one_with_too_many_is_told():
+    assert assigned_gpus(0, {"CUDA_VISIBLE_DEVICES": "0"}, there=(0,)) == ()
+    with pytest.raises(AssayError, match="needs 2 GPUs, and this machine has 1"):
+        assigned_gpus(2, {}, there=(0,))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--on", "nowhere"], "there are local, slurm, ray, ray:ADDRESS and ray://HOST:PORT"),
+        (["--slurm", "partition=gpu"], "--slurm goes with --on slurm"),
+        (["--on", "slurm", "--slurm", "partition"], "write NAME=VALUE"),
+        (["--on", "slurm", "--slurm", "output=x"], "this is decided by Assay"),
+        (["--on", "slurm", "--slurm", "time=2:00"], "write a number of minutes"),
+        (["--lease", "3s"], "give it 10 s at least"),
+    ],
+)
+def test_a_place_that_makes_no_sense_is_told(tiny, words, told):
+    result = tiny.call(*tiny.run_words("starter"), *words)
+    assert result.returncode == 2 and told in result.stderr
+
+
+def test_a_machine_without_slurm_is_told(tiny):
+    tiny.variables = {"PATH": str(Path(sys.executable).parent)}
+    result = tiny.call(*tiny.run_words("starter"), "--on", "slurm")
+    assert result.returncode == 1 and "there is no sbatch on this machine" in result.stderr
+
+
+def test_a_run_remembers_where_it_was_carried_out(tiny):
+    assert tiny.call(*tiny.run_words("starter"), "--lease", "90s").returncode == 0
+    assert not (tiny.out / "place.json").exists()
+    (tiny.out / "place.json").write_text(json.dumps({"format": "place/1", "on": "nowhere"}))
+    result = tiny.call("resume", str(tiny.out))
+    assert result.returncode == 2 and "--on nowhere" in result.stderr
+    assert tiny.call("resume", str(tiny.out), "--on", "local").returncode == 0
+    assert json.loads((tiny.out / "place.json").read_text())["on"] == "local"

@@ -1,0 +1,93 @@
+"""Runs on Slurm: jobs are preempted, queued again, lose their node or their driver, and every trial is done once."""
+
+import os
+import signal
+
+import pytest
+
+from assay.records import read_events
+
+pytestmark = pytest.mark.slow
+
+
+def stepped(run, times: int = 2) -> bool:
+    """Whether some trial has taken a few steps."""
+    return any(kinds.count("snapshot") >= times for kinds in run.events().values())
+
+
+def test_a_run_is_done_by_an_array_of_jobs(on_slurm, slurm):
+    result = on_slurm.call(*on_slurm.patient("--on", "slurm", "--slurm", "comment=mine", trials=3, steps=1))
+    assert result.returncode == 0, result.stderr
+    on_slurm.check_complete(trials=3, steps=1)
+    (array,) = {number.partition("_")[0] for number in slurm.submitted()}
+    job = slurm.call("scontrol", "show", "job", f"{array}_0")
+    assert "Comment=mine" in job and "NumCPUs=1" in job
+    # A gigabyte of the trial's and one of its own process, in mebibytes.
+    assert "mem=1908M" in job
+
+
+@pytest.mark.parametrize("how", [["scontrol", "requeue"], ["scancel", "--signal=USR2"]], ids=["requeued", "preempted"])
+def test_a_job_that_is_sent_back_goes_on_from_its_snapshot(on_slurm, slurm, how):
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", trials=1))
+    on_slurm.wait_until(process, lambda: stepped(on_slurm))
+    job = slurm.job_on("node1") or slurm.job_on("node2")
+    assert job is not None
+    slurm.call(*how, job)
+    on_slurm.wait_until(process, slurm.hurry)
+    _, stderr = process.communicate(timeout=240)
+    assert process.returncode == 0, stderr
+    on_slurm.check_complete(trials=1)
+    (trial,) = on_slurm.folder.trials()
+    events = read_events(trial.events)
+    kept = [(event.epoch, event.about["step"]) for event in events if event.kind == "snapshot"]
+    # Each step was taken once, the first ones by the first holder and the others by the second.
+    assert [step for _, step in kept] == list(range(1, 10))
+    assert {epoch for epoch, _ in kept} == {1, 2}
+
+
+@pytest.mark.parametrize("fault", ["daemon", "power"])
+def test_a_node_that_dies_loses_nothing(on_slurm, slurm, fault):
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=2))
+    on_slurm.wait_until(process, lambda: len(on_slurm.events()) == 2 and stepped(on_slurm))
+    (slurm.kill_daemon if fault == "daemon" else slurm.cut_power)("node1")
+    on_slurm.wait_until(process, slurm.hurry)
+    _, stderr = process.communicate(timeout=240)
+    assert process.returncode == 0, stderr
+    on_slurm.check_complete(trials=2)
+    epochs = sorted(
+        ({event.epoch for event in read_events(trial.events)} for trial in on_slurm.folder.trials()), key=len
+    )
+    assert epochs == ([{1}, {1}] if fault == "daemon" else [{1}, {1, 2}])
+
+
+def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_slurm, slurm):
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
+    on_slurm.wait_until(process, lambda: stepped(on_slurm))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert len(slurm.submitted()) == 3
+    result = on_slurm.call("resume", str(on_slurm.out), "--quiet")
+    assert result.returncode == 0, result.stderr
+    on_slurm.check_complete(trials=3)
+    assert len(slurm.submitted()) == 3
+    assert [trial.attempts for trial in on_slurm.folder.trials()] == [1, 1, 1]
+
+
+def test_a_run_that_is_asked_to_stop_has_its_jobs_stop(on_slurm, slurm):
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
+    on_slurm.wait_until(process, lambda: len(on_slurm.events()) == 2 and stepped(on_slurm))
+    assert process.poll() is None, process.communicate()
+    on_slurm.interrupt(process)
+    _, stderr = process.communicate(timeout=240)
+    assert process.returncode == 130 and f"assay resume {on_slurm.out}" in stderr
+    told = sorted((trial.state.status, trial.state.cause or "") for trial in on_slurm.folder.trials())
+    assert told == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
+    assert slurm.call("squeue", "--noheader") == ""
+
+
+def test_what_waits_in_the_queue_is_taken_back_when_the_runs_time_is_over(on_slurm, slurm):
+    words = on_slurm.patient("--on", "slurm", "--trial-cores", "2", "--total-time", "8s", trials=3)
+    result = on_slurm.call(*words)
+    assert result.returncode == 0, result.stderr
+    assert "1 trial was not started, because the 8 seconds for the whole run are over" in result.stdout
+    assert sorted(trial.state.status for trial in on_slurm.folder.trials()) == ["done", "done", "waiting"]

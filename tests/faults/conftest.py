@@ -1,0 +1,46 @@
+"""What tests of faults share: a small run, what became of it, and a machine whose disks can be torn out."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from machine import Machine
+from tiny_run import TinyRun
+
+from assay.home import Home
+
+BUSY = Path(__file__).with_name("busy.py")
+# Nobody but root may mount, freeze and tear out disks.
+collect_ignore = [] if os.geteuid() == 0 else ["test_disks.py"]
+
+
+@pytest.fixture
+def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
+    """A prepared tiny suite and a folder for its run."""
+    run = TinyRun(home, tmp_path / "run")
+    assert run.call("prepare", "tiny").returncode == 0
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def machine(tiny: TinyRun) -> Iterator[Machine]:
+    """A machine in whose namespace disks are mounted."""
+    with Machine() as made:
+        yield made
+
+
+@pytest.fixture
+def on_disk(machine: Machine, home: Home, tiny: TinyRun, tmp_path: Path) -> Iterator[TinyRun]:
+    """A run whose folder is on the disk that a test mounts at `tmp_path / "disk"` in the machine."""
+    (tmp_path / "disk").mkdir()
+    run = TinyRun(home, tmp_path / "disk" / "run", inside=machine.inside, root=machine.root)
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def busy() -> Callable[[str], str]:
+    """The name under which an agent of `busy.py` is asked for."""
+    return lambda agent: f"{BUSY}:{agent}"

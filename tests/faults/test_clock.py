@@ -1,0 +1,46 @@
+"""A clock that jumps by days changes no budget, ends no command, and loses nobody the right to write."""
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from whole import check_whole
+
+from assay.disk import write_whole
+from assay.records import read_events
+
+# From the package `faketime`: it changes what programs are told about the date, and nothing else.
+LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+JUMPS = ["+10d", "-20d", "+0"]
+
+
+def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path):
+    clock = tmp_path / "clock"
+    write_whole(clock, "+0")
+    tiny.variables |= {
+        "LD_PRELOAD": str(LIBRARY),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "NO_FAKE_STAT": "1",
+    }
+    process = tiny.start(*tiny.run_words(busy("Counts,steps=15"), seeds=1))
+    for number, jump in enumerate(JUMPS):
+        steps = 3 * number + 2
+        tiny.wait_until(process, lambda steps=steps: any(kinds.count("snapshot") >= steps for kinds in kinds_of(tiny)))
+        write_whole(clock, jump)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    (trial,) = tiny.folder.trials()
+    times = [datetime.fromisoformat(event.time) for event in read_events(trial.events)]
+    jumps = [later - earlier for earlier, later in pairwise(times)]
+    assert max(jumps) > timedelta(days=9) and min(jumps) < timedelta(days=-19), "the clock did not jump"
+    # The budget is a minute: had the date been looked at, it would have been over at the first jump.
+    assert 0 < trial.state.elapsed < 60
+    assert trial.state.steps == 16
+    check_whole(tiny, 1)
+
+
+def kinds_of(run) -> list[list[str]]:
+    """The kinds of events of each trial."""
+    return list(run.events().values())

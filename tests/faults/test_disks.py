@@ -1,0 +1,172 @@
+"""A disk that is full, torn out, gone or frozen: a run says so, and goes on when it is back."""
+
+import os
+from pathlib import Path
+
+import pytest
+from whole import check_whole, finished, go_on, workspace
+
+from assay.records import read_events
+
+TRIALS = 2
+FEW = ("--retry-wait", "0s", "--attempts", "2")
+ROOMY = 2**14
+CUT_SHORT = """
+import sys
+from pathlib import Path
+from assay.records import EventLog, read_events
+
+disk = Path(sys.argv[1])
+(disk / "ballast").write_bytes(bytes(5 * 4096))
+with EventLog(disk / "events.jsonl", 1) as log:
+    written, refused = 0, 0
+    while refused < 3:
+        try:
+            log.append("note", text="x" * 1500)
+            written += 1
+        except OSError as error:
+            assert error.errno == 28, error
+            refused += 1
+    (disk / "ballast").unlink()
+    log.append("note", text="there is room again")
+events = read_events(disk / "events.jsonl")
+assert [event.number for event in events] == list(range(written + 1)), events
+assert events[-1].about == {"text": "there is room again"}
+print(written)
+"""
+
+
+def events_of(run) -> int:
+    return sum(map(len, run.events().values()))
+
+
+def test_a_line_that_a_full_disk_cuts_short_spoils_none_after_it(machine, tmp_path):
+    point = tmp_path / "small"
+    point.mkdir()
+    machine.mount_memory(point, 8)
+    assert int(machine.python(CUT_SHORT, point)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [3, 12, 24, 36])
+def test_a_run_whose_disk_is_full_says_so_and_is_completed_when_there_is_room(on_disk, machine, busy, room):
+    point = on_disk.out.parent
+    machine.mount_memory(point, room)
+    words = on_disk.run_words(busy("Counts"), seeds=TRIALS)
+    result = on_disk.call(*words, *FEW)
+    assert result.returncode == 1, result.stdout
+    assert "No space left on device" in result.stderr and "Traceback" not in result.stderr
+    before = finished(on_disk)
+    machine.resize_memory(point, ROOMY)
+    go_on(on_disk, *words)
+    check_whole(on_disk, TRIALS)
+    after = finished(on_disk)
+    assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.slow
+def test_what_an_agent_hoards_fills_the_records_disk_and_is_no_fault_of_the_agent(on_disk, machine, busy):
+    point = on_disk.out.parent
+    machine.mount_memory(point, 1024)
+    words = on_disk.run_words(busy("Hoards,megabytes=8"))
+    result = on_disk.call(*words, *FEW)
+    assert result.returncode == 1 and "No space left on device" in result.stderr
+    (trial,) = on_disk.folder.trials()
+    assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
+    machine.resize_memory(point, ROOMY)
+    go_on(on_disk, *words)
+    assert trial.state.status == "done"
+    assert on_disk.events()[trial.path.name].count("graded") == 1
+
+
+@pytest.mark.slow
+def test_a_full_disk_under_the_labs_is_no_fault_of_the_agent(on_disk, machine, busy, home):
+    machine.mount_memory(on_disk.out.parent, ROOMY)
+    machine.mount_memory(home.labs, 1024)
+    words = on_disk.run_words(busy("Hoards,megabytes=16"))
+    result = on_disk.call(*words, *FEW)
+    assert result.returncode == 1 and "is full" in result.stderr
+    (trial,) = on_disk.folder.trials()
+    assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
+    machine.resize_memory(home.labs, ROOMY)
+    go_on(on_disk, *words)
+    assert trial.state.status == "done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("events", [2, 15])
+@pytest.mark.parametrize("how", ["torn out", "unmounted"])
+def test_a_run_whose_disk_is_lost_says_so_and_is_completed_when_it_is_back(
+    on_disk, machine, busy, tmp_path, how, events
+):
+    point, image = on_disk.out.parent, tmp_path / "image"
+    machine.mount_image(image, point)
+    words = on_disk.run_words(busy("Counts,steps=12"), seeds=TRIALS)
+    process = on_disk.start(*words, *FEW, "--cores", "1")
+    on_disk.wait_until(process, lambda: events_of(on_disk) >= events)
+    before = finished(on_disk)
+    if how == "torn out":
+        machine.tear_out(point)
+    else:
+        machine.call("umount", "--lazy", point)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "nothing can be recorded of" in stderr and f"assay resume {on_disk.out}" in stderr
+    assert "Traceback" not in stderr
+    if how == "torn out":
+        machine.call("umount", point)
+    machine.mount_image(image, point)
+    go_on(on_disk, *words)
+    check_whole(on_disk, TRIALS)
+    after = finished(on_disk)
+    assert {name: after[name] for name in before} == before
+
+
+def stuck(session: int) -> bool:
+    """Whether a process of that session waits for a disk and cannot be interrupted."""
+    for folder in Path("/proc").iterdir():
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split() if folder.name.isdigit() else []
+        except OSError:
+            continue
+        if len(fields) > 3 and int(fields[3]) == session and fields[0] == "D":
+            return True
+    return False
+
+
+@pytest.mark.slow
+def test_a_run_whose_disk_hangs_waits_for_it(on_disk, machine, busy, tmp_path):
+    point = on_disk.out.parent
+    machine.mount_image(tmp_path / "image", point)
+    process = on_disk.start(*on_disk.run_words(busy("Counts,steps=12"), seeds=TRIALS))
+    on_disk.wait_until(process, lambda: events_of(on_disk) >= 5)
+    machine.call("fsfreeze", "--freeze", point)
+    try:
+        on_disk.wait_until(process, lambda: stuck(os.getsid(process.pid)))
+        assert process.poll() is None
+    finally:
+        machine.call("fsfreeze", "--unfreeze", point)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0, stderr
+    check_whole(on_disk, TRIALS)
+
+
+@pytest.mark.slow
+def test_a_lab_in_which_nothing_can_be_killed_is_left_behind(on_disk, machine, busy, home, tmp_path):
+    machine.mount_image(tmp_path / "image", on_disk.out.parent)
+    writes = "while :; do echo more >> written; done"
+    process = on_disk.start(*on_disk.run_words(busy(f"Lingers,command={writes}")), *FEW)
+    on_disk.wait_until(process, lambda: any(machine.see(home.labs).glob("*/volume/workspace/written")))
+    (lab,) = machine.see(home.labs).iterdir()
+    volume = home.labs / lab.name / "volume"
+    machine.call("fsfreeze", "--freeze", volume)
+    try:
+        _, stderr = process.communicate(timeout=240)
+    finally:
+        machine.call("fsfreeze", "--unfreeze", volume)
+    assert process.returncode == 0, stderr
+    check_whole(on_disk, 1)
+    (trial,) = on_disk.folder.trials()
+    assert workspace(trial)["ended.txt"] == "time\n"
+    broke = [event.about["why"] for event in read_events(trial.events) if event.kind == "broke"]
+    assert len(broke) == 1 and "does not die" in broke[0]

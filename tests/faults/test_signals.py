@@ -1,0 +1,86 @@
+"""SIGTERM is a request that leaves everything in order; SIGKILL may come at any moment, and cost nothing finished."""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+from whole import check_whole, finished, go_on
+
+KILLS = 20
+SEEDS = 3
+AGENTS = 2
+
+
+def written(run) -> int:
+    """How many bytes the logs hold."""
+    return sum(path.stat().st_size for path in run.folder.path.glob("trials/*/events.jsonl"))
+
+
+def children(process: int) -> list[int]:
+    """Processes that descend from one."""
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *children(child)]
+    return found
+
+
+def test_a_run_told_to_stop_keeps_every_step_and_resume_repeats_none(tiny, busy):
+    process = tiny.start(*tiny.run_words(busy("Counts,steps=18"), seeds=2), "--cores", "2")
+    tiny.wait_until(process, lambda: all_have(tiny, "snapshot", 3, trials=2))
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"assay resume {tiny.out}" in stderr
+    steps = {}
+    for trial in tiny.folder.trials():
+        assert (trial.state.status, trial.state.cause) == ("stopped", "user")
+        steps[trial.path.name] = tiny.events()[trial.path.name].count("snapshot")
+    assert list(tiny.home.labs.iterdir()) == []
+    go_on(tiny)
+    check_whole(tiny, 2)
+    for name, kinds in tiny.events().items():
+        # 19 steps in all: those that were kept were not done again; one may have been cut off in the middle.
+        assert kinds.count("snapshot") == 19
+        assert kinds.count("action") - 19 in (0, 1)
+        assert steps[name] >= 3
+
+
+def all_have(run, kind: str, times: int, trials: int) -> bool:
+    """Whether so many trials have so many events of a kind."""
+    return sum(kinds.count(kind) >= times for kinds in run.events().values()) >= trials
+
+
+@pytest.mark.slow
+def test_a_run_killed_twenty_times_at_random_is_whole_in_the_end(tiny, busy):
+    chance = random.Random(7)
+    words = [*tiny.run_words(busy("Counts"), "starter", seeds=SEEDS), "--cores", "2"]
+    before: dict[str, bytes] = {}
+    for _ in range(KILLS):
+        begun = (tiny.out / "run.json").exists()
+        process = tiny.start(*(["resume", str(tiny.out), "--quiet"] if begun else words))
+        goal = written(tiny) + chance.choice([0, 1, chance.randrange(3000)])
+        tiny.wait_until(process, lambda goal=goal: (tiny.out / "run.json").exists() and written(tiny) >= goal)
+        victim = chance.choice(["everything", "the run", "a process of it"])
+        if process.poll() is None and victim == "a process of it" and (found := children(process.pid)):
+            # The run goes on without it, so it is ended too a moment later.
+            kill(chance.choice(found))
+        if process.poll() is None:
+            (os.kill if victim == "the run" else os.killpg)(process.pid, signal.SIGKILL)
+        process.communicate()
+        after = finished(tiny)
+        assert {name: after.get(name) for name in before} == before
+        before = after
+    go_on(tiny, *words)
+    check_whole(tiny, AGENTS * SEEDS)
+    after = finished(tiny)
+    assert {name: after[name] for name in before} == before
+
+
+def kill(process: int) -> None:
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

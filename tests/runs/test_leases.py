@@ -1,0 +1,241 @@
+"""One holder at a time, on one machine or several: who is paused, dead or slow never writes beside another."""
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.disk import write_json
+from assay.records import EventLog, LeaseLost, State, TrialFolder, read_events
+from assay.records.lease import LAPSE, Claim, Watch, hold, is_held, newest_claim
+from assay.runs.trial import conduct
+
+SPAWN = multiprocessing.get_context("spawn")
+STOPPED_BY_LEASE = 7
+
+
+class Ticks:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def found_silent(path: Path) -> Claim:
+    """What a watcher says once it has seen no sign of life for long enough."""
+    ticks = Ticks()
+    watch = Watch(now=ticks)
+    assert watch.silent(path) is None
+    ticks.now += LAPSE
+    claim = watch.silent(path)
+    assert claim is not None
+    return claim
+
+
+def started(target: Callable[..., None], *words: object) -> "multiprocessing.process.BaseProcess":
+    process = SPAWN.Process(target=target, args=words, daemon=True)
+    process.start()
+    return process
+
+
+def wait_until(true: Callable[[], object], process: "multiprocessing.process.BaseProcess | None" = None) -> None:
+    while not true():
+        assert process is None or process.is_alive()
+
+
+def is_paused(pid: int | None) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def hold_on(path: Path, machine: str) -> None:
+    with hold(path, machine=machine):
+        signal.pause()
+
+
+def test_who_died_on_this_machine_is_followed_at_once(tmp_path: Path):
+    holder = started(hold_on, tmp_path, None)
+    wait_until(lambda: newest_claim(tmp_path), holder)
+    assert is_held(tmp_path) is True
+    holder.kill()
+    holder.join()
+    assert is_held(tmp_path) is False
+    with hold(tmp_path) as lease:
+        assert lease is not None and (lease.epoch, lease.contested) == (2, False)
+
+
+def test_who_died_on_another_machine_is_followed_only_after_being_watched(tmp_path: Path):
+    holder = started(hold_on, tmp_path, "another machine")
+    wait_until(lambda: newest_claim(tmp_path), holder)
+    holder.kill()
+    holder.join()
+    assert is_held(tmp_path) is None
+    with hold(tmp_path) as lease:
+        assert lease is None
+    with hold(tmp_path, found_silent(tmp_path)) as lease:
+        assert lease is not None and (lease.epoch, lease.contested) == (2, True)
+
+
+def test_who_let_go_on_another_machine_is_followed_at_once(tmp_path: Path):
+    with hold(tmp_path, machine="another machine") as lease:
+        assert lease is not None
+    assert newest_claim(tmp_path).released
+    with hold(tmp_path) as lease:
+        assert lease is not None and (lease.epoch, lease.contested) == (2, False)
+
+
+def test_a_living_holder_never_falls_silent(tmp_path: Path):
+    ticks = Ticks()
+    watch = Watch(now=ticks)
+    with hold(tmp_path, machine="another machine") as lease:
+        assert lease is not None
+        for _ in range(2):
+            seen = newest_claim(tmp_path)
+            assert watch.silent(tmp_path) is None
+            wait_until(lambda seen=seen: newest_claim(tmp_path) != seen)
+            ticks.now += 2 * LAPSE
+            assert watch.silent(tmp_path) is None
+
+
+def test_a_claim_that_was_renewed_since_it_was_watched_is_not_taken_over(tmp_path: Path):
+    with hold(tmp_path, machine="another machine") as lease:
+        assert lease is not None
+        watched = found_silent(tmp_path)
+        wait_until(lambda: newest_claim(tmp_path) != watched)
+        with hold(tmp_path, watched) as other:
+            assert other is None
+        lease.check()
+
+
+def try_to_take(path: Path, silent: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
+    ready.wait()
+    with hold(path, silent) as lease:
+        if lease:
+            won.put(lease.epoch)
+        ready.wait()
+
+
+def test_of_many_who_would_take_over_one_does(tmp_path: Path):
+    holder = started(hold_on, tmp_path, "another machine")
+    wait_until(lambda: newest_claim(tmp_path), holder)
+    holder.kill()
+    holder.join()
+    many = 6
+    ready, won = SPAWN.Barrier(many), SPAWN.Queue()
+    takers = [started(try_to_take, tmp_path, found_silent(tmp_path), ready, won) for _ in range(many)]
+    assert won.get() == 2
+    for taker in takers:
+        taker.join()
+    assert won.empty()
+    assert TrialFolder(tmp_path).attempts == 2
+
+
+def write_on(path: Path) -> None:
+    try:
+        with TrialFolder(path).lease() as lease, TrialFolder(path, lease).log() as log:
+            while True:
+                log.append("tick")
+    except LeaseLost:
+        sys.exit(STOPPED_BY_LEASE)
+
+
+def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_path: Path):
+    writer = started(write_on, tmp_path)
+    events = TrialFolder(tmp_path).events
+    wait_until(lambda: events.exists() and len(read_events(events)) > 3, writer)
+    os.kill(writer.pid, signal.SIGSTOP)
+    wait_until(lambda: is_paused(writer.pid))
+    with hold(tmp_path, found_silent(tmp_path)) as lease:
+        assert lease is not None and lease.contested
+        with TrialFolder(tmp_path, lease).log() as log:
+            log.append("mine")
+            os.kill(writer.pid, signal.SIGCONT)
+            writer.join()
+            log.append("mine too")
+    assert writer.exitcode == STOPPED_BY_LEASE
+    written = read_events(events)  # which also checks the chain
+    assert [(event.kind, event.epoch) for event in written[-2:]] == [("mine", 2), ("mine too", 2)]
+    assert {(event.kind, event.epoch) for event in written[:-2]} == {("tick", 1)}
+
+
+def pause_here() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def write_late(path: Path, what: str) -> None:
+    """Write something, and pause in the moment between the last check and the writing."""
+    with TrialFolder(path).lease() as lease:
+        assert lease is not None
+
+        def check_and_pause() -> None:
+            lease.check()
+            pause_here()
+
+        if what == "state":
+            write_json(path / "state.json", State(status="done").model_dump(mode="json"), check=check_and_pause)
+        else:
+            with TrialFolder(path, lease).log() as log:
+                log._check = check_and_pause
+                log.append("late")
+
+
+@pytest.mark.parametrize("what", ["state", "event"])
+def test_a_writer_paused_in_the_last_moment_before_writing_changes_nothing(tmp_path: Path, what: str):
+    writer = started(write_late, tmp_path, what)
+    wait_until(lambda: is_paused(writer.pid), writer)
+    with hold(tmp_path, found_silent(tmp_path)) as lease:
+        folder = TrialFolder(tmp_path, lease)
+        folder.write_state(State(status="running", epoch=2))
+        with folder.log() as log:
+            log.append("mine")
+            os.kill(writer.pid, signal.SIGCONT)
+            writer.join()
+        assert folder.state.status == "running"
+        assert [event.kind for event in read_events(folder.events)] == ["mine"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_log_opened_by_a_stale_holder_is_left_as_it_is(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with TrialFolder(tmp_path).lease() as lease:
+        assert lease is not None
+        with EventLog(path, lease.epoch + 1) as log:
+            log.append("newer")
+        path.write_bytes(path.read_bytes() + b'{"torn')
+        (tmp_path / "lease").write_text(f"{lease.epoch + 1}\n")
+        with pytest.raises(LeaseLost):
+            TrialFolder(tmp_path, lease).log()
+        assert path.read_bytes().endswith(b'{"torn')
+        for write in (lambda f: f.write_state(State()), lambda f: f.keep_submission("x.csv", b"")):
+            with pytest.raises(LeaseLost):
+                write(TrialFolder(tmp_path, lease))
+        assert not (tmp_path / "state.json").exists() and not list((tmp_path / "submission").iterdir())
+
+
+@pytest.mark.slow
+def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
+    run = tiny.start(*tiny.run_words("Steps,steps=12"))
+    wait_until(lambda: any("snapshot" in kinds for kinds in tiny.events().values()))
+    (trial,) = tiny.folder.trials()
+    paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
+    os.kill(paused, signal.SIGSTOP)
+    wait_until(lambda: is_paused(paused))
+    other = SPAWN.Process(target=conduct, args=(trial.path, tiny.home), kwargs={"silent": found_silent(trial.path)})
+    other.start()
+    other.join()
+    assert trial.state.status == "done"
+    os.kill(paused, signal.SIGCONT)
+    _, stderr = run.communicate(timeout=120)
+    assert run.returncode == 0, stderr
+    kinds = tiny.events()[trial.path.name]
+    assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
+    assert [event.epoch for event in read_events(trial.events) if event.kind == "graded"] == [2]
+    verified = tiny.call("verify", str(tiny.out))
+    assert verified.returncode == 0, verified.stdout + verified.stderr
