@@ -1,4 +1,4 @@
-"""What a trial costs beside the steps it takes: `python benchmarks/runs.py [--trials 20 200 2000]`.
+"""What a trial costs beside the steps it takes: `python benchmarks/runs.py [--pairs 10] [--trials 20 200 2000]`.
 
 A trial asks a scripted model five times, runs what it is told each time, hands in and is graded; it has a process, a
 lab, limits, a record with snapshots and a grade of its own. Compared are the same commands in the same walls, started
@@ -35,6 +35,7 @@ from assay.tasks import Registry, Task
 
 GOAL = 0.150
 LINEAR = 1.25
+PAIR = 20
 SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["coin"]\n'
 TASK = """
 format = "task/1"
@@ -128,6 +129,7 @@ def main() -> None:
     """Print how long trials take, how much memory they need, and whether the goals are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, nargs="+", default=[20, 200, 2000])
+    parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
@@ -136,29 +138,42 @@ def main() -> None:
         with watched_memory() as seen:
             bench.run(10, "watched")
         print(f"memory of a trial in flight: {seen.own:.0f} MB of its own, {seen.resident:.0f} MB with what is shared")
-        measure(bench, sorted(asked.trials))
+        measure_trial(bench, asked.pairs)
+        measure_growth(bench, sorted(asked.trials))
 
 
-def measure(bench: Bench, sizes: Sequence[int]) -> None:
-    """Run ever more trials, and the same steps bare before and after each."""
-    took: dict[int, float] = {}
+def measure_trial(bench: Bench, pairs: int) -> None:
+    """Run twenty trials and the same steps bare in turn, so that what else the machine does slows both alike."""
+    whole, bare = [], []
+    for number in range(pairs):
+        whole.append(bench.run(PAIR, f"pair-{number}") * bench.cores / PAIR)
+        bare.append(bench.run_bare(PAIR) * bench.cores / PAIR)
+    ratio = statistics.median(ours / alone for ours, alone in zip(whole, bare, strict=True))
+    beside = statistics.median(ours - alone for ours, alone in zip(whole, bare, strict=True))
+    least = min(whole) - min(bare)
+    took, alone = (1000 * statistics.median(taken) for taken in (whole, bare))
+    print(f"a trial: {took:.0f} ms, {ratio:.2f} x its steps bare ({alone:.0f} ms)")
+    verdict = "met" if beside < GOAL else "MISSED"
+    print(
+        f"beside its steps a trial takes {1000 * beside:.0f} ms, at best {1000 * least:.0f} ms; "
+        f"goal {1000 * GOAL:.0f}: {verdict}",
+        flush=True,
+    )
+
+
+def measure_growth(bench: Bench, sizes: Sequence[int]) -> None:
+    """Run ever more trials at once, each time between two measurements of bare steps."""
+    ratios: dict[int, float] = {}
     for trials in sizes:
-        few = min(trials, 100)
-        before = bench.run_bare(few)
-        took[trials] = bench.run(trials, f"run-{trials}") / trials
-        bare = (before + bench.run_bare(few)) / 2 / few
-        beside = (took[trials] - bare) * bench.cores
-        verdict = "met" if beside < GOAL else "MISSED"
-        print(
-            f"{trials:,} trials: {trials * took[trials]:.1f} s, {took[trials] / bare:.2f} x bare; a trial takes "
-            f"{1000 * took[trials] * bench.cores:.0f} ms, bare {1000 * bare * bench.cores:.0f} ms, beside that "
-            f"{1000 * beside:.0f} ms; goal {1000 * GOAL:.0f}: {verdict}",
-            flush=True,
-        )
+        before = bench.run_bare(PAIR)
+        taken = bench.run(trials, f"run-{trials}")
+        bare = (before + bench.run_bare(PAIR)) / 2 / PAIR
+        ratios[trials] = taken / trials / bare
+        print(f"{trials:,} trials: {taken:.1f} s, {ratios[trials]:.2f} x bare", flush=True)
     if len(sizes) > 1:
-        growth = took[sizes[-1]] / took[sizes[-2]]
+        growth = ratios[sizes[-1]] / ratios[sizes[-2]]
         verdict = "met" if growth < LINEAR else "MISSED"
-        print(f"a trial of {sizes[-1]:,} takes {growth:.2f} x one of {sizes[-2]:,}; goal {LINEAR}: {verdict}")
+        print(f"one of {sizes[-1]:,} trials takes {growth:.2f} x one of {sizes[-2]:,}; goal {LINEAR}: {verdict}")
 
 
 def run_all(wall: Bubblewrap) -> None:

@@ -26,6 +26,7 @@ SYSTEM = {
         "sbatch": "slurm-client",
         "munged": "munge",
         "ip": "iproute2",
+        "faketime": "faketime",
     },
     "lint": {},
 }

@@ -23,9 +23,9 @@ RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0"}
 class ClusterRun(TinyRun):
     """A run of the tiny suite on a cluster."""
 
-    def patient(self, *words: str, trials: int, steps: int = 8) -> list[str]:
+    def patient(self, *words: str, trials: int, steps: int = 8, cost: float = 0.0) -> list[str]:
         """The words of a run of agents that take their time."""
-        agent = ["--agent", f"{PATIENT}:Patient,steps={steps}", "--seeds", str(trials), "--time", "300s"]
+        agent = ["--agent", f"{PATIENT}:Patient,steps={steps},cost={cost}", "--seeds", str(trials), "--time", "300s"]
         return ["run", "tiny", *agent, "--memory", "1GB", "--out", str(self.out), "--quiet", "--lease", "10s", *words]
 
     def interrupt(self, process: "subprocess.Popen[str]") -> None:

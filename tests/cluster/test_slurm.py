@@ -85,9 +85,9 @@ def test_a_run_that_is_asked_to_stop_has_its_jobs_stop(on_slurm, slurm):
     assert slurm.call("squeue", "--noheader") == ""
 
 
-def test_what_waits_in_the_queue_is_taken_back_when_the_runs_time_is_over(on_slurm, slurm):
-    words = on_slurm.patient("--on", "slurm", "--trial-cores", "2", "--total-time", "8s", trials=3)
+def test_what_waits_in_the_queue_is_taken_back_when_the_runs_money_is_spent(on_slurm, slurm):
+    words = on_slurm.patient("--on", "slurm", "--trial-cores", "2", "--total-cost", "2", trials=3, cost=3.0)
     result = on_slurm.call(*words)
     assert result.returncode == 0, result.stderr
-    assert "1 trial was not started, because the 8 seconds for the whole run are over" in result.stdout
+    assert "1 trial was not started, because the 2 dollars for the whole run are spent" in result.stdout
     assert sorted(trial.state.status for trial in on_slurm.folder.trials()) == ["done", "done", "waiting"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from machine import Machine
-from tiny_run import TinyRun
 
 from assay.home import Home
+from tiny_run import TinyRun
 
 BUSY = Path(__file__).with_name("busy.py")
 # Nobody but root may mount, freeze and tear out disks.

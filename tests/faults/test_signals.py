@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,5 @@ def test_a_run_killed_twenty_times_at_random_is_whole_in_the_end(tiny, busy):
 
 
 def kill(process: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

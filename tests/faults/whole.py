@@ -1,9 +1,8 @@
 """What became of a run: whether it is whole, whatever was done to it."""
 
-from tiny_run import TinyRun
-
 from assay.lab.snapshots import load
 from assay.records import TrialFolder, read_events
+from tiny_run import TinyRun
 
 
 def finished(run: TinyRun) -> dict[str, bytes]:

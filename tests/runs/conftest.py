@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_run import TinyRun
 
 from assay.home import Home
+from tiny_run import TinyRun
 
 
 @pytest.fixture

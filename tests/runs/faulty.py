@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from assay.agents import Agent, Workbench
-from assay.errors import LabError, ModelFault, NotPrepared
+from assay.errors import LabError, NotPrepared
 
-FAULTS = {"model": ModelFault, "lab": LabError, "lasting": NotPrepared}
+FAULTS = {"lab": LabError, "lasting": NotPrepared}
 
 
 class Unlucky(Agent):

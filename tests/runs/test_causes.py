@@ -28,9 +28,8 @@ def kinds_of(tiny) -> list[str]:
     return kinds
 
 
-@pytest.mark.parametrize("fault", ["lab", "model"])
-def test_what_the_surroundings_fail_is_tried_again_and_goes_on_where_it_was(tiny, tmp_path, fault):
-    result = tiny.call(*unlucky(tiny, tmp_path, 2, fault))
+def test_what_the_surroundings_fail_is_tried_again_and_goes_on_where_it_was(tiny, tmp_path):
+    result = tiny.call(*unlucky(tiny, tmp_path, 2))
     assert result.returncode == 0, result.stderr
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.attempts) == ("done", 3)
@@ -63,10 +62,20 @@ def test_what_another_attempt_cannot_mend_is_not_tried_again():
 def test_pauses_grow_to_minutes_and_are_longer_for_a_provider_that_is_down():
     retries = Retries(attempts=12, wait=2.0, longest=300.0)
     lab = State(status="failed", cause="infrastructure", why="LabError: hiccup")
-    down = State(status="failed", cause="infrastructure", why="ModelFault: is out of order")
+    down = State(status="failed", cause="infrastructure", why="ModelDown: is out of order")
     assert [retries.pause(lab, n) for n in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 16.0]
     assert [retries.pause(down, n) for n in (1, 2, 3, 4, 5, 6)] == [16.0, 32.0, 64.0, 128.0, 256.0, 300.0]
-    assert retries.pause(down, 12) is None
+    assert retries.pause(down, 120) is None
+
+
+def test_an_outage_of_an_hour_is_waited_out_and_a_fault_that_stays_is_not():
+    retries = Retries()
+    down = State(status="failed", cause="infrastructure", why="ModelDown: is out of order")
+    pauses = [retries.pause(down, n) for n in range(1, 30)]
+    assert None not in pauses and sum(pauses) > 2 * 3600
+    assert retries.pause(down, 30) is None
+    refused = down.model_copy(update={"why": "ModelFault: refuses the key"})
+    assert retries.pause(refused, 2) is not None and retries.pause(refused, 3) is None
 
 
 def test_one_trials_bad_luck_holds_up_no_other(tiny, tmp_path):

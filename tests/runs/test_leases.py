@@ -165,6 +165,24 @@ def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_
     assert {(event.kind, event.epoch) for event in written[:-2]} == {("tick", 1)}
 
 
+def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(tmp_path: Path):
+    paused = started(hold_on, tmp_path, None)
+    wait_until(lambda: newest_claim(tmp_path), paused)
+    os.kill(paused.pid, signal.SIGSTOP)
+    wait_until(lambda: is_paused(paused.pid))
+    with hold(tmp_path, found_silent(tmp_path)) as lease:
+        assert lease is not None
+        paused.kill()
+        paused.join()
+        # The lock was the paused one's and is free now; that must not look as if nobody had the trial.
+        with hold(tmp_path) as other:
+            assert other is None
+        wait_until(lambda: newest_claim(tmp_path).locked)
+        assert is_held(tmp_path) is True
+        lease.check()
+    assert is_held(tmp_path) is False
+
+
 def pause_here() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 

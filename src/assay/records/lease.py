@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -33,6 +33,7 @@ BEAT = 2.0
 LAPSE = 60.0
 """Seconds without any after which another may take over, unless it is told otherwise."""
 
+Said = dict[str, Any]
 _UNFINISHED = re.compile(r"\.(state\.json|grade\.json|events\.jsonl)\.[0-9a-f]{24}")
 _LENGTH = 512
 
@@ -69,6 +70,11 @@ class Claim:
         return self._said.get("machine")
 
     @property
+    def locked(self) -> bool:
+        """Whether the holder has the lock; who took over from one that is only paused has it later, or never."""
+        return bool(self._said.get("locked"))
+
+    @property
     def released(self) -> bool:
         """Whether the holder has let go."""
         return bool(self._said.get("released"))
@@ -91,18 +97,21 @@ def hold(folder: Path, silent: Claim | None = None, *, machine: str | None = Non
     machine = machine or this_machine()
     handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        locked, before = _locked(handle), newest_claim(folder)
+        # In this order: the epoch to be claimed follows from what was known before the last claim was judged, so that
+        # whoever takes the trial in between has that epoch, and it is not to be had again.
+        locked, known, before = _locked(handle), _epoch(folder / "lease"), newest_claim(folder)
         gone = _gone(before, locked, machine)
         if not gone and (before is None or before != silent):
             yield None
             return
         holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        me = {"format": "lease/1", "holder": holder, "machine": machine}
-        lease = _take(folder, handle, before, me, contested=not gone)
+        me = {"format": "lease/1", "holder": holder, "machine": machine, "locked": locked is True}
+        epoch = 1 + max(known, before.epoch if before else 0)
+        lease = _take(folder, handle, epoch, me, contested=not gone)
         if lease is None:
             yield None
             return
-        with _signs_of_life(folder / f"lease.{lease.epoch}", me):
+        with _signs_of_life(folder / f"lease.{lease.epoch}", me, handle):
             yield lease
     finally:
         os.close(handle)
@@ -184,7 +193,7 @@ def _gone(claim: Claim | None, locked: bool | None, machine: str) -> bool:
         return False
     if claim is None or claim.released:
         return True
-    return locked is True and claim.machine == machine
+    return locked is True and claim.locked and claim.machine == machine
 
 
 def _locked(handle: int, kind: int = fcntl.LOCK_EX) -> bool | None:
@@ -198,10 +207,9 @@ def _locked(handle: int, kind: int = fcntl.LOCK_EX) -> bool | None:
     return True
 
 
-def _take(folder: Path, handle: int, before: Claim | None, me: dict[str, str], *, contested: bool) -> Lease | None:
-    """Be the next holder, unless somebody else is quicker."""
+def _take(folder: Path, handle: int, epoch: int, me: Said, *, contested: bool) -> Lease | None:
+    """Be the holder of an epoch, unless somebody else is quicker."""
     path = folder / "lease"
-    epoch = 1 + max(_epoch(path), before.epoch if before else 0)
     if not _claim(folder, epoch, me):
         return None
     if _epoch(path) < epoch:
@@ -219,7 +227,7 @@ def _take(folder: Path, handle: int, before: Claim | None, me: dict[str, str], *
     return Lease(path, epoch, contested)
 
 
-def _claim(folder: Path, epoch: int, me: dict[str, str]) -> bool:
+def _claim(folder: Path, epoch: int, me: Said) -> bool:
     """Create the claim of an epoch; a link is made by one process only, on network file systems too."""
     beside = folder / f".lease.{secrets.token_hex(12)}"
     beside.write_text(_saying(me, 0))
@@ -243,10 +251,10 @@ def _sweep(folder: Path) -> None:
 
 
 @contextmanager
-def _signs_of_life(path: Path, me: dict[str, str]) -> Iterator[None]:
+def _signs_of_life(path: Path, me: Said, handle: int) -> Iterator[None]:
     """Renew a claim for as long as this block lasts, and then release it."""
     over = threading.Event()
-    beating = threading.Thread(target=_beat, args=(path, me, over), name="signs of life", daemon=True)
+    beating = threading.Thread(target=_beat, args=(path, me, os.dup(handle), over), name="signs of life", daemon=True)
     beating.start()
     try:
         yield
@@ -255,25 +263,34 @@ def _signs_of_life(path: Path, me: dict[str, str]) -> Iterator[None]:
         beating.join(BEAT)  # on a file system that hangs it would never end
 
 
-def _beat(path: Path, me: dict[str, str], over: threading.Event) -> None:
-    beat, released = 0, False
-    while not released:
-        released = over.wait(BEAT)
-        beat += 1
-        try:
-            # Opened and closed each time: that is when network file systems pass on what was written.
-            handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                os.pwrite(handle, _saying(me, beat, released=released).encode(), 0)
-            finally:
-                os.close(handle)
-        except FileNotFoundError:
-            return  # somebody else has taken over
-        except OSError:
-            continue  # the disk may come back; until then nobody can see that we live
+def _beat(path: Path, me: Said, lock: int, over: threading.Event) -> None:
+    try:
+        beat, released = 0, False
+        while not released:
+            released = over.wait(BEAT)
+            beat += 1
+            me = {**me, "locked": me["locked"] or _locked(lock) is True}
+            with suppress(OSError):  # the disk may come back; until then nobody can see that we live
+                if not _renew(path, _saying(me, beat, released=released)):
+                    return  # somebody else has taken over
+    finally:
+        os.close(lock)
 
 
-def _saying(me: dict[str, str], beat: int, *, released: bool = False) -> str:
+def _renew(path: Path, saying: str) -> bool:
+    """Change a claim; it is opened and closed each time, for that is when network file systems pass on what is new."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        os.pwrite(handle, saying.encode(), 0)
+    finally:
+        os.close(handle)
+    return True
+
+
+def _saying(me: Said, beat: int, *, released: bool = False) -> str:
     at = datetime.now(UTC).isoformat(timespec="seconds")  # for people; nothing goes by it
     return json.dumps({**me, "beat": beat, "at": at, "released": released}).ljust(_LENGTH - 1) + "\n"
 

@@ -112,6 +112,7 @@ class Cluster(ABC):
             lapse=self._lapse,
             overdue=self._overdue,
             silent=(silent.epoch, silent.text) if silent else None,
+            folder=Path.cwd(),
         )
         self._new.append(Errand(folder, file, order))
 

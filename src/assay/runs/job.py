@@ -48,12 +48,15 @@ class Order(BaseModel):
     lapse: float = LAPSE
     overdue: float = 1800.0
     silent: tuple[int, str] | None = None
+    folder: Path | None = None
+    """The working folder, in which relative paths of tasks and agents mean what they meant to the driver."""
 
 
 def start(order: Order) -> "subprocess.Popen[bytes]":
     """Start the process on this machine; in a session of its own, so that only its starter signals it."""
     command = [sys.executable, "-m", "assay.runs.job", order.model_dump_json()]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    folder = order.folder if order.folder and order.folder.is_dir() else None
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, start_new_session=True)
 
 
 def main() -> int:

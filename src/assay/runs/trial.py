@@ -128,7 +128,7 @@ async def _work(
     """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
     agent = find_agent(file.agent, file.settings)
     with folder.log() as log:
-        log.append("started", trial=file.id, attempt=lease.epoch, file=sha256_of(folder.path / "trial.json"))
+        log.add("started", trial=file.id, attempt=lease.epoch, file=sha256_of(folder.path / "trial.json"))
         if why := agent.inapplicable(task):
             log.append("ended", status="inapplicable", why=why)
             _end(folder, "inapplicable", why=why, epoch=lease.epoch)
@@ -177,7 +177,7 @@ async def _in_lab(
             status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing), answers=answers
         )
         folder.write_state(state)
-        log.append("lab", sealing=asdict(lab.sealing), answers=answers, gpus=list(gpus))
+        log.add("lab", sealing=asdict(lab.sealing), answers=answers, gpus=list(gpus))
         description = description_of(file, task)
         await furnish(lab, task, description)
         clock = clock or Clock(file.budget)
