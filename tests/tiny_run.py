@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent
 SCRIPTED = TESTS / "agents" / "scripted.py"
+PATIENCE = 300.0
 
 
 class TinyRun:
@@ -65,8 +67,10 @@ class TinyRun:
         return {path.parent.name: [event.kind for event in read_events(path)] for path in paths}
 
     def wait_until(self, process: "subprocess.Popen[str]", happened: Callable[[], bool]) -> None:
-        """Return when something has happened, or the process has ended."""
+        """Return when something has happened, or the process has ended; fail rather than wait for ever."""
+        deadline = time.monotonic() + PATIENCE
         while process.poll() is None and not happened():
+            assert time.monotonic() < deadline, "it does not happen"
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.005)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from apart import SCRATCH, Apart
@@ -111,13 +112,12 @@ def on_ray(apart: Apart, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
 
 
 @pytest.fixture
-def slurm(tmp_path: Path) -> Iterator[SmallSlurm]:
-    """Slurm with two nodes."""
-    folder = tmp_path / "slurm"
-    folder.mkdir()
-    made = SmallSlurm(folder)
-    yield made
-    made.close()
+def slurm() -> Iterator[SmallSlurm]:
+    """Slurm with two nodes. Its folder has a short name, because it makes sockets there, whose paths are bounded."""
+    with TemporaryDirectory(prefix="slurm-", dir="/var/tmp") as folder:
+        made = SmallSlurm(Path(folder))
+        yield made
+        made.close()
 
 
 @pytest.fixture
