@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.disk import write_json
+from assay.disk import locked, write_json
 from assay.errors import CallError
 from assay.records.trial import TrialFile, TrialFolder, now, read_record
 
@@ -46,8 +46,15 @@ class RunFolder:
             yield TrialFolder(self.path / "trials" / name)
 
     def add(self, files: Iterable[TrialFile]) -> None:
-        """Create the trials that are not there yet, and then list them: a run never lists what it does not hold."""
+        """Create the trials that are not there yet, and then list them: a run never lists what it does not hold.
+
+        Several can add to the same run at once.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
+        with locked(self.path / ".adding"):
+            self._add(files)
+
+    def _add(self, files: Iterable[TrialFile]) -> None:
         exists = (self.path / "run.json").exists()
         listed, created = (self.file.trials, self.file.created_at) if exists else ((), now())
         wanted = list(listed)

@@ -1,0 +1,32 @@
+"""Run folders: which trials belong to a run."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from assay.records import RunFolder, TrialFile, trial_id
+
+
+def asked(seed: int) -> TrialFile:
+    what = {
+        "task": "pocket/digits",
+        "edition": "v1",
+        "variant": "real",
+        "agent": "starter",
+        "settings": {},
+        "models": {},
+        "seed": seed,
+        "budget": {"time": 60.0, "steps": 5},
+        "resources": {"cores": 1, "memory": 10**9, "disk": 10**9},
+        "environment": "core",
+        "sandbox": "bubblewrap",
+    }
+    more = {"id": trial_id(what), "label": "starter", "origins": {}, "versions": {}, "hashes": {}}
+    return TrialFile.model_validate(what | more)
+
+
+def test_trials_that_several_add_at_once_are_all_listed(tmp_path: Path):
+    files = [asked(seed) for seed in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda file: RunFolder(tmp_path / "run").add([file]), files))
+    assert set(RunFolder(tmp_path / "run").file.trials) == {file.id for file in files}
+    assert len(RunFolder(tmp_path / "run").file.trials) == len(files)
