@@ -127,8 +127,10 @@ async def test_leaving_the_shell_hands_in_what_is_there(trial, person):
 
 async def test_a_key_press_reaches_the_program_that_runs_and_the_window_has_its_size(trial, person):
     async def story():
-        await person.does("stty size; sleep 1000; echo code $?", then="24 80")
+        await person.does("trap 'echo caught $((1 + 2))' INT; echo ready $((2 + 3))", then="ready 5")
+        await person.does("sh -c 'stty size; exec sleep 1000'", then="24 80")
         await person.presses(b"\x03")
+        await person.sees("caught 3")
         await person.does("echo go on $((1 + 1))", then="go on 2")
         await person.does("submit", then="handed in")
 

@@ -81,8 +81,8 @@ def test_what_comes_out_differently_is_noted(tiny, tmp_path):
         "class Chance(Agent):\n    async def work(self, bench: Workbench) -> None:\n"
         "        await bench.write('roll.py', 'import os, sys; sys.exit(os.urandom(4)[0] % 100 + 1)')\n"
         "        await bench.run(['sh', '-c', 'cat /proc/sys/kernel/random/uuid > submission.csv'])\n"
-        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 250 + 1 ))'])\n"
-        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 250 + 1 ))'])\n"
+        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 100 + 1 ))'])\n"
+        "        await bench.run(['sh', '-c', 'exit $(( $(od -An -N2 -tu2 /dev/urandom) % 100 + 1 ))'])\n"
     )
     first = run(tiny, tmp_path / "first", "--agent", f"{agent}:Chance")
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
@@ -90,7 +90,7 @@ def test_what_comes_out_differently_is_noted(tiny, tmp_path):
     assert not same
     assert any(told.startswith("the submission is ") and ", and was " in told for told in differences)
     codes = [told for told in differences if told.startswith("step ")]
-    # Two rolls of 250 codes each are the same twice in one of 62,500 times.
+    # Two rolls of 100 codes each are the same twice in one of 10,000 times. Codes above 128 would tell of signals.
     assert codes and all(", run: exit " in told for told in codes)
 
 
