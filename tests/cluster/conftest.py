@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from apart import SCRATCH, Apart
+from patient import HALF
 from small_slurm import SmallSlurm
 
 from assay.home import Home
@@ -18,16 +19,28 @@ from tiny_run import TinyRun
 PATIENT = Path(__file__).with_name("patient.py")
 # Nobody but root may give a cluster a network of its own.
 collect_ignore = [] if os.geteuid() == 0 else ["test_slurm.py", "test_ray.py"]
-RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0"}
+# Without the last one, the server for drivers from outside now and then breaks the processes it starts.
+RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
 class ClusterRun(TinyRun):
     """A run of the tiny suite on a cluster."""
 
     def patient(self, *words: str, trials: int, steps: int = 8, cost: float = 0.0) -> list[str]:
-        """The words of a run of agents that take their time."""
-        agent = ["--agent", f"{PATIENT}:Patient,steps={steps},cost={cost}", "--seeds", str(trials), "--time", "300s"]
-        return ["run", "tiny", *agent, "--memory", "1GB", "--out", str(self.out), "--quiet", "--lease", "10s", *words]
+        """The words of a run of agents that wait half-way until the gate is opened."""
+        agent = f"{PATIENT}:Patient,steps={steps},cost={cost},gate={self.gate}"
+        limits = ["--seeds", str(trials), "--time", "300s", "--memory", "1GB", "--lease", "10s"]
+        return ["run", "tiny", "--agent", agent, *limits, "--out", str(self.out), "--quiet", *words]
+
+    @property
+    def gate(self) -> Path:
+        """What lets agents go on, once it exists."""
+        return self.out.with_name("gate")
+
+    def wait_half_way(self, process: "subprocess.Popen[str]", trials: int) -> None:
+        """Return when so many trials have come to the gate."""
+        self.wait_until(process, lambda: [kinds.count("snapshot") for kinds in self.events().values()] == [HALF] * trials)
+        assert process.poll() is None, process.communicate()
 
     def interrupt(self, process: "subprocess.Popen[str]") -> None:
         """Press Ctrl-C, as far as the command knows; what brought it into the namespaces only waits for it."""
@@ -47,7 +60,7 @@ class ClusterRun(TinyRun):
             assert folder.state.status == "done", folder.state
             kinds = self.events()[folder.path.name]
             assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
-            assert folder.state.steps == steps + 1
+            assert folder.state.steps == steps
         verified = self.call("verify", str(self.out))
         assert verified.returncode == 0, verified.stdout + verified.stderr
 

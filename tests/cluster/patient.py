@@ -1,17 +1,30 @@
-"""An agent that takes its time, so that there is something to interrupt."""
+"""An agent that can be interrupted in the middle of its work, however fast or slow the machine is."""
+
+import asyncio
+from pathlib import Path
 
 from assay.agents import Agent, Workbench
 
+HALF = 4
+"""After so many steps it waits."""
+
 
 class Patient(Agent):
-    """Writes a submission, then takes steps of a second each, and says that it cost something."""
+    """Writes a submission, takes steps, and says that it cost something; half-way it waits until a gate is opened."""
 
     steps: int = 8
     cost: float = 0.0
+    gate: str = ""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
         bench.clock.count(tokens=0, cost=self.cost, waited=0.0)
         await bench.run(["python", "train.py"])
-        for number in range(self.steps):
-            await bench.run(["sh", "-c", f"sleep 1; echo {number} >> steps.txt"])
+        for number in range(1, self.steps):
+            if number == HALF:
+                await self._wait()
+            await bench.run(["sh", "-c", f"echo {number} >> steps.txt"])
+
+    async def _wait(self) -> None:
+        while self.gate and not Path(self.gate).exists():
+            await asyncio.sleep(0.05)

@@ -70,9 +70,13 @@ class SmallSlurm:
         """The numbers of all jobs, over or not."""
         return self.call("squeue", "--noheader", "--array", "--states=all", "--format=%i").split()
 
+    def queued(self) -> list[str]:
+        """The jobs that wait."""
+        return self.call("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split()
+
     def hurry(self) -> bool:
         """Let jobs that were queued again start now: Slurm makes them wait for two minutes. False if there are none."""
-        queued = self.call("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split()
+        queued = self.queued()
         for number in queued:
             self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
         return bool(queued)

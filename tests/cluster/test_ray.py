@@ -12,26 +12,22 @@ from assay.records import read_events
 pytestmark = pytest.mark.slow
 
 
-def stepped(run, times: int = 2) -> bool:
-    """Whether every trial has taken a few steps."""
-    events = run.events()
-    return bool(events) and all(kinds.count("snapshot") >= times for kinds in events.values())
-
-
 def test_a_ray_of_this_machine_alone_listens_on_loopback_only(on_ray):
-    process = on_ray.start(*on_ray.patient("--on", "ray", trials=1, steps=3))
-    on_ray.wait_until(process, lambda: stepped(on_ray, 1))
+    process = on_ray.start(*on_ray.patient("--on", "ray", trials=1))
+    on_ray.wait_half_way(process, trials=1)
     listening = on_ray.listening()
+    on_ray.gate.touch()
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 0, stderr
     assert listening and [address for address in listening if "127.0.0.1" not in address] == []
-    on_ray.check_complete(trials=1, steps=3)
+    on_ray.check_complete(trials=1)
 
 
 def test_a_node_that_dies_has_its_trials_continued_elsewhere(on_ray, ray_nodes):
     process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=2))
-    on_ray.wait_until(process, lambda: len(on_ray.events()) == 2 and stepped(on_ray))
+    on_ray.wait_half_way(process, trials=2)
     ray_nodes.cut_power(1)
+    on_ray.gate.touch()
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 0, stderr
     on_ray.check_complete(trials=2)
@@ -43,9 +39,10 @@ def test_a_node_that_dies_has_its_trials_continued_elsewhere(on_ray, ray_nodes):
 def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_ray, ray_nodes, where):
     on = f"ray:{ray_nodes.address}" if where == "inside" else f"ray://{ADDRESS}:{CLIENTS}"
     process = on_ray.start(*on_ray.patient("--on", on, "--trial-cores", "2", trials=3))
-    on_ray.wait_until(process, lambda: len(on_ray.events()) == 2 and stepped(on_ray, 1))
+    on_ray.wait_half_way(process, trials=2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    on_ray.gate.touch()
     result = on_ray.call("resume", str(on_ray.out), "--quiet")
     assert result.returncode == 0, result.stderr
     on_ray.check_complete(trials=3)
@@ -54,7 +51,7 @@ def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_ray, ray
 
 def test_a_run_that_is_asked_to_stop_has_its_trials_stop(on_ray, ray_nodes):
     process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=3))
-    on_ray.wait_until(process, lambda: len(on_ray.events()) == 2 and stepped(on_ray, 1))
+    on_ray.wait_half_way(process, trials=2)
     on_ray.interrupt(process)
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 130, stderr
