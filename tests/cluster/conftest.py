@@ -39,7 +39,8 @@ class ClusterRun(TinyRun):
 
     def wait_half_way(self, process: "subprocess.Popen[str]", trials: int) -> None:
         """Return when so many trials have come to the gate."""
-        self.wait_until(process, lambda: [kinds.count("snapshot") for kinds in self.events().values()] == [HALF] * trials)
+        there = [HALF] * trials
+        self.wait_until(process, lambda: [kinds.count("snapshot") for kinds in self.events().values()] == there)
         assert process.poll() is None, process.communicate()
 
     def interrupt(self, process: "subprocess.Popen[str]") -> None:
