@@ -111,7 +111,7 @@ class Bench:
     def run_bare(self, trials: int) -> float:
         """Seconds for the same commands by nothing but bubblewrap."""
         setup = Setup(environment(self.home, self.task.environment), data=self.data)
-        with places.claim(self.home, Limits()) as place:
+        with places.claim(self.home, Limits(), groups=False) as place:
             (place.workspace / "data").mkdir()
             wall = Bubblewrap(self.home, place, setup)
             started = time.perf_counter()

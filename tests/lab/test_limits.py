@@ -37,6 +37,28 @@ print(made)
         assert int((await python(lab, bomb)).stdout.text) == 200
 
 
+async def test_what_has_all_processes_keeps_others_from_starting_and_breaks_nothing(opened: Open):
+    bomb = """
+import os, time
+try:
+    while os.fork():
+        pass
+except BlockingIOError:
+    print("full", flush=True)
+time.sleep(100)
+"""
+    async with opened(limits=SMALL) as lab:
+        process = await lab.start(["python", "-c", bomb])
+        assert await process.receive(4) == b"full"
+        beside = await shell(lab, "true")
+        # Without control groups each command has a number of processes of its own.
+        together = "control group" in lab.sealing.enforced["processes"]
+        assert (beside.ended, beside.code) == ("exit", 126 if together else 0)
+        assert together or os.geteuid() != 0
+        await process.kill()
+        assert (await shell(lab, "true")).succeeded
+
+
 async def test_eating_memory_ends_the_command(opened: Open):
     eat = "import sys; food = bytearray(int(sys.argv[1])); print('ate', len(food))"
     async with opened(limits=SMALL) as lab:

@@ -18,7 +18,7 @@ from assay.lab.environments import INSIDE, TOOLS_INSIDE
 from assay.lab.interface import Sealing, Seen, Setup
 from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
-from assay.lab.sandbox import limited, pinned, sealed_file, tool, variables_of
+from assay.lab.sandbox import NOT_STARTED, joining, limited, pinned, sealed_file, tool, variables_of
 from assay.lab.walls import STATUS, WORKSPACE, program, walls
 
 _STARTING_SECONDS = 120.0
@@ -31,7 +31,7 @@ class Bubblewrap:
     def __init__(self, home: Home, place: Place, setup: Setup) -> None:
         self._place = place
         self._filter = seccomp.program(pinned=setup.pinned)
-        self._program = [*pinned(setup), *_become(place), program()]
+        self._program = [*joining(place.group), *pinned(setup), *_become(place), program()]
         self._walls = walls(home, place, setup)
         self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced)
         self._variables = variables_of(setup, Path(INSIDE), WORKSPACE)
@@ -40,9 +40,9 @@ class Bubblewrap:
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Sandboxed":
         """Start a command; it is under every limit before its first instruction."""
+        refusals = self._place.group.refusals()
         # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
         with anyio.CancelScope(shield=True), ExitStack() as open_here:
-            self._place.group.expect()
             status, status_end = os.pipe()
             go_end, go = os.pipe()
             open_here.callback(os.close, go)
@@ -56,13 +56,15 @@ class Bubblewrap:
                 )
             started = Sandboxed(process, status)
             try:
-                self._place.group.admit(await started.first_process())
+                await started.be_ready()
                 os.write(go, b"!")
             except BaseException as error:
                 await started.end()
-                if isinstance(error, ProcessLookupError | BrokenPipeError):  # it ended before it was let go
+                if not isinstance(error, ProcessLookupError | BrokenPipeError):
+                    raise
+                if self._place.group.refusals() == refusals:  # it ended before it was let go
                     raise started.failure(await _rest(process)) from error
-                raise
+                started.refused = True  # what else runs in the lab has all the processes there may be
         return started
 
     @contextmanager
@@ -88,6 +90,7 @@ class Sandboxed:
         os.set_blocking(status, False)
         self.process = process
         self.root: int | None = None
+        self.refused = False
         self._status = status
         self._said = b""
         self._first: int | None = None
@@ -111,8 +114,11 @@ class Sandboxed:
         stopped, self._stopped = self._stopped, None
         wake(stopped or frozenset())
 
-    async def first_process(self) -> int:
-        """The host's number of the first process in the sandbox, which waits for our word before it goes on."""
+    async def be_ready(self) -> None:
+        """Wait until there is a sandbox, whose first process waits for our word; `ProcessLookupError` if it ends first.
+
+        Only then is that process certain to be the one we keep a handle of.
+        """
         with anyio.move_on_after(_STARTING_SECONDS) as patience:
             while b"\n" not in self._said:
                 await anyio.wait_readable(self._status)
@@ -123,7 +129,6 @@ class Sandboxed:
         first = int(json.loads(self._said.split(b"\n")[0])["child-pid"])
         self._first = os.pidfd_open(first)
         self.root = first
-        return first
 
     async def end(self) -> None:
         """Kill everything in the sandbox, and return when all of it is gone."""
@@ -135,6 +140,8 @@ class Sandboxed:
 
     def code(self) -> int | None:
         """The command's exit code; None if it was killed, or if the sandbox could not be set up for it."""
+        if self.refused:
+            return NOT_STARTED
         for line in self._said.splitlines():
             if b"exit-code" in line:
                 return int(json.loads(line)["exit-code"])

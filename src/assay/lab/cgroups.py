@@ -2,9 +2,8 @@
 
 import os
 import signal
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,41 +22,37 @@ class Group:
     folders: Mapping[str, Path]
     enforced: Mapping[str, str]
     missing: Mapping[str, str]
-    ours: Path | None = None
-
-    def expect(self) -> None:
-        """Get the kernel ready for a process that will be admitted in a moment.
-
-        Before it moves a process it waits until all processors have taken note, several milliseconds, unless it has
-        done so just now. Moving ourselves to where we are makes it wait meanwhile.
-        """
-        if self.ours and self.folders:
-            threading.Thread(target=_move_ourselves, args=(self.ours,), daemon=True).start()
 
     @property
     def places(self) -> list[Path]:
         """Each folder once: version 2 has one for all limits."""
         return sorted(set(self.folders.values()))
 
-    def admit(self, pid: int) -> None:
-        """Put a process, and all that it will start, under the limits; `ProcessLookupError` if it is dead already."""
-        for folder in self.places:
-            try:
-                (folder / "cgroup.procs").write_text(str(pid))
-            except ProcessLookupError:
-                raise
-            except OSError as error:
-                raise LabError(f"cannot put process {pid} under the limits of {folder}: {error.strerror}") from error
+    @property
+    def doors(self) -> list[Path]:
+        """The files into which a process writes a zero to put itself, and all that it will start, under the limits.
+
+        Putting another process there, or one with several threads, makes the kernel wait until all processors have
+        taken note, which takes several milliseconds. Version 1 has a file for a thread that moves itself.
+        """
+        return [door if (door := folder / "tasks").exists() else folder / "cgroup.procs" for folder in self.places]
 
     def memory_kills(self) -> int:
         """How many processes the kernel has killed because the lab was out of memory."""
-        folder = self.folders.get("memory")
+        return self._count("memory", ("memory.events", "memory.oom_control"), "oom_kill")
+
+    def refusals(self) -> int:
+        """How often the kernel has refused another process because the lab had as many as it may."""
+        return self._count("processes", ("pids.events",), "max")
+
+    def _count(self, limit: str, names: Sequence[str], word: str) -> int:
+        folder = self.folders.get(limit)
         if folder is None:
             return 0
-        for name in ("memory.events", "memory.oom_control"):
+        for name in names:
             with suppress(FileNotFoundError):
                 words = dict(line.split() for line in (folder / name).read_text().splitlines())
-                return int(words.get("oom_kill", 0))
+                return int(words.get(word, 0))
         return 0
 
     def remove(self) -> None:
@@ -80,12 +75,7 @@ def create(name: str, limits: Limits) -> Group:
         except OSError as error:
             folders.pop(limit, None)
             missing[limit] = f"no control group: {error.strerror or error}"
-    return Group(folders, enforced, missing, mounts[0].ours if mounts else None)
-
-
-def _move_ourselves(group: Path) -> None:
-    with suppress(OSError):  # it is only for speed
-        (group / "cgroup.procs").write_text(str(os.getpid()))
+    return Group(folders, enforced, missing)
 
 
 def remove(folders: list[Path], patience: float = 5.0) -> None:

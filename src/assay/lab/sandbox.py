@@ -12,12 +12,16 @@ from typing import Protocol
 from anyio.abc import Process
 
 from assay.errors import LabError
+from assay.lab.cgroups import Group
 from assay.lab.environments import library_path
 from assay.lab.interface import Limits, Sealing, Seen, Setup
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 KILLED = 137
 """The exit code of a command we ended: 128 and the number of the kill signal, as a shell tells it."""
+NOT_STARTED = 126
+"""The exit code of a command that could not be started, as a shell tells it."""
+_JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
 class Started(Protocol):
@@ -99,6 +103,11 @@ def limited(limits: Limits, *, memory_per_process: bool, processes: bool = True)
     if memory_per_process:
         wanted["data"] = limits.memory
     return [tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
+
+
+def joining(group: Group) -> list[str]:
+    """The beginning of a command that puts the rest into a lab's control groups before it runs."""
+    return ["/bin/sh", "-c", _JOIN, "sh", *map(str, doors), "--"] if (doors := group.doors) else []
 
 
 def pinned(setup: Setup) -> list[str]:

@@ -12,10 +12,7 @@ from assay.errors import LabError
 from assay.lab.interface import Sealing, Seen, Setup
 from assay.lab.pausing import pause, wake
 from assay.lab.places import Place
-from assay.lab.sandbox import limited, pinned, variables_of
-
-# Joins the control groups named before "--" and becomes the rest, so that nothing it starts is outside of them.
-_JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
+from assay.lab.sandbox import joining, limited, pinned, variables_of
 
 
 class Unsealed:
@@ -38,10 +35,9 @@ class Unsealed:
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Plain":
         """Start a command in a session of its own."""
-        groups = [str(folder / "cgroup.procs") for folder in self._place.group.places]
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                ["/bin/sh", "-c", _JOIN, "sh", *groups, "--", *self._limits, *command],
+                [*joining(self._place.group), *self._limits, *command],
                 stdin=stdin,
                 env={**self._variables, **variables},
                 cwd=self._place.workspace,

@@ -36,10 +36,12 @@ from inspect_ai.model import (
     ContentText,
     GenerateConfig,
     ModelAPI,
+    ModelInfo,
     ModelOutput,
     ModelUsage,
     StopReason,
     modelapi,
+    set_model_info,
 )
 from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolChoice, ToolInfo
@@ -114,6 +116,8 @@ class Scripted(ModelAPI):
         config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect declares it; never changed
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
+        # Inspect would look for a model with a similar name, among all that it knows.
+        set_model_info(f"scripted/{model_name}", ModelInfo())
         path, _, function = model_name.partition(":")
         self._lines = () if function else read_lines(Path(path))
         self._function = load_function(Path(path), function) if function else None

@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 from assay.errors import AssayError, RecordError
 from assay.home import Home
@@ -105,7 +107,8 @@ class Local:
         process = self._context.Process(
             target=_child, args=(work, folder.path, self._home.root, devices, silent), name=folder.path.name
         )
-        process.start()
+        with _without_main():
+            process.start()
         self._running[process] = _Going(folder, file, devices, time.monotonic())
 
     def wait(self, seconds: float) -> None:
@@ -143,6 +146,17 @@ class Local:
             if process.is_alive():
                 process.kill()
                 process.join()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the script that was called: it would be run again in each process that is started, for nothing."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _has_handed_in(folder: TrialFolder) -> bool:

@@ -1,7 +1,9 @@
 """One trial, from an empty workspace to a grade, in the process that calls `conduct`."""
 
+import asyncio
 import errno
 import signal
+import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
@@ -75,6 +77,7 @@ def conduct(
                 ready(file, task, home)
             _settle(folder)
             if not folder.handed_in:
+                _watch_children_by_handles()
                 anyio.run(_work, folder, file, task, lease, home, gpus)
                 _settle(folder)
             if folder.handed_in and not task.timed:
@@ -120,6 +123,12 @@ def task_of(file: TrialFile) -> Task:
     """The task a trial is about, as its edition judges it."""
     found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
     return found.in_edition(file.edition)
+
+
+def _watch_children_by_handles() -> None:
+    """Have asyncio wait for processes as newer Pythons do; this one starts a thread for each."""
+    if sys.version_info < (3, 12):
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
 
 
 async def _work(

@@ -4,18 +4,23 @@ import gc
 from collections.abc import Iterator
 from contextlib import suppress
 
-import anyio._backends._asyncio  # anyio looks for it when it is first run
+import anyio._backends._asyncio  # anyio looks for these two when they are first needed
+import anyio._core._signals
 from pydantic import BaseModel
 
 from assay.errors import LabError
+from assay.grading.kinds import refuse_other_kinds
+from assay.grading.metrics import classification, combine, probability, ranking, regression
 from assay.lab import bubblewrap, walls
 from assay.runs import trial
 
-__all__ = ["anyio", "bubblewrap", "trial"]
+__all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "ranking", "regression", "trial"]
 
 # Asking bwrap for its version takes a process; where there is none, a trial says so.
 with suppress(LabError):
     walls.program()
+
+refuse_other_kinds(b"", "nothing")  # its patterns are compiled when they are first looked for
 
 
 def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
