@@ -9,9 +9,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,24 @@ def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
 
 
 def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
+    with reading.open_at(entry.folder, entry.name, entry.path) as source:
+        first = source.read(_CHUNK)
+        kept = hashlib.sha256(first).hexdigest()
+        # Most files are small, and were kept before.
+        if len(first) == _CHUNK or not (objects / kept).exists():
+            kept = _copied(chain([first], iter(partial(source.read, _CHUNK), b"")), objects)
+    found = entry.stat
+    changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
+    return Kept(kept, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
+
+
+def _copied(content: Iterable[bytes], objects: Path) -> str:
+    """Keep some content, unless it is there already; the name it is kept under."""
     digest = hashlib.sha256()
     beside = objects / f".{fresh_token()}"
     try:
-        with reading.open_at(entry.folder, entry.name, entry.path) as source, beside.open("xb") as copy:
-            while chunk := source.read(_CHUNK):
+        with beside.open("xb") as copy:
+            for chunk in content:
                 digest.update(chunk)
                 copy.write(chunk)
             copy.flush()
@@ -158,6 +172,4 @@ def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
     finally:
         # Where a disk is full, half a copy would take the room that is needed to say so.
         beside.unlink(missing_ok=True)
-    found = entry.stat
-    changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
-    return Kept(target.name, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
+    return target.name
