@@ -12,11 +12,17 @@ from typing import Any
 
 
 def write_whole(
-    path: Path, content: bytes | str, mode: int = 0o644, *, check: Callable[[], None] | None = None
+    path: Path,
+    content: bytes | str,
+    mode: int = 0o644,
+    *,
+    check: Callable[[], None] | None = None,
+    lasting: bool = True,
 ) -> None:
     """Write a file so that a reader, or a crash, sees all of it or none of it.
 
-    `check` may raise at the last moment before it is in place.
+    `check` may raise at the last moment before it is in place. One that is not `lasting` outlives this process; a power
+    cut may leave the one before, none, or an empty one: for what follows from other files.
     """
     data = content.encode() if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.{fresh_token()}")
@@ -25,19 +31,22 @@ def write_whole(
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                os.fsync(file.fileno())
         if check:
             check()
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if lasting:
+        sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None) -> None:
+def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None, lasting: bool = True) -> None:
     """Write `content` as JSON that any parser reads: bare NaN and infinity are refused."""
-    write_whole(path, json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", check=check)
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    write_whole(path, text, check=check, lasting=lasting)
 
 
 def sync_folder(folder: Path) -> None:

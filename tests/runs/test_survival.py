@@ -105,3 +105,17 @@ def test_whatever_was_not_written_after_an_event_follows_from_the_log(tiny):
         assert trial.grade.sealed is True
         # Once the submission is in the log, the agent does not work again.
         assert kinds.count("action") == (1 if kept <= 2 or kept >= 5 else 2), kept
+
+
+@pytest.mark.parametrize("left", [None, b""], ids=["none", "an-empty-one"])
+def test_a_state_that_a_power_cut_took_follows_from_the_log(tiny, left):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
+    before, log = trial.state, trial.events.read_bytes()
+    (trial.path / "state.json").unlink()
+    if left is not None:
+        (trial.path / "state.json").write_bytes(left)
+    assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+    forgotten = {"ended_at"}
+    assert trial.state.model_dump(exclude=forgotten) == before.model_dump(exclude=forgotten)
+    assert trial.events.read_bytes() == log

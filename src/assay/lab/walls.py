@@ -80,11 +80,17 @@ def version(path: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", said))
 
 
+@cache
+def installed() -> frozenset[Path]:
+    """Where this machine has Python packages below /usr."""
+    return frozenset(Path("/usr").glob("lib*/python3*/*-packages"))
+
+
 def _hide(home: Home) -> Iterator[str]:
     """Cover the places below /usr that hold software of this machine's owner, Assay and its data above all."""
     usr = Path("/usr")
     ours = Path(assay.__file__).resolve().parent.parent
-    hidden = {usr / "local", *usr.glob("lib*/python3*/*-packages"), ours, home.root.resolve()}
+    hidden = {usr / "local", *installed(), ours, home.root.resolve()}
     for place in sorted(hidden):
         inside = usr in place.parents
         if inside and place.is_dir() and not any(above in hidden for above in place.parents):

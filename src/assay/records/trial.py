@@ -133,9 +133,9 @@ class TrialFolder:
 
     @property
     def state(self) -> State:
-        """How far it has come."""
+        """How far it has come; an empty file, which a power cut leaves, is none: what matters of it is in the log."""
         path = self.path / "state.json"
-        return read_record(path, State) if path.exists() else State()
+        return read_record(path, State) if path.exists() and path.stat().st_size else State()
 
     @property
     def grade(self) -> Grade | None:
@@ -173,7 +173,7 @@ class TrialFolder:
 
     def write_state(self, state: State) -> None:
         """Replace the state."""
-        write_json(self.path / "state.json", state.model_dump(mode="json"), check=self._check)
+        write_json(self.path / "state.json", state.model_dump(mode="json"), check=self._check, lasting=False)
 
     def write_grade(self, grade: Grade) -> None:
         """Keep the grade."""

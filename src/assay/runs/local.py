@@ -90,7 +90,7 @@ class Local:
                 )
         # In the process that all trials' processes are forked from.
         models = ["assay.models.warm"] if any(file.models for file in files.values()) else []
-        self._context.set_forkserver_preload([*models, "assay.runs.warm"])
+        self._context.set_forkserver_preload([*models, __name__, "assay.runs.warm"])
 
     def has_room(self, file: TrialFile, work: Work) -> bool:
         """Whether enough is free; what is graded by time is alone."""

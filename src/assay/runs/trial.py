@@ -226,7 +226,7 @@ def _settle(folder: TrialFolder) -> None:
     The log is written first, and the rest follows from it: a crash in between loses nothing and repeats nothing.
     """
     told = _last(folder, "submitted")
-    if told and not folder.handed_in:
+    if told and (not folder.handed_in or folder.state.status in ("waiting", "running")):
         folder.write_state(State.model_validate(told["state"]))
         folder.hand_in(HandedIn.model_validate(told["entry"]))
 

@@ -19,7 +19,7 @@ __all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "r
 # Asking bwrap for its version takes a process; where there is none, a trial says so.
 with suppress(LabError):
     walls.program()
-
+walls.installed()
 refuse_other_kinds(b"", "nothing")  # its patterns are compiled when they are first looked for
 
 
@@ -37,3 +37,4 @@ for _model in _below(BaseModel):
 # Looking for garbage among what is there to stay would make each process copy all of it for itself.
 gc.collect()
 gc.freeze()
+gc.set_threshold(10_000)
