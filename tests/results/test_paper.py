@@ -166,7 +166,7 @@ def test_published_columns_have_the_published_means():
         for place, model in enumerate(PUBLISHED.columns):
             column = [row[place] for row in rows.values()]
             # The paper's mean of its baseline is not that of the thirteen figures it prints.
-            if model != "Baseline":
+            if model != "Starter":
                 assert fmean(column) == pytest.approx(means[place], abs=0.06), model
 
 

@@ -125,6 +125,7 @@ def _by_agent(title: str, rows: str, paper: Paper) -> "Table":
 def _as_published(paper: Paper, published: Published, figure: _Figure) -> "Table":
     """The published table, our tasks first and in our order."""
     table = grid(f"{paper.rules.suite}, {figure.title}, as published, in %")
+    table.padding = (0, 0, 0, 0)  # with eight models it fits into a narrow terminal just so
     table.add_column("Task", no_wrap=True)
     for model in published.columns:
         table.add_column(plain_text(model), justify="right", overflow="fold")
