@@ -108,6 +108,36 @@ def test_names_are_those_of_files_sorted_as_text(tmp_path: Path) -> None:
     assert archives.names(tmp_path / "a.zip", below="train/", suffix=".png") == ["train/10.png", "train/2.png"]
 
 
+def test_only_files_directly_in_a_folder_are_listed_and_each_once(tmp_path: Path) -> None:
+    members = ["train/", "train/b.png", "train/deep/", "train/deep/c.png", "train/a.png", "train/d.PNG", "train2/e.png"]
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in members:
+            archive.writestr(name, b"old")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("train/a.png", b"new")
+    assert archives.listed(tmp_path / "a.zip", "train", ".png") == ["a.png", "b.png"]
+    assert archives.listed(tmp_path / "a.zip", "train") == ["a.png", "b.png", "d.PNG"]
+
+
+@pytest.mark.parametrize("name", ["../x.png", "/x.png", "train/../../x.png"])
+def test_a_name_that_leads_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, b"")
+    with pytest.raises(SourceError, match="outside its folder"):
+        archives.names(tmp_path / "a.zip")
+
+
+def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: Path) -> None:
+    archives.repack(
+        tmp_path / "new.zip", packed(tmp_path), [("train/b.csv", "1.csv"), ("top.txt", "0.txt")], folder="x"
+    )
+    with zipfile.ZipFile(tmp_path / "new.zip") as new:
+        assert new.namelist() == ["x/", "x/0.txt", "x/1.csv"]
+        assert new.testzip() is None
+        new.extractall(tmp_path / "out")
+    assert (tmp_path / "out/x").is_dir() and (tmp_path / "out/x/1.csv").read_bytes() == TEXT
+
+
 def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"lacks none\.zip"):
         archives.names(tmp_path / "none.zip")

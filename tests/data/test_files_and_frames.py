@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from assay.data import files, frames
 from assay.data.splits import random_rows
+from assay.errors import SourceError
 
 
 def test_copies_have_inodes_of_their_own_and_are_made_in_the_order_of_their_names(
@@ -84,3 +85,20 @@ def test_one_hot_columns_follow_the_listed_classes() -> None:
     assert hot.to_csv(index=False) == "id,a,b,c\n7,0,1,0\n8,1,0,0\n"
     with pytest.raises(ValueError, match="classes that are not listed"):
         frames.one_hot(frame, "id", "kind", ["a"])
+    hot = frames.one_hot(frame, "id", "kind", ["a"], append_unlisted=True)
+    assert hot.to_csv(index=False) == "id,a,b\n7,0,1.0\n8,1,\n"
+
+
+def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"more": ["x", "y"], "b": [1, 0], "id": [7, 8]})
+    frames.write_csv_split(
+        frame, frame, public=tmp_path, private=tmp_path / "private", id="id", sample={"b": 0.5}, whole_sample=True
+    )
+    assert (tmp_path / "sample_submission.csv").read_text() == "more,b,id\nx,0.5,7\ny,0.5,8\n"
+
+
+def test_a_raw_table_with_other_columns_is_refused_by_name() -> None:
+    frame = pd.DataFrame({"b": [1], "a": [2]})
+    frames.check_columns(frame, ["b", "a"], "train.csv")
+    with pytest.raises(SourceError, match=r"train\.csv has the columns b, a; they should be a, b"):
+        frames.check_columns(frame, ["a", "b"], "train.csv")

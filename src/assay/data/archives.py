@@ -28,8 +28,17 @@ _WORKERS = max(2, os.cpu_count() or 1)
 def names(archive: Path, *, below: str = "", suffix: str = "") -> list[str]:
     """The files in an archive, below a folder of it and with an ending where these are given, sorted as text."""
     with _opened(archive) as content:
-        found = (info.filename for info in content.infolist() if not info.is_dir())
+        found = {info.filename for info in content.infolist() if not info.is_dir()}
+        outside = next((name for name in found if name.startswith("/") or ".." in name.split("/")), None)
+        if outside is not None:
+            raise SourceError(f"{archive.name} holds {outside!r}, which would lie outside its folder")
         return sorted(name for name in found if name.startswith(below) and name.endswith(suffix))
+
+
+def listed(archive: Path, folder: str, suffix: str = "") -> list[str]:
+    """The names of the files directly in a folder of an archive, with an ending where it is given, sorted as text."""
+    inside = (name.removeprefix(f"{folder}/") for name in names(archive, below=f"{folder}/", suffix=suffix))
+    return [name for name in inside if "/" not in name]
 
 
 @contextmanager
@@ -79,8 +88,11 @@ def pack(
     _write(archive, packed, sorted(members, key=lambda member: member[0]))
 
 
-def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]]) -> None:
-    """Make a new zip file of members of another one, (old name, new name), without compressing them again."""
+def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]], *, folder: str | None = None) -> None:
+    """Make a new zip file of members of another one, (old name, new name), without compressing them again.
+
+    With a folder named, the new names lie in it, and it is a member of its own, the first one.
+    """
     with _opened(source) as content:
         handle = content.fp
         assert handle is not None
@@ -91,18 +103,23 @@ def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]]) -> N
             start = info.header_offset + 30 + sum(struct.unpack("<HH", head[26:30]))
             chunks = _chunks(handle.fileno(), start, info.compress_size)
             kept = [b"".join(chunks)] if info.compress_size <= _LARGE else chunks
-            return pair[0], Packed(info.compress_type, info.CRC, info.file_size, kept, info.compress_size)
+            name = f"{folder}/{pair[0]}" if folder else pair[0]
+            return name, Packed(info.compress_type, info.CRC, info.file_size, kept, info.compress_size)
 
-        _write(archive, taken, sorted((new, old) for old, new in members))
+        _write(archive, taken, sorted((new, old) for old, new in members), folder=folder)
 
 
-def _write(archive: Path, packed: Callable[[Given], tuple[str, Packed]], members: list[Given]) -> None:
+def _write(
+    archive: Path, packed: Callable[[Given], tuple[str, Packed]], members: list[Given], *, folder: str | None = None
+) -> None:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with (
         archive.open("xb") as file,
         ZipWriter(file) as writer,
         stage(f"Packing {archive.name}", len(members)) as advance,
     ):
+        if folder:
+            writer.add(f"{folder}/", Packed(STORED, 0, 0, [], 0))
         seen: set[str] = set()
         for name, content in _in_parallel(packed, members):
             if name in seen:

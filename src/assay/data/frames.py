@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
 import pandas as pd
 
 from assay.data import archives
 from assay.data.splits import Split
+from assay.errors import SourceError
 
 Value = str | int | float | bool
 
@@ -22,6 +24,13 @@ _EXACT: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(
 def read(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
     """Read a CSV file as pandas does by default, with exact floats."""
     return cast(pd.DataFrame, pd.read_csv(source, **_EXACT, **options))
+
+
+def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Raise `SourceError` unless a table of the raw data has exactly these columns in this order."""
+    if list(frame.columns) != list(columns):
+        found, wanted = (", ".join(map(str, names)) for names in (frame.columns, columns))
+        raise SourceError(f"{name} has the columns {found}; they should be {wanted}")
 
 
 def write(frame: pd.DataFrame, path: Path, **options: Any) -> None:
@@ -46,16 +55,20 @@ def sample(frame: pd.DataFrame, id: str | Sequence[str], values: Mapping[str, Va
     return _constants(frame, [id] if isinstance(id, str) else id, values)
 
 
-def one_hot(frame: pd.DataFrame, id: str, column: str, classes: Sequence[str]) -> pd.DataFrame:
+def one_hot(
+    frame: pd.DataFrame, id: str, column: str, classes: Sequence[str], *, append_unlisted: bool = False
+) -> pd.DataFrame:
     """The id, and for each class a column that is 1 where the row is of that class and 0 elsewhere.
 
-    A class that is not listed is a fault of the data: its rows would belong to no class at all.
+    A class that is not listed is a fault of the data: its rows would belong to no class at all. Where such classes are
+    to be appended, as some published preparations do, each gets a last column that is 1.0 in its rows and else empty.
     """
-    unknown = sorted(set(frame[column]) - set(classes))
-    if unknown:
-        raise ValueError(f"column {column} holds classes that are not listed: {unknown[:3]}")
     indicators = {name: (frame[column] == name).astype(int) for name in classes}
-    return pd.DataFrame({id: frame[id], **indicators})
+    unlisted = [name for name in frame[column].unique() if name not in indicators]
+    if unlisted and not append_unlisted:
+        raise ValueError(f"column {column} holds classes that are not listed: {unlisted[:3]}")
+    appended = {name: (frame[column] == name).astype(float).replace(0, np.nan) for name in unlisted}
+    return pd.DataFrame({id: frame[id], **indicators, **appended})
 
 
 def write_csv_split(
@@ -66,6 +79,7 @@ def write_csv_split(
     private: Path,
     id: str,
     sample: Mapping[str, Value],
+    whole_sample: bool = False,
     targets: Sequence[str] | None = None,
     train_name: str = "train.csv",
     test_name: str | None = "test.csv",
@@ -75,13 +89,14 @@ def write_csv_split(
     """Write the files most competitions have.
 
     Public are the training rows, the test rows without `targets` (the columns of `sample` if not given; not written
-    without a name) and a sample submission of constants; private are the test rows with all their columns.
+    without a name) and a sample submission of constants; private are the test rows with all their columns. A whole
+    sample submission has all columns of the test rows, in their order; otherwise it has the id and its constants alone.
     """
     write(train, public / train_name)
     write(test, private / answers_name)
     if test_name is not None:
         write(test.drop(columns=list(sample if targets is None else targets)), public / test_name)
-    write(_constants(test, [id], sample), public / sample_name)
+    write(test.assign(**sample) if whole_sample else _constants(test, [id], sample), public / sample_name)
 
 
 def _constants(frame: pd.DataFrame, ids: Sequence[str], values: Mapping[str, Value]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ STORED, DEFLATED = 0, 8
 _UTF8_NAME = 0x800
 _EARLIEST = 1 << 5 | 1  # 1 January 1980
 _LARGE = 0xFFFFFFFF
-_REGULAR_FILE = 0o100644 << 16
+_REGULAR_FILE, _FOLDER = 0o100644 << 16, 0o40755 << 16 | 0x10
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ZipWriter:
         self._offset = 0
 
     def add(self, name: str, packed: Packed) -> None:
-        """Write one member."""
+        """Write one member; a name that ends in `/` is a folder's."""
         encoded, offset = name.encode(), self._offset
         large = packed.size >= _LARGE or packed.packed_size >= _LARGE
         extra = struct.pack("<HHQQ", 1, 16, packed.size, packed.packed_size) if large else b""
@@ -57,7 +57,8 @@ class ZipWriter:
         )
         extra = struct.pack("<HH", 1, len(sizes_and_place)) + sizes_and_place if sizes_and_place else b""
         common = common[:-2] + struct.pack("<H", len(extra))
-        place = struct.pack("<HHHII", 0, 0, 0, _REGULAR_FILE, _LARGE if far else offset)
+        kind = _FOLDER if name.endswith("/") else _REGULAR_FILE
+        place = struct.pack("<HHHII", 0, 0, 0, kind, _LARGE if far else offset)
         self._directory.append(b"PK\1\2" + struct.pack("<H", 3 << 8 | 45) + common + place + encoded + extra)
 
     def close(self) -> None:

@@ -11,8 +11,9 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     labels = frames.read(raw / "train.csv")
     train, test = frames.split(labels, random_rows(len(labels), test=0.19, seed=0))
     frames.write_csv_split(
-        train, test, id="id", sample={"has_cactus": 0.5}, test_name=None, public=public, private=private
-    )
+        train, test, id="id", sample={"has_cactus": 0.5}, whole_sample=True, test_name=None,
+        public=public, private=private,
+    )  # fmt: skip
     for side, table in (("train", train), ("test", test)):
         pictures = ((f"train/{name}", name) for name in table["id"])
         archives.repack(public / f"{side}.zip", raw / "train.zip", pictures)

@@ -10,7 +10,9 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """Only the graded photographs are of use: the competition's own test grades were never released."""
     grades = frames.read(raw / "train.csv")
     train, test = frames.split(grades, random_rows(len(grades), test=0.1, seed=0))
-    frames.write_csv_split(train, test, id="id_code", sample={"diagnosis": 0}, public=public, private=private)
+    frames.write_csv_split(
+        train, test, id="id_code", sample={"diagnosis": 0}, whole_sample=True, public=public, private=private
+    )
     for side, table in (("train", train), ("test", test)):
         names = [f"{code}.png" for code in table["id_code"]]
         files.copy((raw / "train_images" / name, public / f"{side}_images" / name) for name in names)

@@ -11,7 +11,7 @@ from assay.data.splits import random_rows
 
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """A training photograph is called after what it shows; those of the test are only numbered."""
-    photographs = archives.names(raw / "train.zip", below="train/", suffix=".jpg")
+    photographs = archives.listed(raw / "train.zip", "train", ".jpg")
     train, test = ([photographs[row] for row in rows] for rows in random_rows(len(photographs), test=0.1, seed=0))
     numbers = {"cat": count(), "dog": count()}
     kinds = ["cat" if "cat" in name else "dog" for name in train]
@@ -19,7 +19,8 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
         "train": [(name, f"{kind}.{next(numbers[kind])}.jpg") for name, kind in zip(train, kinds, strict=True)],
         "test": [(name, f"{number}.jpg") for number, name in enumerate(test, start=1)],
     }
-    for side, members in sides.items():
+    for side, renamed in sides.items():
+        members = [(f"train/{old}", new) for old, new in renamed]
         archives.extract(raw / "train.zip", ((old, public / side / new) for old, new in members))
         archives.repack(public / f"{side}.zip", raw / "train.zip", members)
     answers = pd.DataFrame({"id": range(1, len(test) + 1), "label": [int("dog" in name) for name in test]})

@@ -15,7 +15,7 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     split = random_rows(len(labels), test=unlabelled / (len(labels) + unlabelled), seed=0)
     train, test = frames.split(labels, Split(*map(np.sort, split)))
     frames.write_csv_split(
-        train, test, id="id", sample={"label": 0}, public=public, private=private,
+        train, test, id="id", sample={"label": 0}, whole_sample=True, public=public, private=private,
         train_name="train_labels.csv", test_name=None, answers_name="answers.csv",
     )  # fmt: skip
     for side, table in (("train", train), ("test", test)):

@@ -5,17 +5,23 @@ from pathlib import Path
 import pandas as pd
 
 from assay.data import archives, frames
+from assay.errors import SourceError
 
 LABELS = ["toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate"]
 
 
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """Test rows whose labels are -1 were never scored; they stay among the answers, and the metric leaves them out."""
-    frames.write(table(raw, "train.csv"), public / "train.csv")
-    frames.write(table(raw, "test.csv"), public / "test.csv")
-    frames.write(table(raw, "test_labels.csv"), private / "test.csv")
-    sample = table(raw, "sample_submission.csv").assign(**dict.fromkeys(LABELS, 0.5))
-    frames.write(sample, public / "sample_submission.csv")
+    train, test, labels, sample = (
+        table(raw, f"{name}.csv") for name in ("train", "test", "test_labels", "sample_submission")
+    )
+    ids = sorted(test["id"])
+    if ids != sorted(labels["id"]) or ids != sorted(sample["id"]) or train["id"].isin(ids).any():
+        raise SourceError("the ids of test, test labels and sample submission differ, or some are in train as well")
+    frames.write(train, public / "train.csv")
+    frames.write(test, public / "test.csv")
+    frames.write(labels, private / "test.csv")
+    frames.write(sample.assign(**dict.fromkeys(LABELS, 0.5)), public / "sample_submission.csv")
 
 
 def table(raw: Path, name: str) -> pd.DataFrame:

@@ -42,12 +42,13 @@ def table(archive: Path, name: PurePosixPath) -> pd.DataFrame:
 def unpack(archive: Path, recordings: set[str], public: Path) -> None:
     """Write the files that belong to all or to one of the recordings; only some have an example of segmentation."""
     examples = SUPPLEMENTAL / "segmentation_examples"
-    found = [PurePosixPath(name) for name in archives.names(archive, below=f"{TOP / examples}/", suffix=".bmp")]
+    found = archives.listed(archive, str(TOP / examples), ".bmp")
+    (public / examples).mkdir(parents=True)
     wanted = [
         *WHOLE,
         *(ESSENTIAL / "src_wavs" / f"{recording}.wav" for recording in recordings),
         *(SUPPLEMENTAL / folder / f"{recording}.bmp" for folder in PICTURES for recording in recordings),
-        *(examples / path.name for path in found if path.stem in recordings),
+        *(examples / name for name in found if name.removesuffix(".bmp") in recordings),
     ]
     archives.extract(archive, ((str(TOP / name), public / name) for name in wanted))
 

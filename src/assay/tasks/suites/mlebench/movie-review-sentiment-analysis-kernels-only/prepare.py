@@ -11,6 +11,7 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     mended = edition == "fixed"
     with archives.open_member(raw / "train.tsv.zip", "train.tsv") as file:
         phrases = frames.read(file, sep="\t", keep_default_na=not mended)
+    frames.check_columns(phrases.drop(columns="Sentiment"), ["PhraseId", "SentenceId", "Phrase"], "train.tsv")
     if mended:
         rows = random_groups(phrases["SentenceId"].tolist(), test=0.3, seed=0)
     else:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from assay.data import archives, frames
 from assay.data.splits import random_rows
+from assay.errors import SourceError
 
 Record = dict[str, Any]
 
@@ -22,6 +23,8 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     `fixed` leaves out who gave the pizza: a name there means that somebody did.
     """
     requests, unlabelled = (json.loads((raw / name).read_bytes()) for name in ("train.json", "test.json"))
+    if any(each.keys() != records[0].keys() for records in (requests, unlabelled) for each in records):
+        raise SourceError("the records of train.json or of test.json do not all have the same fields")
     rows = random_rows(len(requests), test=len(unlabelled) / (len(requests) + len(unlabelled)), seed=0)
     train, test = ([requests[row] for row in side] for side in rows)
     answers = pd.DataFrame({ID: [each[ID] for each in test], TARGET: [int(each[TARGET]) for each in test]})

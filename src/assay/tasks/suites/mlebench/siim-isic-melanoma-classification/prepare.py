@@ -11,14 +11,17 @@ FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_c
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """Rows keep their order. `fixed` takes the labels out of the test images' TFRecord files."""
     records = [path for path in files.listed(raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
-    held_out = [path for path in records if path.name in TEST_RECORDS]
+    held_out = [raw / "tfrecords" / name for name in TEST_RECORDS]
     lesions = frames.read(raw / "train.csv")
+    frames.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
     is_test = lesions["image_name"].isin(_image_names(held_out))
     train, test = lesions[~is_test], lesions[is_test]
     frames.write(train, public / "train.csv")
     frames.write(test[FACTS], public / "test.csv")
     frames.write(test[["image_name", "target"]], private / "test.csv")
     frames.write(frames.sample(test, "image_name", {"target": 0}), public / "sample_submission.csv")
+    for folder in ("train", "test", "jpeg/train", "jpeg/test"):
+        (public / folder).mkdir(parents=True)
     files.copy(
         (raw / source / f"{name}{suffix}", public / destination / side / f"{name}{suffix}")
         for source, destination, suffix in (("train", "", ".dcm"), ("jpeg/train", "jpeg", ".jpg"))

@@ -10,11 +10,12 @@ SAMPLE = {"EAP": 0.403493538995863, "HPL": 0.287808366106543, "MWS": 0.308698094
 
 
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
-    """The answers have one column per author, 1 for who wrote the sentence and 0 for the others."""
+    """The answers have one column per author, 1 for who wrote the sentence; `v1` appends an author who is not known."""
     with archives.open_member(raw / "train.zip", "train.csv") as file:
         sentences = frames.read(file)
     train, test = frames.split(sentences, random_rows(len(sentences), test=0.1, seed=0))
     frames.write(train, public / "train.csv")
     frames.write(test.drop(columns="author"), public / "test.csv")
-    frames.write(frames.one_hot(test, "id", "author", list(SAMPLE)), private / "test.csv")
-    frames.write(frames.sample(test, "id", SAMPLE), public / "sample_submission.csv")
+    answers = frames.one_hot(test, "id", "author", list(SAMPLE), append_unlisted=edition == "v1")
+    frames.write(answers, private / "test.csv")
+    frames.write(answers.assign(**SAMPLE), public / "sample_submission.csv")

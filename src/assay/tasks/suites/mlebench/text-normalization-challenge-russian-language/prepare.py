@@ -1,46 +1,42 @@
 """Makes the Russian text normalization task: text as it is written, token by token, and how it is read."""
 
+import csv
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import polars as pl
+import pandas as pd
 
-from assay.data import archives
+from assay.data import archives, frames
 from assay.data.splits import appearance_numbers, random_groups
 
-COLUMNS = {"sentence_id": pl.Int64, "token_id": pl.Int64, "class": pl.String, "before": pl.String, "after": pl.String}
-
-# The words that pandas takes for gaps when it reads a table, as the published preparation does.
-GAPS = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-)
+COLUMNS = ["sentence_id", "token_id", "class", "before", "after"]
 
 
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """Sentences stay whole and get new numbers on either side; only `fixed` keeps words that pandas takes for gaps."""
     with archives.open_member(raw / "ru_train.csv.zip", "ru_train.csv") as file:
-        tokens = pl.read_csv(file.read(), schema=COLUMNS).with_columns(pl.col(pl.String).fill_null(""))
-    if edition != "fixed":
-        word = pl.col(pl.String)
-        tokens = tokens.with_columns(pl.when(~word.is_in(GAPS)).then(word).otherwise(pl.lit("")).name.keep())
-    rows = random_groups(tokens["sentence_id"].to_list(), test=0.1, seed=0)
-    train, test = (_renumbered(tokens[side]) for side in rows)
-    ids = pl.format("{}_{}", "sentence_id", "token_id").alias("id")
-    sample = _quoted(test.select(ids, after="before"))
-    for name, content in (
-        ("ru_train.csv", _quoted(train)),
-        ("ru_test_2.csv", _quoted(test.select("sentence_id", "token_id", "before"))),
-        ("ru_sample_submission_2.csv", sample),
-    ):
-        archives.pack(public / f"{name}.zip", [(name, content)], method="stored")
-    (private / "sample_submission.csv").write_bytes(sample)
-    (private / "answers.csv").write_bytes(_quoted(test.select(ids, "after")))
+        tokens = frames.read(file, keep_default_na=edition != "fixed")
+    frames.check_columns(tokens, COLUMNS, "ru_train.csv")
+    rows = random_groups(tokens["sentence_id"].tolist(), test=0.1, seed=0)
+    train, test = (_renumbered(side) for side in frames.split(tokens, rows))
+    ids = test["sentence_id"].astype(str) + "_" + test["token_id"].astype(str)
+    sample = pd.DataFrame({"id": ids, "after": test["before"]})
+    with TemporaryDirectory(dir=private) as folder:
+        for name, table in (
+            ("ru_train.csv", train),
+            ("ru_test_2.csv", test[["sentence_id", "token_id", "before"]]),
+            ("ru_sample_submission_2.csv", sample),
+        ):
+            _write(table, Path(folder, name))
+            archives.pack(public / f"{name}.zip", [(name, Path(folder, name))], method="stored")
+    _write(sample, private / "sample_submission.csv")
+    _write(pd.DataFrame({"id": ids, "after": test["after"]}), private / "answers.csv")
 
 
-def _renumbered(tokens: pl.DataFrame) -> pl.DataFrame:
-    return tokens.with_columns(sentence_id=appearance_numbers(tokens["sentence_id"].to_list()))
+def _renumbered(tokens: pd.DataFrame) -> pd.DataFrame:
+    return tokens.assign(sentence_id=appearance_numbers(tokens["sentence_id"].tolist()))
 
 
-def _quoted(table: pl.DataFrame) -> bytes:
-    """The table as CSV with quotes around everything but numbers."""
-    return table.write_csv(quote_style="non_numeric").encode()
+def _write(table: pd.DataFrame, path: Path) -> None:
+    """Write a CSV file with quotes around everything but numbers."""
+    frames.write(table, path, quoting=csv.QUOTE_NONNUMERIC)
