@@ -128,7 +128,8 @@ def _as_published(paper: Paper, published: Published, figure: _Figure) -> "Table
     table.padding = (0, 0, 0, 0)  # with eight models it fits into a narrow terminal just so
     table.add_column("Task", no_wrap=True)
     for model in published.columns:
-        table.add_column(plain_text(model), justify="right", overflow="fold")
+        longest = max(map(len, model.split()))
+        table.add_column(plain_text(model), justify="right", overflow="fold", min_width=longest)
     rows = figure.published(published)
     ours = [name for task in paper.tasks if (name := wording.task_name(task)) in rows]
     for name in dict.fromkeys([*ours, *rows]):
