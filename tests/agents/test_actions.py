@@ -151,6 +151,17 @@ async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
         assert shown.endswith('1  """Guesses tails for every coin."""\n')
 
 
+async def test_names_and_numbers_without_end_are_refused(trial):
+    async with trial.bench() as bench:
+        do = Hands(bench)
+        for name in ("a" * 300, "名" * 100, f"sub/{'a' * 300}/b"):
+            await do("Write File", file_name=name, content="x")
+            assert "too long" in do.last.text and do.last.cause == "refused"
+        lines = {"script_name": "train.py", "start_line_number": 1, "end_line_number": "9" * 5_000}
+        assert "'end_line_number' must be a whole number" in await do("Inspect Script Lines", **lines)
+        assert set(await trial.workspace()) == {"description.md", "train.py"}
+
+
 async def test_lines_are_numbered_and_at_most_a_hundred(trial):
     async with trial.bench() as bench:
         do = Hands(bench)

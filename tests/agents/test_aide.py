@@ -163,6 +163,11 @@ def test_what_the_model_is_told_is_scoped_and_says_what_is_left(trials):
     assert "accuracy" in system and "higher is better" in system and "Guesses tails" in system
 
 
+def test_what_is_left_for_models_is_told_where_it_is_limited(trials):
+    trial = trials.run(plan={"steps": 1, "tokens": 90_000, "cost": 2.0})
+    assert " and with 90,000 tokens and 2 dollars for models. This script may take" in questions(trial)[0]
+
+
 @pytest.mark.parametrize("claim", ["'inf'", "'nan'", "'-inf'", "'very good'", "1e308", "''"])
 def test_a_claim_that_is_no_number_to_compare_makes_a_node_broken(trials, claim):
     trial = trials.run(script(20), script(30, claim), debug_prob=0, drafts=2)
@@ -325,7 +330,7 @@ def test_a_review_may_call_a_node_broken_and_supply_a_metric_that_is_missing_but
         return {"tool_calls": [{"name": "submit_review", "arguments": {"summary": "So it is.", **arguments}}]}
 
     silent = script(13).replace("METRIC:", "accuracy")
-    scripts = [script(10), silent, script(30), "raise ValueError", script(11), script(12)]
+    scripts = [script(10), silent, script(30), "raise ValueError", script(11), script(12), silent]
     reviews = [
         review(is_bug=False, metric=0.99),  # the script's own word counts
         review(is_bug=False, metric=13 / COINS),
@@ -333,13 +338,15 @@ def test_a_review_may_call_a_node_broken_and_supply_a_metric_that_is_missing_but
         review(is_bug=False, metric=1.0),
         "I have no opinion.",
         review(is_bug="yes", metric=None),
+        review(is_bug=False, metric=10**400),
     ]
-    trial = trials.run(*scripts, reviews=reviews, review=True, drafts=6, debug_prob=0)
-    first, unsaid, suspect, crashed, fifth, sixth = journal(trial).nodes
+    trial = trials.run(*scripts, reviews=reviews, review=True, drafts=7, debug_prob=0)
+    first, unsaid, suspect, crashed, fifth, sixth, boundless = journal(trial).nodes
     assert (first.metric, unsaid.metric) == (10 / COINS, 13 / COINS) and unsaid.good
     assert first.finding == "So it is." and "Finding: So it is." in questions(trial)[1]
     assert suspect.buggy and suspect.why == "a review found it broken: So it is."
     assert crashed.buggy and fifth.good and sixth.good and not fifth.finding
+    assert boundless.buggy and boundless.metric is None and boundless.valid
     assert trial.grade.score == coins(13)
 
 

@@ -47,7 +47,7 @@ async def test_it_stays_the_same_while_the_budget_is_used_up_and_what_is_left_is
         await bench.run(["true"])
         assert briefing(bench) == before
         left = what_is_left(bench)
-    assert left.startswith("(You have 2 steps, ") and left.endswith("100 tokens and 1 dollars left.)")
+    assert left.startswith("You have 2 steps, ") and left.endswith(", 100 tokens and 1 dollars left.")
 
 
 async def test_nothing_in_it_names_the_answers_the_host_or_the_task(trial):

@@ -49,6 +49,12 @@ async def test_a_script_that_an_edit_made_is_gone_when_that_is_taken_back(trial,
         assert await trial.workspace() == before
 
 
+async def test_half_a_character_in_an_edit_is_written_as_a_question_mark(trial, script):
+    async with trial.bench({"main": script(fenced("print('\ud83d')\n"))}) as bench:
+        await Hands(bench)("Edit Script (AI)", **edit())
+        assert (await trial.workspace())["train.py"] == b"print('?')\n"
+
+
 async def test_backups_of_files_with_alike_names_are_kept_apart(trial, script):
     roles = {"main": script(*[fenced(f"{n}\n") for n in range(3)])}
     async with trial.bench(roles) as bench:

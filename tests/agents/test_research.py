@@ -337,6 +337,32 @@ async def test_tool_calls_that_go_wrong_are_told(trial, script):
     assert "Only the first of your 2 calls was carried out" in told[6]
 
 
+@pytest.mark.parametrize("protocol", ["text", "tools"])
+async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_not_the_trial(trial, script, protocol):
+    half = {"file_name": "a", "content": "half of a smile: \ud83d"}
+    said = {
+        "text": [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END],
+        "tools": [
+            {"tool_calls": [{**call("write_file"), "arguments": json.dumps(call("write_file", **half)["arguments"])}]},
+            {"tool_calls": [call("write_file", file_name="a", content="", thought="\ud83d")]},
+            {"tool_calls": [call("final_answer", final_answer="x")]},
+        ],
+    }
+    agent = Research(protocol=protocol, add_actions=("Write File",))
+    files = await trial.work(agent, {"main": script(*said[protocol])})
+    assert trial.acts() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
+    assert "cannot be written down" in asked(trial)[1]
+    assert "\ud83d" not in "".join(asked(trial))
+    assert "a" not in files
+
+
+async def test_what_is_left_for_models_is_told_too(trial, script):
+    trial.budget = Budget(time=600, steps=50, tokens=90_000, cost=2)
+    await trial.work(Research(), {"main": script({"text": STORY[0], "usage": {"output_tokens": 1_000}}, END)})
+    assert ", 90,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[0]
+    assert ", 89,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[1]
+
+
 async def test_a_person_is_asked_only_where_one_is_said_to_be_there(trial, script, tmp_path):
     replies = [say("Request Help", request="What is the rule?"), END]
     await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
@@ -345,7 +371,7 @@ async def test_a_person_is_asked_only_where_one_is_said_to_be_there(trial, scrip
 
 
 async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
-    (tmp_path / "step.md").write_text("Hurry up, $steps_left steps and $time_left left. $memory $steps")
+    (tmp_path / "step.md").write_text("Hurry up. $left $memory $steps")
 
     class Hurried(Research):
         """Is told to hurry."""
@@ -353,7 +379,7 @@ async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
         texts = tmp_path
 
     await trial.work(Hurried(), {"main": script(END)})
-    assert "Hurry up, 50 steps" in asked(trial)[0]
+    assert "Hurry up. You have 50 steps and " in asked(trial)[0]
     assert "You are a careful researcher" in asked(trial)[0]
 
 

@@ -98,6 +98,10 @@ def test_what_is_missing_is_named(text, fault):
         ("{1: 2}", "The Action Input is not JSON"),
         ("{'a': set()}", "The Action Input is not JSON"),
         ("[" * 5000, "The Action Input is not JSON"),
+        (r'{"dir_path": "\ud83d"}', "The Action Input holds what cannot be written down: 'utf-8' codec can't encode"),
+        ('{"dir_path": NaN}', "The Action Input holds what cannot be written down: Out of range float values"),
+        ('{"dir_path": 1e999}', "The Action Input holds what cannot be written down: Out of range float values"),
+        ('{"dir_path": %s}' % ("9" * 5000), "The Action Input is not JSON: Exceeds the limit"),
     ],
 )
 def test_arguments_that_are_no_json_object_are_a_fault_of_the_move(arguments, fault):

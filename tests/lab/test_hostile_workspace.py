@@ -65,6 +65,16 @@ async def test_a_pipe_does_not_hold_the_host_up(opened: Open, tmp_path: Path):
     assert kept.left_out == ("submission.csv",)
 
 
+async def test_a_folder_is_not_read_and_nothing_stays_open(opened: Open):
+    async with opened() as lab:
+        await shell(lab, "mkdir submission.csv")
+        open_before = os.listdir("/proc/self/fd")
+        for _ in range(3):
+            with pytest.raises(UnsafePath, match="is a folder"):
+                await lab.read("submission.csv", most=10)
+        assert len(os.listdir("/proc/self/fd")) <= len(open_before) + 1  # a thread may have come
+
+
 async def test_a_socket_is_not_read(opened: Open):
     async with opened() as lab:
         await python(lab, "import socket; socket.socket(socket.AF_UNIX).bind('submission.csv')")

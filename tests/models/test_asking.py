@@ -53,6 +53,22 @@ async def test_a_model_calls_tools_and_hears_what_came_of_it(way):
     assert "a.csv b.csv" in told
 
 
+async def test_half_a_character_is_said_back_as_a_question_mark(way):
+    with ModelServer(Say("cut \ud83d"), Say("Fine.")) as server:
+        async with way.models(server) as models:
+            first = await models.ask("main", ASK)
+            second = await models.ask("main", [*ASK, first.message, ASK[-1]])
+    assert (first.message.text, second.message.text) == ("cut ?", "Fine.")
+    assert "cut ?" in str(server.requests[1].body)
+
+
+async def test_half_a_character_in_arguments_is_a_question_mark():
+    with ModelServer(Say("", Call("bash", {"command": "echo \ud83d"}))) as server:
+        async with CHAT.models(server) as models:
+            reply = await models.ask("main", ASK, [BASH])
+    assert reply.message.tool_calls[0].arguments == {"command": "echo ?"}
+
+
 # What these providers would put their own tools in the place of: a name that they know, with arguments that they know.
 EDITOR = ("command", "path", "file_text", "insert_line", "new_str", "old_str", "view_range")
 KNOWN = {"bash": ("command",), "python": ("code",), "text_editor": EDITOR, "web_search": ("query",)}

@@ -12,7 +12,7 @@ from pydantic import field_validator
 from assay.agents.actions import ACTIONS, FINAL_ANSWER, USUAL, VALIDATE, Action, Means, find_action, perform
 from assay.agents.actions.shortened import shortened
 from assay.agents.agent import Agent
-from assay.agents.briefing import briefing
+from assay.agents.briefing import briefing, what_is_left
 from assay.agents.moves import Field, Move, Turn, Unreadable
 from assay.agents.observation import ActionFailed, Observation
 from assay.agents.prompts import Templates
@@ -20,7 +20,7 @@ from assay.agents.text_protocol import describe_actions, describe_fields, read_m
 from assay.agents.tool_protocol import called_move, tools_of
 from assay.agents.workbench import Workbench
 from assay.errors import PromptTooLong
-from assay.tasks.quantities import Seconds, duration
+from assay.tasks.quantities import Seconds
 
 if TYPE_CHECKING:
     from assay.models import Message, Reply, Tool
@@ -187,8 +187,7 @@ class Acting(Agent):
             "step",
             memory=f"{memory}\n\n" if memory else "",
             steps=self._past(course),
-            steps_left=bench.clock.steps_left,
-            time_left=duration(bench.clock.seconds_left),
+            left=what_is_left(bench),
         )
         asked = f"{now}\n\n{complaint}" if complaint else now
         return [Message(role="system", text=system), Message(role="user", text=asked)]

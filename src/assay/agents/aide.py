@@ -1,52 +1,39 @@
 """AIDE's way to work, with a choice of search policies: a tree of whole scripts, the best of which is handed in."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources.abc import Traversable
 from random import Random
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field as Setting
 
 from assay.agents.agent import Agent
-from assay.agents.moves import Unreadable
 from assay.agents.prompts import Templates
 from assay.agents.search import POLICIES, Journal, Node, Rules
-from assay.agents.search.answers import read_answer
 from assay.agents.search.journal import NOTE
-from assay.agents.search.operators import Left, Prompts, question
-from assay.agents.search.outcomes import NoMetric, Review, metric_in, settled, unanswered
+from assay.agents.search.operators import Prompts
+from assay.agents.search.outcomes import NoMetric, metric_in, settled
 from assay.agents.search.reviews import reviewed
 from assay.agents.search.side_by_side import side_by_side
 from assay.agents.search.surroundings import system_prompt
-from assay.agents.search.trying import Attempt, HandedIn, hand_in, lane_of, run_again, try_scripts
+from assay.agents.search.trying import Attempt, HandedIn, hand_in, run_again, try_scripts
+from assay.agents.search.writing import Terms, write_script
 from assay.agents.workbench import Workbench
-from assay.errors import PromptTooLong
-from assay.records import OutOfBudget
 from assay.tasks import Task
-from assay.tasks.quantities import Seconds, duration
+from assay.tasks.quantities import Seconds
 
-if TYPE_CHECKING:
-    from assay.models import Reply
-
-MAIN = "main"
-SQUEEZES = 3
 ANOTHER_SEED = 1_000_003
 
 
 @dataclass
 class Course:
-    """How far a search has come: its journal, and the submissions of the best nodes.
-
-    `unreadable` is what was wrong with answers in this round.
-    """
+    """How far a search has come: its journal, and the submissions of the best nodes."""
 
     bench: Workbench
-    prompts: Prompts
+    terms: Terms
     journal: Journal
-    unreadable: list[str] = field(default_factory=list)
     kept: dict[int, HandedIn] = field(default_factory=dict)
 
 
@@ -75,7 +62,8 @@ class Aide(Rules, Agent):
         """Round by round until the steps are used; the best submission so far lies in its place all the time."""
         texts = Templates(self.texts)
         prompts = Prompts(texts, await system_prompt(bench, texts), self.memory, self.adaptive)
-        course = Course(bench, prompts, Journal(bench.task.metric.direction))
+        terms = Terms(bench, prompts, self.tries, partial(self._limit, bench))
+        course = Course(bench, terms, Journal(bench.task.metric.direction))
         while bench.clock.steps_left > self._reserved(bench):
             await self._round(course)
         if self.confirm:
@@ -87,15 +75,15 @@ class Aide(Rules, Agent):
         chosen = self._choose(course)
         for _ in chosen:
             bench.clock.step()
-        answered = await side_by_side([partial(self._answered, course, node) for node in chosen])
-        if course.unreadable:
-            await bench.note("unreadable replies", cause="format", why=course.unreadable)
-            course.unreadable = []
-        scripts = [node for node in answered if node.code]
+        written = await side_by_side([partial(write_script, course.terms, course.journal, node) for node in chosen])
+        if faults := [fault for each in written for fault in each.faults]:
+            await bench.note("unreadable replies", cause="format", why=faults)
+        scripts = [each.node for each in written if each.node.code]
         tried = await try_scripts(bench, scripts, self._limit(bench))
         attempts = dict(zip((node.id for node in scripts), tried, strict=True))
-        reviews = await self._reviews(course, scripts, attempts) if self.review else {}
-        for node in answered:
+        ran = [(node, attempts[node.id].tried) for node in scripts]
+        reviews = await reviewed(bench, course.terms.prompts.texts, ran) if self.review else {}
+        for node in (each.node for each in written):
             attempt = attempts.get(node.id)
             done = settled(node, attempt.tried, reviews.get(node.id)) if attempt else node
             await self._keep(course, done, attempt)
@@ -109,53 +97,6 @@ class Aide(Rules, Agent):
             choice = POLICIES[self.policy](course.journal, Random(f"{bench.seed} {id}"), self)
             course.journal = course.journal.put(Node(id=id, operator=choice.operator, parents=choice.parents))
         return list(course.journal.nodes[first:])
-
-    async def _answered(self, course: Course, node: Node) -> Node:
-        """The node with its plan and script; without a script where the model gives none."""
-        complaint = ""
-        try:
-            for _ in range(self.tries):
-                reply = await self._ask(course, node, complaint)
-                try:
-                    answer = read_answer(reply)
-                except Unreadable as fault:
-                    course.unreadable.append(str(fault))
-                    complaint = f"\n\n{course.prompts.texts.fill('aide_complaint', fault=fault)}"
-                else:
-                    return node.model_copy(update={"plan": answer.plan, "code": answer.code})
-        except OutOfBudget as spent:
-            return unanswered(node, f"the budget ended before there was an answer: {spent}")
-        except PromptTooLong:
-            return unanswered(node, "what the model would have to be told is too long for it")
-        return unanswered(node, f"none of {self.tries} answers could be read")
-
-    async def _ask(self, course: Course, node: Node, complaint: str) -> "Reply":
-        """One reply of the main model, told as much of the past as it can take in."""
-        bench, squeezed = course.bench, 0
-        left = Left(
-            steps_left=bench.clock.steps_left + 1,
-            time_left=duration(bench.clock.seconds_left),
-            limit=duration(self._limit(bench)),
-        )
-        while True:
-            messages = question(course.prompts, course.journal, node, left, complaint, squeezed=squeezed)
-            try:
-                return await bench.ask(MAIN, messages, lane=lane_of(node))
-            except PromptTooLong:
-                squeezed += 1
-                if squeezed > SQUEEZES:
-                    raise
-
-    async def _reviews(
-        self, course: Course, scripts: Sequence[Node], attempts: Mapping[int, Attempt]
-    ) -> dict[int, Review | None]:
-        """What the reviewing model makes of each script that ran."""
-        # Replies are kept for good only when the workspace they are about is.
-        await course.bench.snapshot()
-        jobs = [
-            partial(reviewed, course.bench, course.prompts.texts, node, attempts[node.id].tried) for node in scripts
-        ]
-        return dict(zip((node.id for node in scripts), await side_by_side(jobs), strict=True))
 
     async def _keep(self, course: Course, node: Node, attempt: Attempt | None = None) -> None:
         """Put a node that is done into the journal and the record; the submissions of the best ones are at hand."""

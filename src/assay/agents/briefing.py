@@ -48,11 +48,15 @@ def briefing_of(task: Task, description: str, budget: Budget, check: str = "") -
 
 def what_is_left(bench: Workbench) -> str:
     """What an agent is told now and then: how much of its budget it still has."""
-    left = [f"{bench.clock.steps_left} steps", duration(bench.clock.seconds_left)]
-    more = bench.clock.left
-    left += [f"{more['tokens_left']:,} tokens"] if "tokens_left" in more else []
-    left += [f"{more['dollars_left']:g} dollars"] if "dollars_left" in more else []
-    return f"(You have {', '.join(left[:-1])} and {left[-1]} left.)"
+    left = [f"{bench.clock.steps_left} steps", duration(bench.clock.seconds_left), *left_for_models(bench)]
+    return f"You have {', '.join(left[:-1])} and {left[-1]} left."
+
+
+def left_for_models(bench: Workbench) -> list[str]:
+    """What may still be used by asking models: tokens and dollars, where these are limited."""
+    left = bench.clock.left
+    tokens = [f"{left['tokens_left']:,} tokens"] if "tokens_left" in left else []
+    return tokens + ([f"{left['dollars_left']:g} dollars"] if "dollars_left" in left else [])
 
 
 def _submission(wanted: Submission) -> str:

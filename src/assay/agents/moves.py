@@ -1,5 +1,6 @@
 """What an agent's model decides at a time: its thoughts, one action, and the arguments of that."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,3 +39,15 @@ class Turn:
 
 class Unreadable(Exception):
     """A reply that holds no move, and why."""
+
+
+def unwritable(arguments: Mapping[str, Any]) -> str | None:
+    """Why arguments can neither be kept nor shown to a model again, or None when they can.
+
+    Halves of characters, numbers that are not finite or have no end, and lists too deep all pass for JSON.
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return None

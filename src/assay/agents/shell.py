@@ -52,7 +52,7 @@ class Shell(Agent):
                 observation = await self._carry_out(bench, order)
                 if order.command == SUBMIT:
                     return
-                history.append(told(f"{observation.text}\n\n{what_is_left(bench)}", order.call))
+                history.append(told(f"{observation.text}\n\n({what_is_left(bench)})", order.call))
         if faults:
             await bench.note("gave up", cause="format", why=f"none of {faults} answers in a row could be read")
 
@@ -62,7 +62,7 @@ class Shell(Agent):
         texts = Templates()
         rules = texts.fill("shell", share=f"{100 * self.share:g}", format=texts.fill(f"shell_{self.protocol}"))
         task = briefing(bench, check="The command `validate` tells you whether its form is valid, but no score.")
-        return [Message(role="system", text=rules), Message(role="user", text=f"{task}\n\n{what_is_left(bench)}")]
+        return [Message(role="system", text=rules), Message(role="user", text=f"{task}\n\n({what_is_left(bench)})")]
 
     async def _ask(self, bench: Workbench, history: "list[Message]") -> "Reply | None":
         """The model's next answer; when the past has become too long for it, old output is left out of its view."""

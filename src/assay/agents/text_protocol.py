@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.agents.actions import Action
-from assay.agents.moves import Field, Move, Turn, Unreadable
+from assay.agents.moves import Field, Move, Turn, Unreadable, unwritable
 
 ACTION = Field("Action", "the name of one action, exactly as it stands in the list")
 INPUT = Field("Action Input", "the arguments of that action, as one JSON object")
@@ -94,6 +94,8 @@ def _arguments(text: str) -> tuple[Mapping[str, Any], str | None]:
             return {}, f"The {INPUT.name} is not JSON: {error}, near {near!r}."
     if not isinstance(value, dict):
         return {}, f'The {INPUT.name} must be a JSON object such as {{"name": "value"}}, not {type(value).__name__}.'
+    if why := unwritable(value):
+        return {}, f"The {INPUT.name} holds what cannot be written down: {why}."
     return value, None
 
 

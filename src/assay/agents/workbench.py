@@ -24,6 +24,9 @@ from assay.records import OutOfBudget
 if TYPE_CHECKING:
     from assay.models import Message, Reply, Tool
 
+_FULL = "there is no space left in the workspace for {path!r}"
+_REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
+
 
 class Workbench(Footing):
     """The one way for an agent to act: the lab and models, under a budget, all of it in the record."""
@@ -118,7 +121,7 @@ class Workbench(Footing):
 
     async def write(self, path: str, content: str | bytes) -> None:
         """Put a file into the workspace."""
-        data = content.encode() if isinstance(content, str) else content
+        data = content.encode(errors="replace") if isinstance(content, str) else content
 
         async def do() -> dict[str, Any]:
             try:
@@ -126,9 +129,9 @@ class Workbench(Footing):
             except UnsafePath as error:
                 return {"refused": str(error)}
             except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                if error.errno not in _REFUSALS:
                     raise
-                return {"refused": f"there is no space left in the workspace for {path!r}"}
+                return {"refused": _REFUSALS[error.errno].format(path=path)}
             return {}
 
         request = {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}

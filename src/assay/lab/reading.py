@@ -66,7 +66,12 @@ def open_at(folder: int, name: str, path: str) -> Iterator[BinaryIO]:
         handle = os.open(name, _FILE, dir_fd=folder)
     except OSError as error:
         raise _refused(path, error) from error
-    with os.fdopen(handle, "rb") as file:
+    try:
+        file = os.fdopen(handle, "rb")
+    except OSError as error:  # a folder can be opened, but is no file
+        os.close(handle)
+        raise _refused(path, error) from error
+    with file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise UnsafePath(f"{path!r} is not a plain file")
         yield file

@@ -56,6 +56,7 @@ def from_inspect(message: ChatMessage, name: str, memory: dict[str, Any] | None 
     if not isinstance(message, ChatMessageAssistant):
         answered = message.tool_call_id if isinstance(message, ChatMessageTool) else None
         return Message(role=message.role, text=message.text, tool_call_id=answered)
+    message = _writable(message)
     plain = Message(
         role="assistant",
         text=message.text,
@@ -103,6 +104,21 @@ def generate_config(settings: ModelSettings) -> GenerateConfig:
         attempt_timeout=max(1, round(attempt)) if attempt is not None else None,
         internal_tools=False,
     )
+
+
+def _writable(message: ChatMessageAssistant) -> ChatMessageAssistant:
+    """The message with a question mark for each half of a character, which no file and no provider takes."""
+    said = _dump(message)
+    whole = _whole(said)
+    return message if whole == said else ChatMessageAssistant.model_validate(whole)
+
+
+def _whole(said: Any) -> Any:
+    if isinstance(said, str):
+        return said.encode(errors="replace").decode()
+    if isinstance(said, dict):
+        return {_whole(key): _whole(value) for key, value in said.items()}
+    return [_whole(part) for part in said] if isinstance(said, list) else said
 
 
 def _assistant(message: Message) -> ChatMessageAssistant:

@@ -105,7 +105,7 @@ def _as(kind: type, value: Any) -> str | int | None:
     if isinstance(value, bool):
         return None
     if kind is int:
-        if isinstance(value, str) and re.fullmatch(r"\s*-?\d+\s*", value):
+        if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
             return int(value)
         return value if isinstance(value, int) else None
     return str(value) if isinstance(value, str | int | float) else None

@@ -76,7 +76,7 @@ async def final_answer(means: Means, final_answer: Annotated[str, "what you did 
 async def add_to_log(means: Means, content: str) -> None:
     """Write to the end of the research log."""
     before = await content_of(means, LOG) or b""
-    await put(means, LOG, before + content.strip().encode() + b"\n\n")
+    await put(means, LOG, before + content.strip().encode(errors="replace") + b"\n\n")
 
 
 async def retrieve(means: Means, log: str, plan: str) -> str:

@@ -40,6 +40,7 @@ class Left:
     steps_left: int
     time_left: str
     limit: str
+    models: str = ""
 
 
 def question(

@@ -1,6 +1,5 @@
 """What came of a node: the metric its script printed, whether it holds, and why not where it does not."""
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -89,7 +88,7 @@ def metric_in(stdout: str) -> float:
 
 def comparable(number: float) -> bool:
     """Whether a metric can be averaged with others and still be a number."""
-    return math.isfinite(number) and abs(number) <= _LARGEST
+    return abs(number) <= _LARGEST
 
 
 def _how_it_ended(ran: Ran) -> str:

@@ -1,11 +1,14 @@
 """A second look at what scripts printed, by a model in the role `review`, in a fixed form."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.agents.prompts import Templates
 from assay.agents.search.journal import Node
 from assay.agents.search.operators import fenced_off
 from assay.agents.search.outcomes import Review, Tried, comparable
+from assay.agents.search.side_by_side import side_by_side
 from assay.agents.search.trying import lane_of
 from assay.agents.workbench import Workbench
 from assay.errors import ModelFault, PromptTooLong
@@ -29,7 +32,15 @@ FORM = {
 }
 
 
-async def reviewed(bench: Workbench, texts: Templates, node: Node, tried: Tried) -> Review | None:
+async def reviewed(bench: Workbench, texts: Templates, ran: Sequence[tuple[Node, Tried]]) -> dict[int, Review | None]:
+    """What the reviewing model makes of each script that ran, by the number of its node."""
+    # Replies are kept for good only when the workspace they are about is.
+    await bench.snapshot()
+    reviews = await side_by_side([partial(_reviewed, bench, texts, node, tried) for node, tried in ran])
+    return dict(zip((node.id for node, _ in ran), reviews, strict=True))
+
+
+async def _reviewed(bench: Workbench, texts: Templates, node: Node, tried: Tried) -> Review | None:
     """What the reviewing model makes of a node; None where it gives no usable answer or cannot be asked."""
     from assay.models import Message
 
@@ -61,5 +72,5 @@ def _read(arguments: dict[str, Any]) -> Review | None:
     broken, summary, metric = (arguments.get(name) for name in ("is_bug", "summary", "metric"))
     if not isinstance(broken, bool) or not isinstance(summary, str):
         return None
-    number = float(metric) if isinstance(metric, int | float) and not isinstance(metric, bool) else None
-    return Review(broken, summary, number if number is not None and comparable(number) else None)
+    number = metric if isinstance(metric, int | float) and not isinstance(metric, bool) else None
+    return Review(broken, summary, float(number) if number is not None and comparable(number) else None)
