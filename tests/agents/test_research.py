@@ -337,23 +337,29 @@ async def test_tool_calls_that_go_wrong_are_told(trial, script):
     assert "Only the first of your 2 calls was carried out" in told[6]
 
 
-@pytest.mark.parametrize("protocol", ["text", "tools"])
-async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_not_the_trial(trial, script, protocol):
+async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_not_the_trial(trial, script):
     half = {"file_name": "a", "content": "half of a smile: \ud83d"}
-    said = {
-        "text": [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END],
-        "tools": [
-            {"tool_calls": [{**call("write_file"), "arguments": json.dumps(call("write_file", **half)["arguments"])}]},
-            {"tool_calls": [call("write_file", file_name="a", content="", thought="\ud83d")]},
-            {"tool_calls": [call("final_answer", final_answer="x")]},
-        ],
-    }
-    agent = Research(protocol=protocol, add_actions=("Write File",))
-    files = await trial.work(agent, {"main": script(*said[protocol])})
+    said = [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END]
+    files = await trial.work(Research(add_actions=("Write File",)), {"main": script(*said)})
     assert trial.acts() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
     assert "cannot be written down" in asked(trial)[1]
     assert "\ud83d" not in "".join(asked(trial))
     assert "a" not in files
+
+
+async def test_odd_arguments_of_tools_cost_a_step_and_not_the_trial(trial, script):
+    odd = [call("write_file", file_name="a", content=number)["arguments"] for number in (float("nan"), float("inf"))]
+    said = [
+        *({"tool_calls": [{"name": "write_file", "arguments": json.dumps(arguments)}]} for arguments in odd),
+        {"tool_calls": [call("write_file", file_name="b", content="half of a smile: \ud83d")]},
+        {"tool_calls": [call("final_answer", final_answer="x")]},
+    ]
+    agent = Research(protocol="tools", add_actions=("Write File",))
+    files = await trial.work(agent, {"main": script(*said)})
+    faults = [("Write File", "arguments"), ("Write File", "arguments"), ("Write File", None), ("Final Answer", None)]
+    assert trial.acts() == faults
+    assert "a" not in files
+    assert files["b"] == b"half of a smile: ?"
 
 
 async def test_what_is_left_for_models_is_told_too(trial, script):

@@ -174,6 +174,18 @@ def test_log_loss_with_the_published_parameters_equals_that_of_scikit_learn_at_i
     assert ours == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("answer", [0, 1])
+def test_answers_of_one_class_have_a_log_loss_unless_both_are_needed(answer):
+    """scikit-learn, and with it the published graders of one column of probabilities, raises there."""
+    truth, prediction = np.array([answer] * 2), np.array([0.5, 0.5])
+    assert log_loss(truth, prediction) == pytest.approx(math.log(2))
+    with pytest.raises(ValueError, match="only one label"):
+        sklearn.metrics.log_loss(truth, y_proba=prediction)
+    with pytest.raises(InvalidSubmission, match="all answers are of one class"):
+        log_loss(truth, prediction, both_classes=True)
+    assert log_loss(np.array([0, 1]), prediction, both_classes=True) == pytest.approx(math.log(2))
+
+
 def test_kl_divergence_by_hand():
     # Votes 1 : 3 against halves: log(1/2) / 4 + 3 log(3/2) / 4. Second row: sure of what is true: 0.
     truth, prediction = np.array([[1, 3, 0], [0, 0, 5]]), np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
@@ -214,6 +226,14 @@ def test_a_study_in_one_row_scores_as_one_spread_over_rows(studies):
     weight = np.where(truth[0], SPINE["positive_weight"], SPINE["negative_weight"])
     expected = sklearn.metrics.log_loss(truth[0], y_proba=prediction[0], sample_weight=weight, labels=[False, True])
     assert weighted_multilabel_log_loss(truth[:1], prediction[:1], **SPINE) == pytest.approx(expected)
+
+
+def test_a_sure_mistake_costs_what_clipping_the_prediction_leaves():
+    """The published grader clips p and then takes 1 - p, and 1 - (1 - 1e-15) is 9.992e-16: its perfect score too."""
+    truth, left = np.array([[0] * 8]), 1 - (1 - 1e-15)
+    assert weighted_multilabel_log_loss(truth, truth + 1, **SPINE) == pytest.approx(-math.log(left), rel=1e-14)
+    assert weighted_multilabel_log_loss(truth + 1, truth, **SPINE) == pytest.approx(-math.log(1e-15), rel=1e-14)
+    assert weighted_multilabel_log_loss(truth, truth, **SPINE) == pytest.approx(9.992007221626415e-16)
 
 
 def test_probabilistic_f1_by_hand():

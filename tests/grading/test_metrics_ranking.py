@@ -37,6 +37,8 @@ def test_mean_column_auc_leaves_out_unscored_rows():
     truth = np.array([[0, 0], [1, 1], [-1, -1]])
     prediction = np.array([[0.1, 0.3], [0.2, 0.3], [0.9, 0.0]])
     assert mean_column_roc_auc(truth, prediction, unscored=-1) == 0.75
+    assert math.isnan(mean_column_roc_auc(np.full((3, 2), -1), np.zeros((3, 2)), unscored=-1))
+    assert math.isnan(mean_column_roc_auc(np.array([-1]), np.array([0.5]), unscored=-1))
 
 
 def test_mean_column_auc_has_no_value_where_a_column_has_one_class():

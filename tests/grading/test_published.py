@@ -2,7 +2,9 @@
 
 import pytest
 
+from assay.grading import grade_file
 from assay.grading.pandas_words import MISSING_WORDS
+from assay.home import Home
 
 ANSWERS = "id,price\n1,10\n2,20\n3,30\n4,40\n"
 NAMED = "id,price\na,10\nb,20\nc,30\nd,40\n"
@@ -108,6 +110,18 @@ def test_rows_whose_answer_does_not_count_are_left_out_and_need_no_value(outcome
     assert outcome("id,price\n3,\n2,1\n1,11\n", answers, skip=skip) == why
 
 
+@pytest.mark.parametrize("policy", ["aligned", "known"])
+@pytest.mark.parametrize("ids", ["1,2", "2,1", "1,1.0"])
+def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
+    answers, (first, second) = "id,price\n1,-1\n2,-1\n", ids.split(",")
+    rules = {"ids": policy, "skip": {"column": "price", "value": -1}, "metric": "mean_column_roc_auc"}
+    if policy == "aligned" and ids == "1,1.0":
+        expected = "submission.csv lacks id '2'."
+    else:
+        expected = "submission.csv has no row that counts."
+    assert outcome(f"id,price\n{first},0.1\n{second},0.2\n", answers, params={"unscored": -1}, **rules) == expected
+
+
 def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outcome):
     rules = {"ids": "known", "skip": {"column": "price", "value": -1}}
     answers = "id,price\na,10\nb,-1\nc,30\nd,40\n"
@@ -124,6 +138,9 @@ def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outc
         ({"type": "number"}, "11", 1.0),
         ({"type": "number"}, "1.1e1", 1.0),
         ({"type": "number"}, "x", "a number, but is 'x'"),
+        ({"type": "number"}, "1_1", 1.0),  # Text, which scikit-learn and astype turn into a number as Python does.
+        ({"type": "number", "min": 0}, "11\u00a0", 1.0),
+        ({"type": "number", "max": 20}, "1_1", "a number of at most 20, but is '1_1'"),  # Text is not below 20.
         ({"type": "number"}, "", "a number, but is empty"),
         ({"type": "number"}, "inf", "a number, but is 'inf'"),
         ({"type": "number", "max": 10}, "10", 0.0),
@@ -156,6 +173,11 @@ def test_numbers_are_what_pandas_makes_numbers_of(make_task, graded, rule, value
         (["1", "2"], ["1", "3"], 0.5),
         (["1", "2"], ["1.0", "2.0"], 1.0),
         (["1", "2"], ["1", "2.5"], "whole numbers, but is '2.5' for id 'b'"),
+        (["1", "2"], ["1", "9223372036854774784.0"], 0.5),
+        (["1", "2"], ["1", "9223372036854775808.0"], "whole numbers, but is '9.223372036854776e+18' for id 'b'"),
+        (["1", "2"], ["1", "-9223372036854775808.0"], 0.5),
+        (["1", "2"], ["1", "18446744073709551615"], 0.5),
+        (["1", "2"], ["1", "1e155"], "whole numbers, but is '1e+155' for id 'b'"),
         (["1", "2"], ["1", ""], "whole numbers, but is empty for id 'b'"),
         (["1", "2"], ["1", "x"], "whole numbers or booleans only, as the answers do, but is '1' for id 'a'"),
         (["True", "False"], ["true", "FALSE"], 1.0),
@@ -212,3 +234,15 @@ def test_a_file_must_be_called_csv(make_task, graded, name):
     assert graded(make_task(lenient=True), ANSWERS, ANSWERS, name).score == 0
     grade = graded(make_task(lenient=True), ANSWERS, ANSWERS, "submission.txt")
     assert grade.why == "submission.txt is not called a CSV file: its name must end in .csv."
+
+
+def test_only_a_file_that_is_called_csv_was_handed_in(make_task, prepared, tmp_path):
+    """Any other is not there for the published benchmark, which counts how many submissions there are."""
+    files, others = ["a.csv", "a.CSV", "a.txt", "a"], ["folder.csv", "dangling.csv", "missing.csv"]
+    for name in files:
+        (tmp_path / name).write_text(ANSWERS)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere.csv")
+    task, home = make_task(lenient=True), Home(tmp_path)
+    grades = {name: grade_file(tmp_path / name, task, prepared, home=home) for name in files + others}
+    assert [name for name, grade in grades.items() if grade.submission_exists] == ["a.csv", "a.CSV"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.agents.actions import Action
-from assay.agents.moves import Field, Move, Unreadable, unwritable
+from assay.agents.moves import Field, Move, Unreadable
 
 if TYPE_CHECKING:
     from assay.models import Message, Tool
@@ -32,8 +32,6 @@ def called_move(message: "Message", thoughts: Sequence[Field]) -> Move:
     call, name = message.tool_calls[0], message.tool_calls[0].name
     if call.fault:
         return Move({}, name, {}, f"The arguments of {name} are not JSON: {call.fault}.")
-    if why := unwritable(call.arguments):
-        return Move({}, name, {}, f"The arguments of {name} hold what cannot be written down: {why}.")
     keys = {key_of(field): field.name for field in thoughts}
     missing = [key for key in keys if not str(call.arguments.get(key) or "").strip()]
     if missing:

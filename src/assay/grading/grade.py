@@ -148,7 +148,7 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         silver_medal=won == "silver",
         bronze_medal=won == "bronze",
         above_median=board is not None and score is not None and medals.above_median(score, board, task.metric),
-        submission_exists=path is not None and os.path.lexists(path),
+        submission_exists=path is not None and _exists(path, task),
         valid_submission=score is not None,
         is_lower_better=task.metric.direction == "lower",
         created_at=datetime.now().isoformat(),
@@ -172,6 +172,13 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
     )
+
+
+def _exists(path: Path, task: Task) -> bool:
+    """Whether something was handed in; for the published benchmark, whether there is a file that is called CSV."""
+    if task.submission.lenient:
+        return path.suffix.lower() == ".csv" and path.is_file()
+    return os.path.lexists(path)
 
 
 def _comparable(task: Task, prepared: "Prepared") -> Measured | None:

@@ -32,6 +32,8 @@ def paired(
     if skipped is not None:
         kept = ~skipped[rows]
         rows, places = rows[kept], places[kept]
+        if not len(rows):
+            raise InvalidSubmission(f"{name} has no row that counts.")
     order = np.argsort(rows, kind="stable")
     return rows[order], places[order]
 

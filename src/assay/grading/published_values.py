@@ -1,6 +1,7 @@
 """From what pandas read to typed values, as the published graders take them.
 
-- number: what pandas makes a number of; NaN and infinity are refused unless the rule has a use for missing values.
+- number: what pandas makes a number of, and without an upper bound also what `float()` does, as `1_0`; NaN and
+  infinity are refused unless the rule has a use for missing values.
 - integer: what `int()` takes, so 3.7 is 3.
 - category and boolean: what scikit-learn compares with the answers: whole numbers and booleans with such, text with
   text. Any class will do.
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from assay.grading.values import Where, expected, refuse, within
 from assay.tasks import Column
+
+_BEYOND_WHOLE_NUMBERS = 2.0**63
 
 
 def frame_values(
@@ -58,13 +61,24 @@ def _filled(series: pd.Series, rule: Column) -> pd.Series:
 
 
 def _numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
+    # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
+    if series.dtype == object and rule.max is None:
+        values = np.array([_float(value) for value in series.tolist()], np.float64)
+    else:
+        values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
     missing = series.isna().to_numpy()
     if rule.missing == "refuse":
         return values, np.isfinite(values) & within(values, rule)
     if rule.missing != "keep":
         values = np.where(missing, float(rule.missing), values)
     return values, missing | (~np.isnan(values) & within(values, rule))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
 
 
 def _integers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -101,5 +115,7 @@ def _classes(series: pd.Series, rule: Column, truth: pd.Series) -> tuple[NDArray
         return values, np.zeros(len(values), bool), "text, as the answers do"
     if values.dtype.kind == "O":
         return values, np.zeros(len(values), bool), "whole numbers or booleans only, as the answers do"
-    numbers = values.astype(np.float64)
-    return values, np.isfinite(numbers) & (numbers == np.floor(numbers)), "whole numbers"
+    if values.dtype.kind != "f":
+        return values, np.ones(len(values), bool), "whole numbers"
+    in_64_bits = (values >= -_BEYOND_WHOLE_NUMBERS) & (values < _BEYOND_WHOLE_NUMBERS)  # scikit-learn makes them such
+    return values, in_64_bits & (values == np.floor(values)), "whole numbers"

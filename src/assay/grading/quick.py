@@ -122,7 +122,8 @@ def _checked(columns: Columns, places: Places | None, answers: Answers) -> Check
             return None
         # Copied first: numpy's own memory is quicker to pick from than polars'.
         found[name] = values if places is None else values.copy().take(places)
-    return Checked(found, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
+    checked = Checked(found, places=places).finished(answers, "", str).counted(answers.skipped(published=False))
+    return checked if len(next(iter(checked.columns.values()))) else None
 
 
 def _values(text: pl.Series, rule: Column, truth: pl.Series | None, submission: Submission) -> NDArray[Any] | None:

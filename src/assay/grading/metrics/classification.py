@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InvalidSubmission
 from assay.grading.pandas_words import MISSING_WORDS
 
 _ONE = np.uint64(1)
@@ -173,7 +174,12 @@ def _pairs(order: NDArray[np.int64], positive: NDArray[np.bool_]) -> tuple[int, 
 
 
 def log_loss(
-    truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15, rescale_rows: bool = True
+    truth: NDArray[Any],
+    prediction: NDArray[Any],
+    *,
+    epsilon: float = 1e-15,
+    rescale_rows: bool = True,
+    both_classes: bool = False,
 ) -> float:
     """The mean surprise at the true class: `-mean(log(probability given to it))`.
 
@@ -184,7 +190,8 @@ def log_loss(
 
     The published graders (dog-breed-identification, leaf-classification, spooky-author-identification,
     lmsys-chatbot-arena; dogs-vs-cats-redux-kernels-edition and statoil-iceberg-classifier-challenge with one column)
-    take an `epsilon` of 2.220446049250313e-16, the precision of a float, and no `rescale_rows`.
+    take an `epsilon` of 2.220446049250313e-16, the precision of a float, and no `rescale_rows`. With one column they
+    also need `both_classes`: nothing can be scored against answers that are all 0 or all 1, an `InvalidSubmission`.
     """
     if len(truth) == 0:
         return float("nan")
@@ -195,5 +202,8 @@ def log_loss(
             probability = np.divide(probability, total, out=np.full_like(probability, np.nan), where=total != 0)
         given = probability[truth.astype(bool)]
     else:
-        given = np.where(truth.astype(bool), probability, 1 - probability)
+        positive = truth.astype(bool)
+        if both_classes and (positive.all() or not positive.any()):
+            raise InvalidSubmission("all answers are of one class, against which probabilities have no log loss.")
+        given = np.where(positive, probability, 1 - probability)
     return float(-np.mean(np.log(np.clip(given, epsilon, 1 - epsilon))))

@@ -45,7 +45,8 @@ def weighted_multilabel_log_loss(
     if len(truth) == 0:
         return float("nan")
     positive = truth.astype(bool)
-    loss = -np.log(np.clip(np.where(positive, prediction, 1 - prediction), epsilon, 1 - epsilon))
+    kept = np.clip(prediction, epsilon, 1 - epsilon)  # 1 minus it is not quite epsilon where the prediction is 1
+    loss = -np.log(np.where(positive, kept, 1 - kept))
     weight = np.where(positive, positive_weight, negative_weight)
     row_group = np.arange(len(truth)) if groups is None else np.unique(groups, return_inverse=True)[1]
     group = np.repeat(row_group, loss[0].size)

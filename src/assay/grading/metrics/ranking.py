@@ -16,7 +16,7 @@ def mean_column_roc_auc(truth: NDArray[Any], prediction: NDArray[Any], *, unscor
     Rows of truth that hold the value `unscored` are left out: -1 in jigsaw-toxic-comment-classification-challenge.
     """
     if unscored is not None:
-        scored = (truth != unscored).reshape(len(truth), -1).all(axis=1)
+        scored = (truth != unscored).all(axis=tuple(range(1, truth.ndim)))
         truth, prediction = masked(scored, truth), masked(scored, prediction)
     return mean_over_columns(roc_auc, truth, prediction)
 

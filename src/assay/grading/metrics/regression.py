@@ -26,7 +26,8 @@ def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: Mask = None, rou
 
 def rmse(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The root of the mean squared error: `sqrt(mean((prediction - truth)²))`. NaN for no rows."""
-    return float(np.sqrt(mean((prediction - truth) ** 2)))
+    with np.errstate(over="ignore"):  # Numbers may be so large that their squares are infinite.
+        return float(np.sqrt(mean((prediction - truth) ** 2)))
 
 
 def rmsle(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
