@@ -18,7 +18,7 @@ from assay.models import Models, Prices
 from assay.progress import Silent
 from assay.records import Clock, EventLog, OutOfBudget, read_events
 from assay.records.tape import Past, Tape, past_of
-from assay.runs.trial import furnish
+from assay.runs.furnishing import furnish
 from assay.tasks import Budget, Registry, Task
 
 TESTS = Path(__file__).parent.parent

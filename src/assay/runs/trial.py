@@ -5,35 +5,30 @@ import errno
 import signal
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
 from assay.agents import Agent, Workbench, find_agent
 from assay.data.store import prepared
 from assay.disk import sha256_of
-from assay.errors import AssayError, InvalidSubmission, LabError, ModelFault, RecordError
-from assay.grading import grade_file, validate_file
+from assay.errors import AssayError, LabError, ModelFault, RecordError
+from assay.grading import grade_file
 from assay.grading.model import Grade
 from assay.home import Home
-from assay.lab import Lab, Limits, Setup, open_lab
-from assay.lab.devices import gpu_nodes
-from assay.lab.environments import environment
+from assay.lab import open_lab
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
 from assay.records.lease import Claim
 from assay.records.tape import Diverged, Past, Tape, past_of
 from assay.records.trial import Answers, HandedIn, now
 from assay.runs.descriptions import description_of
+from assay.runs.furnishing import fault_of, furnish, models_of, setup_of
 from assay.tasks import Registry, Task
-
-if TYPE_CHECKING:
-    from assay.models import Models
 
 SLACK = 10.0
 MOMENT = 0.2
@@ -180,7 +175,7 @@ async def _in_lab(
     *,
     gpus: tuple[int, ...] = (),
 ) -> None:
-    async with open_lab(home, _setup(file, task, agent, home, gpus), sandbox=file.sandbox) as lab:
+    async with open_lab(home, setup_of(file, task, agent, home, gpus), sandbox=file.sandbox) as lab:
         answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
         state = State(
             status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing), answers=answers
@@ -190,9 +185,9 @@ async def _in_lab(
         description = description_of(file, task)
         await furnish(lab, task, description)
         clock = clock or Clock(file.budget)
-        tape, form = Tape(log, past.deeds), partial(_fault_of, task=task, home=home, file=file)
+        tape, form = Tape(log, past.deeds), partial(fault_of, task=task, home=home, file=file)
         async with AsyncExitStack() as stack:
-            models = await stack.enter_async_context(_models_of(file)) if file.models else None
+            models = await stack.enter_async_context(models_of(file)) if file.models else None
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
@@ -211,13 +206,6 @@ async def _in_lab(
         ended = {"status": "submitted", "why": why, "validations": bench.validations, **clock.used}
         state = state.model_copy(update=ended)
         log.append("submitted", entry=entry.model_dump(mode="json"), state=state.model_dump(mode="json"))
-
-
-def _models_of(file: TrialFile) -> "Models":
-    from assay.models import Models, ModelSettings, Prices
-
-    settings = ModelSettings.model_validate(file.model_settings)
-    return Models(file.models, settings, prices=Prices.load(), epoch=file.seed)
 
 
 def _settle(folder: TrialFolder) -> None:
@@ -253,43 +241,6 @@ async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None
         log.append("crashed", why=repr(error), trace=traceback.format_exc())
         return f"the agent crashed: {error!r}"
     return None
-
-
-def _fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
-    """What is wrong with the form of a submission; its values are not looked at."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / task.submission.file
-        path.write_bytes(content)
-        try:
-            validate_file(path, task, prepared(home, task, file.edition, file.variant))
-        except InvalidSubmission as error:
-            return str(error)
-    return None
-
-
-async def furnish(lab: Lab, task: Task, description: str | None = None) -> None:
-    """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
-    await lab.write("description.md", (task.description if description is None else description).encode())
-    for path, content in task.starter.items():
-        await lab.write(path, content)
-
-
-def _setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
-    data = prepared(home, task, file.edition, file.variant)
-    limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
-    variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
-    if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
-        variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
-    tools = agent.wants().tools
-    return Setup(
-        environment=environment(home, task.environment),
-        data=data.public,
-        tools=environment(home, tools) if tools else None,
-        network=file.network,
-        limits=limits,
-        variables=variables,
-        devices=gpu_nodes(gpus),
-    )
 
 
 async def _watch_for_stop(

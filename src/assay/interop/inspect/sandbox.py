@@ -78,7 +78,7 @@ class LabSandbox(SandboxEnvironment):
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
         """Open a lab with what every agent finds: the data, the description, and the code to begin with."""
-        from assay.runs.trial import furnish  # slow to load, and Inspect loads this module for everybody's tasks
+        from assay.runs.furnishing import furnish  # slow to load, and Inspect loads this module for everybody's tasks
 
         if not isinstance(config, Wanted):
             raise CallError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
