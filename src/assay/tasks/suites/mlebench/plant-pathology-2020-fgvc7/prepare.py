@@ -11,7 +11,7 @@ SAMPLE = dict.fromkeys(["healthy", "multiple_diseases", "rust", "scab"], 0.25)
 def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     """Photos are numbered from 0 on each side in the order of the split; all go to one folder."""
     leaves = frames.read(raw / "train.csv")
-    frames.check_columns(leaves[sorted(leaves)], sorted(["image_id", *SAMPLE]), "train.csv")
+    frames.check_columns(leaves[sorted(map(str, leaves))], sorted(["image_id", *SAMPLE]), "train.csv")
     train, test = frames.split(leaves, random_rows(len(leaves), test=0.1, seed=0))
     photos = []
     for name, side in (("Train", train), ("Test", test)):
