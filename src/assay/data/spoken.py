@@ -36,7 +36,7 @@ def prepare_tokens(raw: Path, public: Path, private: Path, edition: str, *, lang
 
 @dataclass(frozen=True)
 class Speech:
-    """What miniatures are made of: words, how digits are read, letters of abbreviations, and a sign with its reading."""
+    """What miniatures are made of: words, how digits are read, letters of abbreviations, a sign and its reading."""
 
     words: list[str]
     digits: list[str]
