@@ -11,6 +11,9 @@ from pathlib import Path
 from assay.errors import LabError
 
 _STILL = set("TtZX")
+_WAITS = "D"
+# What the kernel, by its version, calls the place where a process waits for a child to leave its memory to it.
+_FOR_A_CHILD = {"kernel_clone", "_do_fork", "do_fork", "wait_for_vfork_done"}
 _TRIES = 5
 _TRY_SECONDS = 1.0
 _LOOKS = 2
@@ -20,8 +23,8 @@ def pause(root: int) -> frozenset[int]:
     """Stop a process and everything below it, and return when nothing of it moves; says which ones were moving before.
 
     A stopped process can neither start others nor wake them, so looking again until all are stopped comes to an end.
-    One that waits for a child between fork and exec cannot stop before the child goes on: then all are let go, and
-    stopped anew.
+    One that waits for a child between fork and exec cannot stop before the child goes on. It is as good as stopped, for
+    so is the child; where the kernel does not tell what it waits for, all are let go and stopped anew.
     """
     ours: set[int] = set()
     for _ in range(_TRIES):
@@ -70,9 +73,18 @@ def _tree(root: int) -> Iterator[int]:
 def _moves(process: int) -> bool:
     """Whether any of its threads does: a signal reaches them one after the other."""
     with suppress(OSError):
-        threads = [_fields(thread / "stat") for thread in Path(f"/proc/{process}/task").iterdir()]
-        return any(fields and fields[0] not in _STILL for fields in threads)
+        return any(_thread_moves(thread) for thread in Path(f"/proc/{process}/task").iterdir())
     return False
+
+
+def _thread_moves(thread: Path) -> bool:
+    fields = _fields(thread / "stat")
+    if fields is None or fields[0] in _STILL:
+        return False
+    try:
+        return fields[0] != _WAITS or (thread / "wchan").read_text() not in _FOR_A_CHILD
+    except OSError:
+        return True
 
 
 def _fields(stat: Path) -> list[str] | None:
