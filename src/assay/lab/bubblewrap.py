@@ -187,8 +187,10 @@ class Sandboxed:
             # The first process counts as dead only when every other one in its namespace is.
             await anyio.wait_readable(self._first)
             # Whoever held the sandbox still may have held bwrap too, which is yet to say how it ended.
+            # Not by the process's own method, which would take note of its end before whoever waits for it does.
             with suppress(ProcessLookupError, PermissionError):
-                self.process.send_signal(signal.SIGCONT)
+                if self.process.returncode is None:
+                    os.kill(self.process.pid, signal.SIGCONT)
         await self.process.wait()
         while self._listen():
             await anyio.wait_readable(self._status)
