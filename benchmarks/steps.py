@@ -68,7 +68,7 @@ def main() -> None:
 
 async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pairs: int) -> None:
     """Take steps and run bare commands in turn, in two labs of the same making."""
-    with places.claim(home, setup.limits) as place:
+    with places.claim(home, setup.limits, groups=False) as place:
         (place.workspace / "data").mkdir()
         wall = Bubblewrap(home, place, setup)
         async with open_lab(home, setup) as lab, at_bench(task, lab, folder) as bench:

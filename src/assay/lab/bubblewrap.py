@@ -40,7 +40,8 @@ class Bubblewrap:
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Sandboxed":
         """Start a command; it is under every limit before its first instruction."""
-        refusals = self._place.group.refusals()
+        group = self._place.group
+        denied = group.refusals(), group.memory_kills()
         # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
         with anyio.CancelScope(shield=True), ExitStack() as open_here:
             status, status_end = os.pipe()
@@ -62,9 +63,9 @@ class Bubblewrap:
                 await started.end()
                 if not isinstance(error, ProcessLookupError | BrokenPipeError):
                     raise
-                if self._place.group.refusals() == refusals:  # it ended before it was let go
+                if (group.refusals(), group.memory_kills()) == denied:  # it ended before it was let go
                     raise started.failure(await _rest(process)) from error
-                started.refused = True  # what else runs in the lab has all the processes there may be
+                started.refused = True  # what else runs in the lab has all the processes or memory there may be
         return started
 
     @contextmanager
