@@ -34,12 +34,12 @@ import re, sys, time
 from pathlib import Path
 from assay.data.store import prepared
 from assay.grading import grade_file
-from assay.home import Home
+from assay.core.home import Home
 from assay.tasks import Registry
 home = Home.default()
 task = Registry([Path(sys.argv[1])]).task("bench/auc")
 data = prepared(home, task)
-import assay.grading.metrics.classification, assay.grading.submission
+import assay.grading.metrics.classification, assay.grading.submission.read
 if sys.argv[2] != "-":
     grade_file(Path(sys.argv[2]), task, data, home=home)
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024

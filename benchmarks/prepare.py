@@ -18,35 +18,36 @@ import numpy as np
 import pandas as pd
 from toy import make_suite
 
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.home import Home
-from assay.progress import Silent
 
 GOAL = 1.5
 IMAGES = """
 import os
 from pathlib import Path
-from assay.data import files, frames
+from assay.data import files
+from assay.data import pandas_tables
 from assay.data.splits import random_rows
 
 def prepare(raw, public, private, edition):
     raw = Path(os.environ["BENCH_RAW"]) / "images"
-    table = frames.read(raw / "train.csv")
-    train, test = frames.split(table, random_rows(len(table), test=0.1, seed=0))
-    frames.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
+    table = pandas_tables.read(raw / "train.csv")
+    train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
+    pandas_tables.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
     for side, rows in (("train", train), ("test", test)):
         files.copy((raw / "train" / f"{name}.jpg", public / side / f"{name}.jpg") for name in rows["id"])
 """
 TABLE = """
 import os
 from pathlib import Path
-from assay.data import frames
+from assay.data import pandas_tables
 from assay.data.splits import random_rows
 
 def prepare(raw, public, private, edition):
-    table = frames.read(Path(os.environ["BENCH_RAW"]) / "table.csv")
-    train, test = frames.split(table, random_rows(len(table), test=0.1, seed=0))
-    frames.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
+    table = pandas_tables.read(Path(os.environ["BENCH_RAW"]) / "table.csv")
+    train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
+    pandas_tables.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
 """
 
 

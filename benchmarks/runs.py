@@ -23,14 +23,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.home import Home
-from assay.lab import Limits, Setup, places
-from assay.lab.bubblewrap import Bubblewrap
+from assay.lab import Limits, Setup
 from assay.lab.environments import environment
-from assay.progress import Silent
+from assay.lab.host import slots
+from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import RunFolder
-from assay.runs.local import execute
+from assay.runs.executors.local import execute
 from assay.runs.plan import Plan
 from assay.tasks import Registry, Task
 
@@ -112,7 +113,7 @@ class Bench:
     def run_bare(self, trials: int) -> float:
         """Seconds for the same commands by nothing but bubblewrap."""
         setup = Setup(environment(self.home, self.task.environment), data=self.data)
-        with places.claim(self.home, Limits(), groups=False) as place:
+        with slots.claim(self.home, Limits(), groups=False) as place:
             (place.workspace / "data").mkdir()
             wall = Bubblewrap(self.home, place, setup)
             started = time.perf_counter()
@@ -185,7 +186,7 @@ def run_all(wall: Bubblewrap) -> None:
             )
 
 
-class Seen:
+class LabPaths:
     """What was seen of trials' processes, in megabytes: memory of their own, and all that is resident."""
 
     def __init__(self) -> None:
@@ -216,9 +217,9 @@ class Seen:
 
 
 @contextmanager
-def watched_memory() -> Iterator[Seen]:
+def watched_memory() -> Iterator[LabPaths]:
     """Look at trials' processes over and over for the length of the block."""
-    seen, over = Seen(), threading.Event()
+    seen, over = LabPaths(), threading.Event()
 
     def watch() -> None:
         while not over.wait(0.02):

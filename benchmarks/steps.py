@@ -22,12 +22,13 @@ import anyio
 from toy import make_suite
 
 from assay.agents import Workbench
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.home import Home
-from assay.lab import Lab, Setup, open_lab, places
-from assay.lab.bubblewrap import Bubblewrap
+from assay.lab import Lab, Setup, open_lab
 from assay.lab.environments import environment
-from assay.progress import Silent
+from assay.lab.host import slots
+from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import Clock, EventLog
 from assay.records.tape import Tape
 from assay.tasks import Budget, Task
@@ -68,7 +69,7 @@ def main() -> None:
 
 async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pairs: int) -> None:
     """Take steps and run bare commands in turn, in two labs of the same making."""
-    with places.claim(home, setup.limits, groups=False) as place:
+    with slots.claim(home, setup.limits, groups=False) as place:
         (place.workspace / "data").mkdir()
         wall = Bubblewrap(home, place, setup)
         async with open_lab(home, setup) as lab, at_bench(task, lab, folder) as bench:

@@ -11,8 +11,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from assay.home import Home
-from assay.lab import places
+from assay.core.home import Home
+from assay.lab.host import slots
 
 hypothesis.settings.register_profile("assay", deadline=None)  # machines are noisy: time proves nothing
 hypothesis.settings.load_profile("assay")
@@ -61,7 +61,7 @@ class fresh_home:  # noqa: N801 - used as a function
 
     def __exit__(self, *error: object) -> None:
         # Labs of processes that a test killed leave mounts behind; the next lab to open would clear them away.
-        places.sweep(Home(self.root))
+        slots.sweep(Home(self.root))
         shutil.rmtree(self.root)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from assay.home import Home
+from assay.core.home import Home
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent

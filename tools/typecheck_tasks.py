@@ -5,7 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SUITES = Path(__file__).resolve().parent.parent / "src" / "assay" / "tasks" / "suites"
+SUITES = Path(__file__).resolve().parent.parent / "src" / "assay" / "suites"
 MYPY = [
     *(sys.executable, "-m", "mypy", "--strict", "--no-warn-return-any"),
     *("--ignore-missing-imports", "--allow-subclassing-any"),  # starters use packages that only labs have

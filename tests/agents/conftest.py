@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from assay.agents import Agent, Workbench
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data.store import prepare, prepared
-from assay.home import Home
-from assay.lab import Lab, Setup, environment, open_lab, places
+from assay.lab import Lab, Setup, environment, open_lab
+from assay.lab.host import slots
 from assay.models import Models, Prices
-from assay.progress import Silent
 from assay.records import Clock, EventLog, OutOfBudget, read_events
 from assay.records.tape import Past, Tape, past_of
-from assay.runs.furnishing import furnish
+from assay.runs.trial_setup import furnish
 from assay.tasks import Budget, Registry, Task
 
 TESTS = Path(__file__).parent.parent
@@ -46,7 +47,7 @@ def coin_home(coin: Task) -> Iterator[Home]:
     home = Home(root)
     prepare(home, coin, progress=Silent())
     yield home
-    places.sweep(home)
+    slots.sweep(home)
     shutil.rmtree(root)
 
 

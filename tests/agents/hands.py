@@ -1,6 +1,6 @@
 """Somebody who takes actions by their names, for tests."""
 
-from assay.agents.actions import Means, perform
+from assay.agents.mlagentbench.actions import ActionContext, perform
 from assay.agents.prompts import Templates
 
 
@@ -8,7 +8,7 @@ class Hands:
     """Takes actions on a bench and keeps what came of the last one."""
 
     def __init__(self, bench, **limits):
-        self.means = Means(bench, Templates(), **limits)
+        self.means = ActionContext(bench, Templates(), **limits)
 
     async def __call__(self, name, **arguments):
         """What the agent is told."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hands import Hands
 
-from assay.agents.actions import ACTIONS, find_action
+from assay.agents.mlagentbench.actions import ACTIONS, find_action
 from assay.records import read_events
 from assay.tasks import Budget
 

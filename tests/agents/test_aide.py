@@ -11,13 +11,13 @@ import pytest
 from searcher import COINS, said, script
 
 from assay.agents import find_agent
-from assay.agents.aide import Aide
-from assay.agents.search import POLICIES, Journal, journal_of
+from assay.agents.aide import POLICIES, Journal, journal_of
+from assay.agents.aide.agent import Aide
 from assay.lab.snapshots import load
 from assay.models import Models, Prices
 from assay.records import RunFolder, TrialFolder, read_events
-from assay.results.curve import score_curve
-from assay.results.nodes import node_scores
+from assay.results.score_curve import score_curve
+from assay.results.search_scores import node_scores
 from assay.runs.plan import Plan
 from assay.runs.trial import conduct
 from assay.tasks import Budget, Registry

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents.briefing import briefing, briefing_of, what_is_left
-from assay.agents.research import Research
+from assay.agents.mlagentbench.research import Research
 from assay.records import RunFolder, TrialFile, read_events, trial_id
 from assay.runs.descriptions import chosen_description, description_of, hash_of_description
 from assay.tasks import Budget, Registry

@@ -3,7 +3,7 @@
 import pytest
 from hands import Hands
 
-from assay.agents.digests import blocks
+from assay.agents.mlagentbench.summaries import blocks
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 from person import Person
 
-from assay.agents.human import Human
-from assay.errors import LabError
+from assay.agents.human.agent import Human
+from assay.core.errors import LabError
 from assay.lab.snapshots import load
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
@@ -201,7 +201,7 @@ async def test_without_anybody_at_a_terminal_the_fault_says_so(trial):
 def test_the_terminal_is_what_it_was_afterwards(trial, person):
     import termios
 
-    from assay.agents.screen import Screen
+    from assay.agents.human.prompt import Screen
 
     handle = os.open(person.terminal, os.O_RDWR | os.O_NOCTTY)
     before = termios.tcgetattr(handle)

@@ -13,8 +13,8 @@ import httpx2
 import openai
 import pytest
 
-from assay.agents.outside.endpoint import MOST_VALIDATIONS, Endpoint
-from assay.agents.outside.http import LARGEST_BODY, serve_all
+from assay.agents.external.endpoint import MOST_VALIDATIONS, Endpoint
+from assay.agents.external.http import LARGEST_BODY, serve_all
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio

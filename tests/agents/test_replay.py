@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents.agent import find_agent
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent.parent

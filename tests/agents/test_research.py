@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from assay.agents.act import Act
 from assay.agents.agent import find_agent
-from assay.agents.react import React
-from assay.agents.research import Research
-from assay.errors import CallError, ModelFault
+from assay.agents.mlagentbench.act import Act
+from assay.agents.mlagentbench.react import React
+from assay.agents.mlagentbench.research import Research
+from assay.core.errors import CallError, ModelFault
 from assay.records.tape import Diverged
 from assay.tasks import Budget
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from assay.agents.search import POLICIES, Choice, Journal, Node, Rules
+from assay.agents.aide import POLICIES, Choice, Journal, Node, Rules
 
 DRAFT = Choice("draft")
 

@@ -7,13 +7,13 @@ from importlib.resources import files
 
 import pytest
 
-from assay.agents.moves import Unreadable
+from assay.agents.aide import Journal, Node, Ran
+from assay.agents.aide.answers import read_answer
+from assay.agents.aide.memory import memory, past_fixes
+from assay.agents.aide.operators import Left, Prompts, complexity, fenced_off, question
+from assay.agents.aide.outcomes import NoMetric, metric_in
+from assay.agents.mlagentbench.turns import Unreadable
 from assay.agents.prompts import Templates
-from assay.agents.search import Journal, Node, Ran
-from assay.agents.search.answers import read_answer
-from assay.agents.search.memories import memory, past_fixes
-from assay.agents.search.operators import Left, Prompts, complexity, fenced_off, question
-from assay.agents.search.outcomes import NoMetric, metric_in
 from assay.models import Message, Reply, Usage
 
 LEFT = Left(steps_left=3, time_left="10m", limit="2m")

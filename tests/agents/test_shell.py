@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.agents.shell import Shell
+from assay.agents.shell.agent import Shell
 from assay.records import RunFolder
 from assay.tasks import Budget
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from assay.agents.actions import ACTIONS
-from assay.agents.moves import Move, Turn, Unreadable
-from assay.agents.react import React
-from assay.agents.research import Research, plain_plan
-from assay.agents.text_protocol import describe_actions, describe_fields, read_move, show_turn
+from assay.agents.mlagentbench.actions import ACTIONS
+from assay.agents.mlagentbench.react import React
+from assay.agents.mlagentbench.research import Research, plain_plan
+from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, read_move, show_turn
+from assay.agents.mlagentbench.turns import Move, Turn, Unreadable
 
 SIX = Research.thoughts
 ONE = React.thoughts

@@ -77,8 +77,8 @@ def test_a_bad_submission_is_judged_not_crashed_on(assay_prepared, tmp_path: Pat
 
 
 def sample(assay_prepared) -> list[str]:
+    from assay.core.home import Home
     from assay.data.store import prepared
-    from assay.home import Home
     from assay.tasks import Registry
 
     home = Home(Path(assay_prepared.__closure__[0].cell_contents.root))

@@ -5,9 +5,17 @@ import sys
 
 import pytest
 
-from assay.home import Home
+from assay.core.home import Home
 
-AGENT_RUNTIME = {"assay.agents", "assay.runs", "assay.lab.bubblewrap", "inspect_ai", "openai", "anthropic", "flaml"}
+AGENT_RUNTIME = {
+    "assay.agents",
+    "assay.runs",
+    "assay.lab.sandboxes.bubblewrap",
+    "inspect_ai",
+    "openai",
+    "anthropic",
+    "flaml",
+}
 HEAVY = {"sklearn", "scipy", "pandas", "altair", "jinja2", "matplotlib"}
 
 SHOW_MODULES = """

@@ -13,7 +13,7 @@ from apart import SCRATCH, Apart
 from patient import HALF
 from small_slurm import SmallSlurm
 
-from assay.home import Home
+from assay.core.home import Home
 from tiny_run import TinyRun
 
 PATIENT = Path(__file__).with_name("patient.py")

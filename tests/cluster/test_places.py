@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.errors import AssayError, NotPrepared
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data.store import prepare, prepared
-from assay.errors import AssayError, NotPrepared
-from assay.home import Home
 from assay.lab.environments import environment
-from assay.progress import Silent
 from assay.records import RunFolder, TrialFile
-from assay.runs.job import Order, assigned_gpus, carry_out
+from assay.runs.machine_setup import provide
 from assay.runs.plan import Plan
-from assay.runs.provision import provide
+from assay.runs.worker import Order, assigned_gpus, carry_out
 from assay.tasks import Registry, Task
 
 TINY = Path(__file__).parent.parent / "tiny"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, Created, MakeTask, MakeWheel
 
-from assay.home import Home
+from assay.core.home import Home
 from assay.tasks import Package, Task
 
 

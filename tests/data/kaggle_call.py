@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.data.kaggle import raw_folder
-from assay.errors import SourceError
-from assay.home import Home
-from assay.progress import Advance
+from assay.core.errors import SourceError
+from assay.core.home import Home
+from assay.core.progress import Advance
+from assay.data.sources.kaggle import raw_folder
 from assay.tasks import Kaggle
 
 

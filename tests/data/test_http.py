@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from data_packages import MakeTask
 
-from assay.data import http, prepare
-from assay.disk import sha256_of
-from assay.errors import SourceError
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.disk import sha256_of
+from assay.core.errors import SourceError
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data import prepare
+from assay.data.sources import http
 from assay.tasks.model import WebFile
 
 CONTENT = np.random.default_rng(0).bytes(300_000)

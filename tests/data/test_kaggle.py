@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from little_kaggle import BLOCK, CONTENT, HERE, MD5, LittleKaggle, little_kaggle, packed
 
-from assay.home import Home
+from assay.core.home import Home
 
 
 @pytest.fixture

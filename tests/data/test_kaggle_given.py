@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from little_kaggle import CONTENT, FILES, MD5, files_in, packed
 
-from assay.data.kaggle import Raw, raw_folder
-from assay.errors import CallError, SourceError
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.errors import CallError, SourceError
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data.sources.kaggle import Raw, raw_folder
 from assay.tasks import Kaggle
 
 

@@ -12,7 +12,7 @@ from kaggle_server import KEY, RULES, TOKEN, USERNAME
 from little_kaggle import HERE, LittleKaggle, little_kaggle
 
 import assay
-from assay.home import Home
+from assay.core.home import Home
 
 
 @pytest.fixture

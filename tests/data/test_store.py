@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, MakeTask, MakeWheel
 
+from assay.core.disk import sha256_of
+from assay.core.errors import AssayError, CallError, NotPrepared
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare, prepared
-from assay.disk import sha256_of
-from assay.errors import AssayError, CallError, NotPrepared
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Package
 
 SIMPLE = """
@@ -197,8 +197,8 @@ def prepare(raw, public, private, edition):
 import sys
 from pathlib import Path
 from assay.data import prepare
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.tasks import Registry
 task = Registry([Path({str(tmp_path / "toys")!r})]).task("toys/toy")
 sys.stdin.readline()

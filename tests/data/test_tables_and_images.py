@@ -8,20 +8,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.data import images, tables
+from assay.data import polars_tables
+from assay.formats import png
 
 
 def test_values_pass_through_unchanged(tmp_path: Path) -> None:
     text = 'id,a,b\n007,1.50,NA\n8,,"x, ""y"""\n9,1e5,True\n'
     (tmp_path / "in.csv").write_text(text)
-    tables.write(tables.read(tmp_path / "in.csv"), tmp_path / "out.csv")
+    polars_tables.write(polars_tables.read(tmp_path / "in.csv"), tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == text
 
 
 def test_a_split_is_written_with_the_answers_apart(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": ["a", "b", "c"], "x": ["1", "2", "3"], "y": ["0", "1", "1"]})
     public, private = tmp_path / "public", tmp_path / "private"
-    tables.write_split(table[:1], table[1:], id="id", sample={"y": 0.5}, public=public, private=private)
+    polars_tables.write_split(table[:1], table[1:], id="id", sample={"y": 0.5}, public=public, private=private)
     written = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in tmp_path.rglob("*.csv")}
     assert written == {
         "public/train.csv": "id,x,y\na,1,0\n",
@@ -33,13 +34,13 @@ def test_a_split_is_written_with_the_answers_apart(tmp_path: Path) -> None:
 
 def test_new_ids_come_first_and_must_differ() -> None:
     table = pl.DataFrame({"x": [1, 2], "Id": [5, 6]})
-    assert tables.with_id(table, "row_id", [1, 2], instead_of="Id").columns == ["row_id", "x"]
+    assert polars_tables.with_id(table, "row_id", [1, 2], instead_of="Id").columns == ["row_id", "x"]
     with pytest.raises(ValueError, match="2 rows need as many different ids; there are 1"):
-        tables.with_id(table, "row_id", [1, 1], instead_of="Id")
+        polars_tables.with_id(table, "row_id", [1, 1], instead_of="Id")
 
 
 def test_new_numbers_do_not_keep_the_old_order() -> None:
-    numbers = tables.renumbered([f"{key:04d}" for key in range(1000)], seed=1)
+    numbers = polars_tables.renumbered([f"{key:04d}" for key in range(1000)], seed=1)
     assert sorted(numbers.values()) == list(range(1, 1001))
     assert abs(np.corrcoef(np.arange(1000), list(numbers.values()))[0, 1]) < 0.1
 
@@ -47,7 +48,7 @@ def test_new_numbers_do_not_keep_the_old_order() -> None:
 @pytest.mark.parametrize("shape", [(3, 5), (4, 2, 3)])
 def test_a_png_holds_the_pixels(tmp_path: Path, shape: tuple[int, ...]) -> None:
     pixels = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
-    images.write_png(tmp_path / "a.png", pixels)
+    png.write_png(tmp_path / "a.png", pixels)
     content = (tmp_path / "a.png").read_bytes()
     width, height, depth, colour = struct.unpack(">IIBB", content[16:26])
     assert (height, width, depth, colour) == (*shape[:2], 8, 0 if len(shape) == 2 else 2)
@@ -59,4 +60,4 @@ def test_a_png_holds_the_pixels(tmp_path: Path, shape: tuple[int, ...]) -> None:
 
 def test_pixels_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="uint8"):
-        images.write_png(tmp_path / "a.png", np.zeros((2, 2)))  # type: ignore[arg-type]
+        png.write_png(tmp_path / "a.png", np.zeros((2, 2)))  # type: ignore[arg-type]

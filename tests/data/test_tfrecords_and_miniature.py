@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.data import tfrecords
+from assay.core.errors import SourceError
 from assay.data.miniature import Miniature
-from assay.errors import SourceError
+from assay.formats import tfrecord
 
 EXAMPLES = [
     {
@@ -26,19 +26,19 @@ EXAMPLES = [
 
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
-    tfrecords.write(tmp_path / "a.tfrec", EXAMPLES)
-    assert list(tfrecords.read(tmp_path / "a.tfrec")) == EXAMPLES
+    tfrecord.write(tmp_path / "a.tfrec", EXAMPLES)
+    assert list(tfrecord.read(tmp_path / "a.tfrec")) == EXAMPLES
 
 
 def test_the_checksum_is_the_one_the_format_asks_for() -> None:
     """CRC-32C of "123456789" is E3069283; the format rotates it by 15 bits and adds a constant."""
     rotated = (0xE3069283 >> 15 | 0xE3069283 << 17) & 0xFFFFFFFF
-    assert tfrecords._masked_checksum(b"123456789") == (rotated + 0xA282EAD8) & 0xFFFFFFFF
+    assert tfrecord._masked_checksum(b"123456789") == (rotated + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def test_a_message_worked_out_by_hand(tmp_path: Path) -> None:
     """Field 1 (features) > field 1 (entry) > field 1 the name, field 2 the value > field 3 (integers) > packed 1."""
-    tfrecords.write(tmp_path / "a", [{"t": [1]}])
+    tfrecord.write(tmp_path / "a", [{"t": [1]}])
     message = bytes([10, 12, 10, 10, 10, 1, ord("t"), 18, 5, 26, 3, 10, 1, 1])
     content = (tmp_path / "a").read_bytes()
     assert struct.unpack("<Q", content[:8])[0] == len(message)
@@ -47,7 +47,7 @@ def test_a_message_worked_out_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "length"])
 def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
-    tfrecords.write(tmp_path / "a", EXAMPLES)
+    tfrecord.write(tmp_path / "a", EXAMPLES)
     content = bytearray((tmp_path / "a").read_bytes())
     if damage == "cut":
         del content[-10:]
@@ -55,7 +55,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
         content[0] ^= 1
     (tmp_path / "a").write_bytes(content)
     with pytest.raises(SourceError, match="a "):
-        list(tfrecords.read(tmp_path / "a"))
+        list(tfrecord.read(tmp_path / "a"))
 
 
 def test_the_same_seed_makes_the_same() -> None:

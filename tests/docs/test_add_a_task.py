@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.home import Home
+from assay.core.home import Home
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-task.md"
 STEP = re.compile(r"(?:^`(?P<file>[^`\n]+)`\n\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents.agent import agent_names
-from assay.home import Home
+from assay.core.home import Home
 from assay.records import RunFolder, read_events
 
 DOCS = Path(__file__).parents[2] / "docs"

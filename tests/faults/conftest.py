@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from machine import Machine
 
-from assay.home import Home
+from assay.core.home import Home
 from tiny_run import TinyRun
 
 BUSY = Path(__file__).with_name("busy.py")

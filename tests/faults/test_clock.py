@@ -6,7 +6,7 @@ from pathlib import Path
 
 from whole import check_whole
 
-from assay.disk import write_whole
+from assay.core.disk import atomic_write
 from assay.records import read_events
 
 # From the package `faketime`: it changes what programs are told about the date, and nothing else.
@@ -16,7 +16,7 @@ JUMPS = ["+10d", "-20d", "+0"]
 
 def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path):
     clock = tmp_path / "clock"
-    write_whole(clock, "+0")
+    atomic_write(clock, "+0")
     tiny.variables |= {
         "LD_PRELOAD": str(LIBRARY),
         "FAKETIME_TIMESTAMP_FILE": str(clock),
@@ -28,7 +28,7 @@ def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path)
     for number, jump in enumerate(JUMPS):
         steps = 3 * number + 2
         tiny.wait_until(process, lambda steps=steps: any(kinds.count("snapshot") >= steps for kinds in kinds_of(tiny)))
-        write_whole(clock, jump)
+        atomic_write(clock, jump)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
     (trial,) = tiny.folder.trials()

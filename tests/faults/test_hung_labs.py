@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from whole import check_whole, workspace
 
-from assay.disk import fresh_token
-from assay.home import Home
-from assay.progress import Silent
-from assay.runs.local import execute
+from assay.core.disk import fresh_token
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.runs.executors.local import execute
 from assay.runs.plan import Plan
-from assay.runs.retrying import Retries
+from assay.runs.retry import Retries
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"

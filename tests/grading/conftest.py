@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.home import Home
 from assay.grading import Grade, grade_file
-from assay.home import Home
 from assay.tasks import Column, Leaderboard, Measured, Task
 
 GRADED = "id,price\n007,10\n8,20\n9,30\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.home import Home
 from assay.data.store import prepared
-from assay.home import Home
 from assay.tasks import Registry
 
 PUBLISHED_KEYS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.grading.codecs import parse_integers, parse_mask, parse_span, parse_words
+from assay.formats import parse_integers, parse_mask, parse_span, parse_words
 
 SIZE = {"height": "rows", "width": "columns"}
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from assay.errors import InvalidSubmission, LabError, NotPrepared
+from assay.core.errors import InvalidSubmission, LabError, NotPrepared
+from assay.core.home import Home
 from assay.grading import Grade, grade_file, validate_file
-from assay.grading.checkpoint import MOST_ARRAYS, check_form
-from assay.home import Home
+from assay.grading.by_running.checkpoint import MOST_ARRAYS, check_form
 from assay.tasks import Task
 
 MODEL = """

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from assay.errors import InvalidSubmission
-from assay.grading.codecs import (
+from assay.core.errors import InvalidSubmission
+from assay.formats import (
     encode_mask,
     mask_from_pixels,
     parse_boxes,

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from assay.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission
+from assay.core.home import Home
 from assay.grading import grade_file, validate_file
-from assay.home import Home
 from assay.tasks import Task
 
 RULES = {

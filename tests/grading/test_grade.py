@@ -9,8 +9,8 @@ from datetime import datetime
 import anyio
 import pytest
 
+from assay.core.home import Home
 from assay.grading import Grade, grade_file, grade_file_async
-from assay.home import Home
 from assay.tasks import Leaderboard, Measured, Solution
 
 PUBLISHED = [
@@ -144,7 +144,7 @@ from types import SimpleNamespace
 import assay.grading
 light = {name for name in ("numpy", "polars", "anyio") if name in sys.modules}
 from assay.tasks import Task
-from assay.home import Home
+from assay.core.home import Home
 path, private, task = Path(sys.argv[1]), Path(sys.argv[2]), Task.model_validate_json(sys.argv[3])
 prepared = SimpleNamespace(private=private, edition="v1", variant="real")
 grade = assay.grading.grade_file(path, task, prepared, home=Home(path.parent))
@@ -156,5 +156,5 @@ print(json.dumps({"light": sorted(light), "score": grade.score, "modules": sorte
     assert found["score"] == 2.0
     assert found["light"] == []
     unwanted = ("sklearn", "scipy", "pandas", "anyio", "asyncio", "rich", "assay.lab", "assay.agents", "assay.models")
-    unwanted += ("assay.grading.speed", "assay.grading.metrics.classification")
+    unwanted += ("assay.grading.by_running.speed", "assay.grading.metrics.classification")
     assert [module for module in found["modules"] if module.startswith(unwanted)] == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.grading import leaderboard
 from assay.grading.medals import medal, percentile
 from assay.tasks import Metric

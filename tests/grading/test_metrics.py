@@ -8,7 +8,7 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.grading.metrics import evaluate, metric, names
 
 REAL = st.floats(-1e6, 1e6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from assay.grading.codecs import parse_boxes, parse_points, parse_rectangles
+from assay.formats import parse_boxes, parse_points, parse_rectangles
 from assay.grading.metrics.detection import coco_map_iou40, map_iou50_siim, point_in_box_f1
 
 SIDE = st.integers(1, 6)

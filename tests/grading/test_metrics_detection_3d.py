@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import affinity
 
-from assay.errors import AssayError
-from assay.grading.codecs import parse_boxes_3d
+from assay.core.errors import AssayError
+from assay.formats import parse_boxes_3d
 from assay.grading.metrics.detection import map_3d_iou
 
 

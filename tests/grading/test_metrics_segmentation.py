@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import directed_hausdorff
 
-from assay.grading.codecs import mask_from_pixels, parse_mask
+from assay.formats import mask_from_pixels, parse_mask
 from assay.grading.metrics.segmentation import dice_hausdorff, fbeta_pixel, global_dice, mean_dice, mean_iou_precision
 
 IMAGES = hnp.arrays(bool, st.tuples(st.integers(1, 4), st.just(2), st.integers(1, 5), st.integers(1, 5)))

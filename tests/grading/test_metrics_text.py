@@ -10,7 +10,7 @@ import sklearn.preprocessing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import AssayError, InvalidSubmission
+from assay.core.errors import AssayError, InvalidSubmission
 from assay.grading.metrics.text import bits_per_byte, mean_levenshtein, mean_word_jaccard, nq_micro_f1
 
 TEXT = st.text(alphabet="ab é", max_size=8)

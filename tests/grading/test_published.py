@@ -2,9 +2,9 @@
 
 import pytest
 
+from assay.core.home import Home
 from assay.grading import grade_file
-from assay.grading.pandas_words import MISSING_WORDS
-from assay.home import Home
+from assay.grading.submission.pandas_rules import MISSING_WORDS
 
 ANSWERS = "id,price\n1,10\n2,20\n3,30\n4,40\n"
 NAMED = "id,price\na,10\nb,20\nc,30\nd,40\n"

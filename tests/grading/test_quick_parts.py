@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.grading import remembering
-from assay.grading.matching import places_of
-from assay.grading.remembering import remembered
+from assay.grading.submission import answers_cache
+from assay.grading.submission.answers_cache import remembered
+from assay.grading.submission.id_matching import places_of
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60), st.randoms(use_true_random=False))
@@ -38,7 +38,7 @@ def test_hashes_that_share_all_their_low_bits_are_told_apart_or_left_to_others()
 
 @pytest.fixture
 def parsed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(remembering, "_WORTHWHILE", 0)
+    monkeypatch.setattr(answers_cache, "_WORTHWHILE", 0)
     source = tmp_path / "answers.csv"
     source.write_text("id,target\na,1\nb,0\n")
     calls = []

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from assay.errors import InvalidSubmission
-from assay.grading.answers import read_answers
-from assay.grading.published import check_as_published
-from assay.grading.submission import check, check_strictly
+from assay.core.errors import InvalidSubmission
+from assay.grading.submission.answers import read_answers
+from assay.grading.submission.lenient import check_as_published
+from assay.grading.submission.read import check, check_strictly
 
 NUMBER, SHARE = {"type": "number"}, {"type": "number", "min": 0, "max": 1}
 TYPES = [NUMBER, NUMBER, SHARE, {"type": "integer"}, {"type": "category"}, {"type": "boolean"}]

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.audit.file_leaks import tells
+from assay.audit.task_check import Finding, examine
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.grading.soundness import Finding, examine
-from assay.grading.tells import tells
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry
 
 SUITE = 'format = "suite/1"\nname = "toys"\ntitle = "Toys."\neditions = ["v1"]\ntasks = ["toy"]\n'

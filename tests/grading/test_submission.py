@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InvalidSubmission, NotPrepared
+from assay.core.errors import InvalidSubmission, NotPrepared
+from assay.core.home import Home
 from assay.grading import grade_file, validate_file
-from assay.grading.answers import read_answers
-from assay.grading.submission import check
-from assay.home import Home
+from assay.grading.submission.answers import read_answers
+from assay.grading.submission.read import check
 from assay.tasks import Column
 
 GOOD = "id,price\n9,3\n007,1\n8,2\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data.store import prepare
 from assay.grading import Grade, grade_file
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry
 
 TASK = Registry().task("pocket/vectorization")

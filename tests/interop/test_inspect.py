@@ -17,8 +17,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import SandboxUserUnsupportedError, sandbox
 from solvers import BETTER, call
 
+from assay.core.home import Home
 from assay.data.store import prepared
-from assay.home import Home
 from assay.interop.inspect.machine import Machine
 from assay.interop.inspect.scorer import score_of
 from assay.interop.inspect.tasks import mlebench, pocket

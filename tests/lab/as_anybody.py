@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from assay.home import Home
+from assay.core.home import Home
 from assay.lab import Limits, Setup, open_lab
 
 SMALL = Limits(memory=200 * 10**6, processes=40, disk=16 * 10**6, file_size=64 * 10**6)

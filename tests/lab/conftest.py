@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from inside import Open
 
-from assay.disk import fresh_token
-from assay.home import Home
+from assay.core.disk import fresh_token
+from assay.core.home import Home
 from assay.lab import Lab, Limits, SandboxName, Setup, environment, open_lab
 
 

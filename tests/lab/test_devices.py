@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.home import Home
+from assay.core.home import Home
 from assay.lab import Setup, open_lab
 
 

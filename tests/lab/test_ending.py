@@ -11,8 +11,8 @@ import anyio
 import pytest
 from inside import Open, host_processes, shell
 
-from assay.disk import fresh_token
-from assay.home import Home
+from assay.core.disk import fresh_token
+from assay.core.home import Home
 from assay.lab import Setup, open_lab
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_closing_a_lab_leaves_no_process_folder_mount_or_group(opened: Ope
 HARNESS = """
 import anyio, sys
 from pathlib import Path
-from assay.home import Home
+from assay.core.home import Home
 from assay.lab import Setup, open_lab
 
 async def main():

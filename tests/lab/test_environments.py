@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from inside import Open, python
 
-from assay.errors import CallError, LabError
-from assay.home import Home
+from assay.core.errors import CallError, LabError
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.lab.environments import build, environment
-from assay.progress import Silent
 from assay.tasks import Registry
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 from inside import Open, python, shell
 
-from assay.errors import UnsafePath
-from assay.lab import reading
+from assay.core.errors import UnsafePath
+from assay.lab import workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -84,7 +84,7 @@ async def test_a_socket_is_not_read(opened: Open):
 
 def test_a_device_is_not_read():
     with pytest.raises(UnsafePath, match="not a plain file"):
-        reading.read_file(Path("/dev"), "zero", most=10)
+        workspace.read_file(Path("/dev"), "zero", most=10)
 
 
 async def test_a_file_larger_than_asked_for_is_refused(opened: Open):
@@ -135,7 +135,7 @@ async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, t
         kept = await lab.snapshot(tmp_path)
         assert len(kept.left_out) == 1
         await lab.restore(tmp_path, kept)
-        assert len(kept.folders) == reading.DEEPEST - 1
+        assert len(kept.folders) == workspace.DEEPEST - 1
 
 
 def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
@@ -156,24 +156,24 @@ def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
         Path("closed").mkdir(mode=0)
     finally:
         os.chdir(start)
-    reading.remove_tree(tree)
+    workspace.remove_tree(tree)
     assert not tree.exists()
     assert [file.name for file in victim.iterdir()] == ["file"]
-    reading.remove_tree(tree)
+    workspace.remove_tree(tree)
 
 
 def test_a_workspace_with_too_many_names_is_refused_in_bounded_memory(tmp_path: Path):
     for number in range(30):
         (tmp_path / str(number)).touch()
-    assert len(list(reading.walk(tmp_path, most=30))) == 30
+    assert len(list(workspace.walk(tmp_path, most=30))) == 30
     with pytest.raises(UnsafePath, match="more than 20 names"):
-        list(reading.walk(tmp_path, most=20))
+        list(workspace.walk(tmp_path, most=20))
 
 
 def test_a_walk_that_is_left_early_closes_its_folders(tmp_path: Path):
     (tmp_path / "a/b/c").mkdir(parents=True)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    walk = reading.walk(tmp_path)
+    walk = workspace.walk(tmp_path)
     next(walk), next(walk)
     walk.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before

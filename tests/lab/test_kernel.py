@@ -5,8 +5,8 @@ import platform
 import pytest
 from inside import Open, python, shell
 
-from assay.errors import LabError
-from assay.lab import seccomp
+from assay.core.errors import LabError
+from assay.lab.sandboxes import seccomp
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from inside import Open, python
 
-from assay.disk import fresh_token
+from assay.core.disk import fresh_token
 
 pytestmark = pytest.mark.anyio
 

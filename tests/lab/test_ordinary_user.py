@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from inside import host_processes
 
-from assay.home import Home
+from assay.core.home import Home
 
 SOURCE = Path(__file__).parents[2] / "src/assay"
 USER = 12345

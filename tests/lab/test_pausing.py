@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from inside import Open
 
-from assay.errors import LabError
+from assay.core.errors import LabError
 
 pytestmark = pytest.mark.anyio
 

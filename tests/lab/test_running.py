@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from inside import Open, python, shell
 
-from assay.errors import LabError
-from assay.home import Home
+from assay.core.errors import LabError
+from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.running import Gathered
+from assay.lab.execution import Gathered
 
 pytestmark = pytest.mark.anyio
 

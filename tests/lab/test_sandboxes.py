@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from inside import Open
 
-from assay.errors import CallError, LabError
-from assay.home import Home
-from assay.lab import Setup, open_lab, walls
+from assay.core.errors import CallError, LabError
+from assay.core.home import Home
+from assay.lab import Setup, open_lab
 from assay.lab.doctor import examine
+from assay.lab.sandboxes import bwrap_args
 
 
 def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
@@ -24,7 +25,7 @@ def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
 
 @pytest.mark.anyio
 async def test_a_machine_without_bubblewrap_is_told_what_to_install(opened: Open, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(walls, "SYSTEM_PATH", "/nowhere")
+    monkeypatch.setattr(bwrap_args, "SYSTEM_PATH", "/nowhere")
     with pytest.raises(LabError, match="apt-get install bubblewrap"):
         async with opened():
             pass
@@ -38,7 +39,7 @@ async def test_a_kernel_that_refuses_namespaces_is_told_which_switches_to_set(
         home.root / "bwrap",
         '[ "$1" = --version ] && exec echo 0.8.0; echo "bwrap: No permissions to create new namespace" >&2; exit 1',
     )
-    monkeypatch.setattr(walls, "SYSTEM_PATH", str(refusing.parent))
+    monkeypatch.setattr(bwrap_args, "SYSTEM_PATH", str(refusing.parent))
     with pytest.raises(LabError, match=r"kernel\.unprivileged_userns_clone=1"):
         async with opened() as lab:
             await lab.run(["true"], seconds=5)

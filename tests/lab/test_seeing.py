@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inside import Open, python, shell
 
-from assay.home import Home
+from assay.core.home import Home
 
 pytestmark = pytest.mark.anyio
 

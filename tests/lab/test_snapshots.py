@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from inside import Open, shell
 
-from assay.errors import RecordError
+from assay.core.errors import RecordError
 from assay.lab import snapshots
 
 pytestmark = pytest.mark.anyio

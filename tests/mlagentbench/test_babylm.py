@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.audit.task_check import examine
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare
 from assay.grading import grade_file
-from assay.grading.soundness import examine
-from assay.home import Home
 from assay.lab.environments import environment
-from assay.progress import Silent
 from assay.tasks import Registry, Task, load_plugin
 
 SOURCES = [

@@ -14,14 +14,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from assay.audit.task_check import examine
+from assay.core.disk import sha256_of
+from assay.core.errors import NotPrepared
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare, prepared
-from assay.disk import sha256_of
-from assay.errors import NotPrepared
 from assay.grading import grade_file
-from assay.grading.soundness import examine
-from assay.home import Home
 from assay.lab.environments import environment
-from assay.progress import Silent
 from assay.tasks import Registry, Task
 
 ANSWERS = "53a229b883a3c68c4b513cdf1f83b6fe6e7924b427bdc5e5b5b9f6bb09c554dd"

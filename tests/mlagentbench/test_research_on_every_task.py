@@ -6,7 +6,7 @@ import pytest
 from researcher import BETTER, MEASURED, PLAN, STEPS
 
 from assay.records import RunFolder, read_events
-from assay.results.curve import score_curve
+from assay.results.score_curve import score_curve
 from assay.tasks import Registry
 
 TASKS = {task.name: task for task in Registry().select("mlagentbench")}

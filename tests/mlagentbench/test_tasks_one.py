@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from assay.audit.task_check import examine
+from assay.core.disk import sha256_of
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare
 from assay.data.miniature import Miniature
-from assay.disk import sha256_of
 from assay.grading import grade_file
-from assay.grading.soundness import examine
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry, Task, load_plugin
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
@@ -85,8 +85,8 @@ def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
 def test_a_task_says_what_agents_need(name: str) -> None:
     one = task(name)
     assert (one.editions, one.budget.time, one.budget.steps) == (("v1",), 5 * 3600, 50)
-    begins_with, handed_in = next(iter(one.starter)), one.submission.file
-    words = [begins_with, handed_in, one.submission.id or "", *one.submission.columns, "data/"]
+    begins_with, submission_entry = next(iter(one.starter)), one.submission.file
+    words = [begins_with, submission_entry, one.submission.id or "", *one.submission.columns, "data/"]
     assert [word for word in words if word not in one.description] == []
     said = " ".join(one.description.partition("published for this problem")[2].split())
     assert said.startswith(("elsewhere do not compare:", "elsewhere compare only roughly:"))

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.audit.task_check import examine
+from assay.core.disk import sha256_of
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import prepare
-from assay.disk import sha256_of
 from assay.grading import grade_file
-from assay.grading.soundness import examine
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry, Task, load_plugin
 
 

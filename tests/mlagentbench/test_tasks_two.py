@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.audit.task_check import examine
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare
 from assay.data.miniature import Miniature
-from assay.grading.codecs import parse_mask
-from assay.grading.soundness import examine
-from assay.home import Home
-from assay.progress import Silent
+from assay.formats import parse_mask
 from assay.tasks import Registry, load_plugin
 
 NAMES = ["feedback", "fathomnet", "identify-contrails", "ogbn-arxiv", "parkinsons-disease"]

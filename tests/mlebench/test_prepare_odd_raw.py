@@ -18,8 +18,8 @@ import pytest
 from PIL import Image
 from sklearn.model_selection import train_test_split
 
-from assay.data import tfrecords
-from assay.errors import SourceError
+from assay.core.errors import SourceError
+from assay.formats import tfrecord
 from assay.tasks import Registry, load_plugin
 
 split = partial(train_test_split, random_state=0)
@@ -215,7 +215,7 @@ def test_folders_of_images_are_there_even_if_nothing_is_left_to_train_on(raw: Pa
     )
     for number, record in enumerate(("train00-2071", "train06-2071"), start=1):
         name = f"I_{number}"
-        tfrecords.write(raw / f"tfrecords/{record}.tfrec", [{"image_name": [name.encode()]}])
+        tfrecord.write(raw / f"tfrecords/{record}.tfrec", [{"image_name": [name.encode()]}])
         written(raw / f"train/{name}.dcm")
         written(raw / f"jpeg/train/{name}.jpg")
     files = prepared("siim-isic-melanoma-classification", raw)

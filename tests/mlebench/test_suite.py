@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.audit.task_check import examine
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare
-from assay.grading.soundness import examine
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry, Task
 
 SUITE = Registry().suites["mlebench"][0]

@@ -11,7 +11,7 @@ from protocols import Call, Redacted, Say, Thought, Used
 from server import ModelServer, Silence
 from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.models import Message, Models, Reply, Tool, ToolCall
 
 pytestmark = pytest.mark.anyio

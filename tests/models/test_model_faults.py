@@ -8,7 +8,7 @@ from protocols import Say
 from server import TOO_LONG, Fail, Garbage, ModelServer, Reset, Silence
 from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 
-from assay.errors import CallError, ModelFault, PromptTooLong
+from assay.core.errors import CallError, ModelFault, PromptTooLong
 from assay.models import Message, Models, ModelSettings
 
 pytestmark = pytest.mark.anyio

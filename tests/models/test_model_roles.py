@@ -5,7 +5,7 @@ from protocols import Say
 from server import ModelServer
 from ways import CHAT, PRICES, RESPONSES
 
-from assay.errors import ModelFault
+from assay.core.errors import ModelFault
 from assay.models import Message, Models, ModelSettings, Usage
 
 pytestmark = pytest.mark.anyio

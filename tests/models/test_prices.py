@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.models import Prices, Usage
 
 PRICES = Prices.load()

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from ways import PRICES
 
-from assay.errors import CallError, ModelFault, PromptTooLong
+from assay.core.errors import CallError, ModelFault, PromptTooLong
 from assay.models import Message, Models, ModelSettings, Prices, Tool, ToolCall
 
 pytestmark = pytest.mark.anyio

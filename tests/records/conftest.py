@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.home import Home
-from assay.lab import places
+from assay.core.home import Home
+from assay.lab.host import slots
 from assay.records import RunFolder, TrialFolder
 
 TESTS = Path(__file__).parent.parent
@@ -54,7 +54,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
         result = made.assay(*words)
         assert result.returncode == 0, result.stderr
     yield made
-    places.sweep(made.home)
+    slots.sweep(made.home)
     shutil.rmtree(root)
 
 

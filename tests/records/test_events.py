@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import RecordError
+from assay.core.errors import RecordError
 from assay.records import EventLog, read_events
 
 

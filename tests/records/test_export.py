@@ -3,7 +3,7 @@
 import json
 import zipfile
 
-from assay.records.head import head_of
+from assay.records.signature import run_digest
 
 
 def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(finished, tmp_path):
@@ -11,7 +11,7 @@ def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(fi
     for path in (one, two):
         result = finished.assay("export", finished.run.path, "--out", path)
         assert result.returncode == 0, result.stderr
-        assert head_of(finished.run) in result.stdout
+        assert run_digest(finished.run) in result.stdout
     assert one.read_bytes() == two.read_bytes()
     with zipfile.ZipFile(one) as archive:
         assert archive.testzip() is None
@@ -22,7 +22,7 @@ def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(fi
             assert archive.read(f"{inside}/events.jsonl") == trial.events.read_bytes()
             assert {f"{inside}/trial.json", f"{inside}/grade.json", f"{inside}/submission/manifest.json"} <= names
             assert f"{inside}/submission/submission.csv" not in names
-    assert index["head"] == head_of(finished.run)
+    assert index["head"] == run_digest(finished.run)
     assert set(index["files"]) == names - {"index.json"}
 
 
@@ -30,7 +30,7 @@ def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
     assert finished.assay("export", finished.run.path, "--out", tmp_path / "run.zip", "--submissions").returncode == 0
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(tmp_path / "unpacked")
-    head = head_of(finished.run)
+    head = run_digest(finished.run)
     result = finished.assay("verify", tmp_path / "unpacked", "--head", head, "--quiet")
     assert result.returncode == 0, result.stdout
     assert "4 trials: everything matches" in result.stdout and "they are left out" in result.stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import RecordError
+from assay.core.errors import RecordError
 from assay.records import Clock, LeaseLost, OutOfBudget, State, TrialFolder, trial_id
 from assay.tasks import Budget
 
@@ -73,18 +73,18 @@ def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
 
 def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
     folder = TrialFolder(tmp_path)
-    assert not folder.handed_in
+    assert not folder.submission_entry
     entry = folder.keep_submission("submission.csv", b"id,x\n1,2\n")
-    assert not folder.handed_in
+    assert not folder.submission_entry
     folder.hand_in(entry)
-    assert folder.handed_in and folder.handed_in.sha256 == hashlib.sha256(b"id,x\n1,2\n").hexdigest()
+    assert folder.submission_entry and folder.submission_entry.sha256 == hashlib.sha256(b"id,x\n1,2\n").hexdigest()
     assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
 
 
 def test_handing_in_nothing_ends_the_agents_work_too(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     folder.hand_in(folder.keep_submission("submission.csv", None, why="there is none"))
-    assert folder.handed_in and folder.submission is None
+    assert folder.submission_entry and folder.submission is None
 
 
 def test_a_damaged_state_is_named(tmp_path: Path):

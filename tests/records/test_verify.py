@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import RecordError
+from assay.core.errors import RecordError
 from assay.records import RunFolder, TrialFolder
-from assay.records.head import check_head, head_if_whole, head_of, sign
+from assay.records.signature import check_head, head_if_whole, run_digest, sign
 from assay.records.verify import Finding, check_run
-from assay.results.recheck import recheck, same_score
+from assay.results.regrade import recheck, same_score
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"
@@ -69,7 +69,7 @@ def test_a_run_that_nobody_touched_passes(finished):
     assert found_again(finished) == []
     result = finished.assay("verify", finished.run.path, "--quiet")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert f"4 trials: everything matches. The head of the run is {head_of(finished.run)}" in result.stdout
+    assert f"4 trials: everything matches. The head of the run is {run_digest(finished.run)}" in result.stdout
 
 
 def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_share_that_past(finished):
@@ -285,7 +285,7 @@ def test_a_failure_that_is_blamed_on_the_machine_is_found(finished):
 
 
 def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished):
-    head = head_of(finished.run)
+    head = run_digest(finished.run)
     trial = finished.trials[1]
 
     def flatter(events: list[dict[str, Any]]) -> None:
@@ -301,7 +301,7 @@ def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished)
 
 
 def test_a_trial_that_was_removed_and_struck_off_the_list_is_found_by_the_head(finished):
-    head = head_of(finished.run)
+    head = run_digest(finished.run)
     trial = finished.trials[3]
     shutil.rmtree(trial.path)
     change(finished.run.path / "run.json", lambda content: content["trials"].remove(trial.path.name))
@@ -314,7 +314,7 @@ def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished
     key.write_text("a secret of at least sixteen letters\n")
     other.write_text("another secret of at least sixteen letters\n")
     signed = finished.assay("sign", finished.run.path, "--key", key)
-    assert signed.returncode == 0 and signed.stdout.strip() == head_of(finished.run)
+    assert signed.returncode == 0 and signed.stdout.strip() == run_digest(finished.run)
     head = head_if_whole(finished.run)
     assert list(check_head(finished.run, head, key=key)) == []
     (finding,) = check_head(finished.run, head, key=other)
@@ -322,7 +322,7 @@ def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished
     forge(finished.trials[0].events, lambda events: events[-1]["grade"].update(score=0.5))
     assert any("records were changed" in f.says for f in check_head(finished.run, head_if_whole(finished.run), key=key))
     sign(finished.run)  # by a forger without the key
-    assert any("not made with this key" in f.says for f in check_head(finished.run, head_of(finished.run), key=key))
+    assert any("not made with this key" in f.says for f in check_head(finished.run, run_digest(finished.run), key=key))
 
 
 def test_a_key_that_anybody_could_guess_is_refused(finished, tmp_path):
@@ -355,7 +355,7 @@ def test_a_record_that_leads_out_of_its_folder_is_not_followed(finished, tmp_pat
     change(finished.run.path / "run.json", lambda content: content["trials"].append("../../elsewhere"))
     assert any("no name of a trial" in finding.says for finding in found_in(finished))
     with pytest.raises(RecordError, match="no name of a trial"):
-        head_of(RunFolder(finished.run.path))
+        run_digest(RunFolder(finished.run.path))
 
 
 def test_findings_are_printed_without_anything_that_could_steer_a_terminal(finished):
@@ -371,7 +371,7 @@ def test_findings_are_told_as_json(finished):
     result = finished.assay("verify", finished.run.path, "--no-regrade", "--json")
     assert result.returncode == 1
     told = json.loads(result.stdout)
-    assert told["head"] == head_of(finished.run)
+    assert told["head"] == run_digest(finished.run)
     assert {(f["where"], f["part"], f["level"]) for f in told["findings"] if f["level"] == "wrong"} == {
         (finished.trials[0].path.name, "grade.json", "wrong")
     }

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.home import Home
-from assay.lab import places
+from assay.core.home import Home
+from assay.lab.host import slots
 from assay.records import RunFolder
 
 TESTS = Path(__file__).parent.parent
@@ -75,7 +75,7 @@ def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder
     )  # fmt: skip
     assert told.returncode == 1 and (folder / "run" / "run.json").is_file(), told.stderr  # one could not run
     yield RunFolder(folder / "run")
-    places.sweep(Home(root))
+    slots.sweep(Home(root))
     shutil.rmtree(root)
 
 

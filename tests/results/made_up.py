@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from assay.grading.model import Grade
+from assay.grading.result import Grade
 from assay.results.outcome import Outcome
 from assay.tasks.model import Measured, Solution
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import sem
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.results.aggregate import RATES, aggregate, pass_at_k, read_reports
 
 FLAGS = list(RATES.values())

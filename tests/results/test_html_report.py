@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from made_up import MADE_AT, changed, failed, grade, outcome, panels, run
 
-from assay.results import canvas, figures
+from assay.results import chart_style, figures
 from assay.results.report import html
 from assay.results.statistics import cells, standings
 
@@ -133,7 +133,7 @@ def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
     drawn = figures.strip(digits, panels()["pocket/digits"], palette)
     words = "".join(ElementTree.fromstring(drawn).itertext())
     assert "panel of 13" in words and "starter 0.9167" in words and "automl" in words and "higher is better" in words
-    assert drawn.count(f'"{canvas.PANEL}"') == 12  # the thirteenth solution is far off, and counted at the edge
+    assert drawn.count(f'"{chart_style.PANEL}"') == 12  # the thirteenth solution is far off, and counted at the edge
     assert "◂ 1" in words
     for figure in (figures.improvements(cells(trials), palette), figures.success(standings(trials), palette)):
         assert figure is not None and ElementTree.fromstring(figure).tag.endswith("svg")
@@ -148,25 +148,25 @@ def test_a_panel_of_another_edition_or_of_other_data_is_not_shown():
 
 
 def test_improvements_of_a_tenth_and_of_fifty_times_are_both_visible():
-    scale = canvas.improvement_scale([0.1, 50.0])
+    scale = chart_style.improvement_scale([0.1, 50.0])
     assert scale.kind == "symlog" and scale.holds(0) and scale.holds(50)
-    assert canvas.improvement_scale([0.02, 0.3]).kind == "linear"
-    assert canvas.improvement_scale([0.0]).holds(0)
+    assert chart_style.improvement_scale([0.02, 0.3]).kind == "linear"
+    assert chart_style.improvement_scale([0.0]).holds(0)
 
 
 def test_agents_keep_their_colours_and_every_colour_has_a_dark_one():
     palette = figures.colours(run(agents=[str(n) for n in range(8)], seeds=1))
-    assert len(set(palette.values())) == 8 and set(palette.values()) <= set(canvas.DARK)
+    assert len(set(palette.values())) == 8 and set(palette.values()) <= set(chart_style.DARK)
     drawn = figures.improvements(cells(run()), figures.colours(run())) or ""
     used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', drawn))
-    assert used <= set(canvas.DARK)
+    assert used <= set(chart_style.DARK)
 
 
 @pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
 def test_a_missing_package_is_named_with_the_way_to_install_it(missing):
     code = f"import sys; sys.modules[{missing!r}] = None\n" + dedent(
         """
-        from assay.errors import AssayError
+        from assay.core.errors import AssayError
         from assay.results.report import html
         from made_up import MADE_AT, run
         try:

@@ -15,8 +15,8 @@ from assay.models.messages import Usage
 from assay.results import paper_tables
 from assay.results.collect import published_figures
 from assay.results.paper import Evaluated, evaluated, papers
-from assay.results.process import Process
-from assay.results.published import Published, published_of
+from assay.results.published_figures import Published, published_of
+from assay.results.trajectory import Process
 from assay.tasks import Measured, Metric, Registry
 from assay.tasks.registry import BUILT_IN
 

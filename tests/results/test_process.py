@@ -7,7 +7,7 @@ import pytest
 from assay.models.messages import Usage
 from assay.records import EventLog, State, read_events
 from assay.results.paper import Evaluated, cause_of_failure, evaluated
-from assay.results.process import TROUBLES, process, process_of
+from assay.results.trajectory import TROUBLES, process, trajectory_of
 from assay.tasks import Budget
 
 BUDGET = Budget(time=60, steps=20)
@@ -66,7 +66,7 @@ def test_a_trial_that_has_not_begun_is_unfinished(scripted_run, tmp_path):
     (first, *_) = scripted_run.trials()
     empty = type(first)(tmp_path)
     empty.create(first.file)
-    assert process_of(empty).end == "unfinished"
+    assert trajectory_of(empty).end == "unfinished"
 
 
 class Log:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.agents import Agent, Workbench
-from assay.errors import LabError, NotPrepared
+from assay.core.errors import LabError, NotPrepared
 
 FAULTS = {"lab": LabError, "lasting": NotPrepared}
 

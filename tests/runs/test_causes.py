@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import AssayError
-from assay.home import Home
-from assay.lab.devices import gpu_nodes, gpu_numbers
-from assay.progress import Silent
+from assay.core.errors import AssayError
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.records import RunFolder, State
 from assay.results.collect import collect
 from assay.results.statistics import standings
-from assay.runs.local import execute
-from assay.runs.retrying import Allowance, Retries, Spending
+from assay.runs.executors.local import execute
+from assay.runs.retry import Allowance, Retries, Spending
 
 FAULTY = Path(__file__).with_name("faulty.py")
 QUICK = ("--retry-wait", "0s")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.disk import write_json
+from assay.core.disk import write_json
 from assay.records import EventLog, LeaseLost, State, TrialFolder, read_events
 from assay.records.lease import LAPSE, Claim, Watch, hold, is_held, newest_claim
 from assay.runs.trial import conduct

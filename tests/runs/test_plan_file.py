@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.agents import find_agent
-from assay.errors import CallError
-from assay.runs.plan_file import Wanted, from_environment, from_flags, read_plan, resolved
+from assay.core.errors import CallError
+from assay.runs.plan_config import Wanted, from_environment, from_flags, read_plan, resolved
 
 WHOLE = """
 format = "plan/1"

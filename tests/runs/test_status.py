@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from assay.records import RunFolder, TrialFolder
+from assay.runs.spent import events_backwards
 from assay.runs.status import read_status, right_now
-from assay.runs.usage import events_backwards
 
 TESTS = Path(__file__).parent.parent
 FAULTY = Path(__file__).with_name("faulty.py")

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay.core.disk import sha256_of
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.data import Prepared, prepare, prepared
-from assay.disk import sha256_of
-from assay.home import Home
-from assay.progress import Silent
 from assay.tasks import Registry
 
 TASKS = ["digits", "house-price", "spaceship-titanic"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.grading.panel import measure
-from assay.home import Home
-from assay.progress import Silent
+from assay.audit.reference_panel import measure
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.tasks import Measured, Registry, Task
 
 TASKS = ["digits", "house-price", "spaceship-titanic"]

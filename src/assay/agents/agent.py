@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin
 

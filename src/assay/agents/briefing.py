@@ -2,8 +2,8 @@
 
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
+from assay.core.quantities import duration, size
 from assay.tasks import Budget, Task
-from assay.tasks.quantities import duration, size
 from assay.tasks.rules import Submission
 
 MOST_COLUMNS = 20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import Lock, to_thread
 
-from assay.agents.results import Contents, collect
+from assay.agents.serialize import Contents, collect
 from assay.agents.session import Session
 from assay.agents.terminal import TERMINAL
 from assay.lab.interface import Lab

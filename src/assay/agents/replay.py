@@ -9,10 +9,10 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from assay.agents.agent import Agent
 from assay.agents.observation import Observation
-from assay.agents.results import Contents
+from assay.agents.serialize import Contents
 from assay.agents.workbench import Workbench
-from assay.disk import sha256_of
-from assay.errors import UnsafePath
+from assay.core.disk import sha256_of
+from assay.core.errors import UnsafePath
 from assay.records import TrialFolder, read_events
 from assay.records.tape import Deed, past_of
 from assay.tasks import Task
@@ -35,7 +35,7 @@ class Replay(Agent):
         folder = TrialFolder(path.resolve())
         if not (folder.path / "trial.json").is_file():
             raise ValueError(f"{path} is not the folder of a trial: it has no trial.json")
-        if folder.handed_in is None:
+        if folder.submission_entry is None:
             raise ValueError(f"the trial in {path} is not over; go on with it first: assay resume {path}")
         return folder.path
 
@@ -66,8 +66,8 @@ class Replay(Agent):
         deeds = past_of(read_events(folder.events)).deeds
         for step, done in groupby(deeds, key=lambda deed: int(deed.about.get("step", 0))):
             await again.take_step(step, list(done))
-        handed_in, (content, _) = folder.handed_in, await bench.submission()
-        before = handed_in.sha256 if handed_in else None
+        submission_entry, (content, _) = folder.submission_entry, await bench.submission()
+        before = submission_entry.sha256 if submission_entry else None
         now = None if content is None else hashlib.sha256(content).hexdigest()
         if before != now:
             again.differences.append(f"the submission is {_shown(now)}, and was {_shown(before)}")

@@ -8,10 +8,10 @@ from importlib.resources import files
 
 import anyio
 
-from assay.disk import fresh_token
-from assay.errors import LabError
+from assay.core.disk import fresh_token
+from assay.core.errors import LabError
+from assay.lab.execution import Gathered
 from assay.lab.interface import Ended, Lab, Process
-from assay.lab.running import Gathered
 
 LONGEST_OUTPUT = 20 * 10**6
 _CHUNK = 65_536

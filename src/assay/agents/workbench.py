@@ -14,10 +14,10 @@ from anyio import to_thread
 
 from assay.agents.footing import Footing
 from assay.agents.observation import ActionFailed, Observation
-from assay.agents.results import completed, told
+from assay.agents.serialize import completed, told
 from assay.agents.session import Said, Session
 from assay.agents.terminal import ask_person
-from assay.errors import CallError, ModelFault, PromptTooLong, UnsafePath
+from assay.core.errors import CallError, ModelFault, PromptTooLong, UnsafePath
 from assay.lab.interface import Completed
 from assay.records import OutOfBudget
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from assay import __version__
-from assay.errors import AssayError
+from assay.core.errors import AssayError
 
 # Pydantic would look through every installed package for plugins, which takes longer than a small command.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, edition, registry, variant
-from assay.errors import AssayError
-from assay.home import Home
+from assay.core.errors import AssayError
+from assay.core.home import Home
 
 _MARKS = {True: "ok", False: "FAILED", None: "-"}
 
@@ -31,8 +31,8 @@ def check_command(
     Example:
       assay check mlebench:low --variant synthetic-0 --edition fixed
     """
+    from assay.audit.task_check import examine
     from assay.data.store import prepared
-    from assay.grading.soundness import examine
 
     home, results, failed = Home.default(), [], []
     for task in registry(folders).chosen(names):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.records import RunFolder
 
 
@@ -39,7 +39,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
       assay export runs/first --out first.zip --submissions --reports reports
       assay export runs/first --inspect logs
     """
-    from assay.disk import write_json
+    from assay.core.disk import write_json
     from assay.results.export import export, published_reports
 
     if out is None and reports is None and logs is None:

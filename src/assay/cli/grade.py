@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table, variant
+from assay.core.errors import AssayError, CallError
+from assay.core.home import Home
 from assay.data.store import prepared
-from assay.errors import AssayError, CallError
 from assay.grading import grade_file, validate_file
-from assay.grading.model import Grade
-from assay.home import Home
+from assay.grading.result import Grade
 from assay.tasks import Task
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def _grade_batch(
     quiet: bool,
     json_: bool,
 ) -> None:
+    from assay.core.progress import Bars, Silent
     from assay.grading.batch import NotGraded, grade_all, read_list, report, write_report
-    from assay.progress import Bars, Silent
 
     progress = Silent() if quiet or json_ else Bars()
     entries, home = read_list(path), Home.default()
@@ -149,7 +149,7 @@ def _trial(folder: Path | None) -> "TrialFolder":
 
 
 def _print_nodes(folder: Path | None, json_: bool) -> None:
-    from assay.results.nodes import node_scores
+    from assay.results.search_scores import node_scores
     from assay.runs.trial import task_of
 
     trial = _trial(folder)
@@ -174,7 +174,7 @@ def _print_nodes(folder: Path | None, json_: bool) -> None:
 
 
 def _print_curve(folder: Path | None, json_: bool) -> None:
-    from assay.results.curve import score_curve
+    from assay.results.score_curve import score_curve
     from assay.runs.trial import task_of
 
     trial = _trial(folder)

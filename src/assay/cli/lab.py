@@ -6,8 +6,8 @@ from dataclasses import asdict
 import click
 
 from assay.cli.output import as_json, quiet, table
-from assay.home import Home
-from assay.progress import Bars, Silent
+from assay.core.home import Home
+from assay.core.progress import Bars, Silent
 
 
 @click.group("lab")

@@ -9,9 +9,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assay.cli.watched import totals
-from assay.errors import AssayError
-from assay.progress import Advance, Bars, Progress
+from assay.cli.status_summary import totals
+from assay.core.errors import AssayError
+from assay.core.progress import Advance, Bars, Progress
 from assay.records import RunFolder
 from assay.results.wording import duration, plain
 from assay.runs.status import RunStatus, TrialStatus, read_status, right_now

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.audit.reference_panel import measure, write
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
-from assay.grading.panel import measure, write
-from assay.home import Home
-from assay.progress import Bars, Silent
+from assay.core.home import Home
+from assay.core.progress import Bars, Silent
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName

@@ -9,7 +9,7 @@ import click
 
 from assay.cli.output import as_json, table
 from assay.cli.planning import plan_options, planned
-from assay.home import Home
+from assay.core.home import Home
 from assay.records import RunFolder
 
 

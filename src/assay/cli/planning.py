@@ -9,13 +9,13 @@ import click
 from click.core import ParameterSource
 
 from assay.cli.output import edition, registry, sandbox, variant
-from assay.errors import CallError
+from assay.core.errors import CallError
+from assay.core.quantities import bytes_of
 from assay.tasks import seconds_of
-from assay.tasks.quantities import bytes_of
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
-    from assay.runs.plan_file import Wanted
+    from assay.runs.plan_config import Wanted
 
 _BUDGET = {"time_": "time", "steps": "steps", "working": "working", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"trial_cores": "cores", "memory": "memory", "disk": "disk", "gpus": "gpus"}
@@ -143,7 +143,7 @@ execution_options = (
 
 def planned(ctx: click.Context) -> "tuple[Plan, Wanted]":
     """The plan that a call asks for, with its plan file, the environment and the user's configuration."""
-    from assay.runs.plan_file import Wanted, from_flags, plan_of, read_plan, resolved
+    from assay.runs.plan_config import Wanted, from_flags, plan_of, read_plan, resolved
 
     folders: tuple[Path, ...] = ctx.obj
     if len(folders) > 1:

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, edition, quiet, registry
+from assay.core.errors import AssayError, CallError
+from assay.core.home import Home
+from assay.core.progress import Bars, Silent
 from assay.data.store import Prepared, prepare
-from assay.errors import AssayError, CallError
-from assay.home import Home
-from assay.progress import Bars, Silent
 
 
 @click.command("prepare")

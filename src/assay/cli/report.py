@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json
-from assay.disk import write_whole
-from assay.errors import CallError
-from assay.progress import Bars
+from assay.core.disk import atomic_write
+from assay.core.errors import CallError
+from assay.core.progress import Bars
 from assay.records import RunFolder
 
 
@@ -86,5 +86,5 @@ def write_page(run: RunFolder, path: Path) -> None:
     with Bars().stage("drawing the page"):
         made_at = datetime.fromisoformat(run.file.created_at)
         page = html(collect(run), panels(run), title=run.name, made_at=made_at)
-    write_whole(path, page)
+    atomic_write(path, page)
     click.echo(f"page: {path}", err=True)

@@ -10,14 +10,14 @@ import click
 from assay.cli.output import quiet
 from assay.cli.planning import execution_options, plan_options, planned
 from assay.cli.report import print_report
-from assay.errors import AssayError, CallError
-from assay.home import Home
-from assay.progress import Silent
+from assay.core.errors import AssayError, CallError
+from assay.core.home import Home
+from assay.core.progress import Silent
 from assay.records import RunFolder, TrialFolder
 from assay.records.fork import fork
 
 if TYPE_CHECKING:
-    from assay.runs.plan_file import Wanted
+    from assay.runs.plan_config import Wanted
 
 
 @click.command("run")
@@ -65,7 +65,7 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
       assay resume runs/first
       assay resume runs/first/trials/digits-research-1-0a1b2c3d4e --step 7
     """
-    from assay.runs.plan_file import Wanted, from_flags, resolved
+    from assay.runs.plan_config import Wanted, from_flags, resolved
 
     wanted, _ = resolved(from_flags({name: value for name, value in said.items() if value is not None}), Wanted())
     if not (folder / "trial.json").exists():
@@ -82,9 +82,9 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
 
 def _execute(run: RunFolder, wanted: "Wanted", quiet: bool, only: str | None = None, anew: bool = False) -> None:
     from assay.cli.live import watching
-    from assay.runs.execution import Stopped, execute
-    from assay.runs.places import Place, executor_at, remember, remembered
-    from assay.runs.retrying import Allowance, Retries
+    from assay.runs.driver import Stopped, execute
+    from assay.runs.executors.config import Place, executor_at, remember, remembered
+    from assay.runs.retry import Allowance, Retries
 
     chosen = {"attempts": wanted.attempts, "wait": wanted.retry_wait}
     retries = Retries(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.output import as_json, table
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.records import RunFolder, TrialFolder
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 
 
 def _print(status: "RunStatus", json_: bool) -> None:
-    from assay.cli.watched import totals
+    from assay.cli.status_summary import totals
     from assay.results.wording import duration, plain
 
     if json_:
@@ -114,7 +114,7 @@ def _told(status: "RunStatus") -> dict[str, Any]:
 def _follow(run: RunFolder, json_: bool) -> None:
     """Show the status until the run is over: a table that changes on a terminal, elsewhere a line for each change."""
     from assay.cli.live import watching
-    from assay.cli.watched import totals
+    from assay.cli.status_summary import totals
     from assay.runs.status import TrialStatus, read_status, right_now
 
     over: dict[str, TrialStatus] = {}

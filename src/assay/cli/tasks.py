@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, registry, table
-from assay.home import Home
+from assay.core.home import Home
+from assay.core.quantities import duration, size
 from assay.tasks import EditionRules, Task
-from assay.tasks.quantities import duration, size
 
 
 @click.command("tasks")

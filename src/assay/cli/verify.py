@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.output import as_json, quiet, registry, sandbox
-from assay.errors import AssayError, RecordError
-from assay.home import Home
-from assay.progress import Bars, Progress, Silent
+from assay.core.errors import AssayError, RecordError
+from assay.core.home import Home
+from assay.core.progress import Bars, Progress, Silent
 from assay.records import RunFolder
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def verify_command(
       assay verify runs/first
       assay verify runs/first --head 5f1d…
     """
-    from assay.records.head import check_head, head_if_whole
+    from assay.records.signature import check_head, head_if_whole
     from assay.records.verify import check_run
     from assay.results.wording import counted, plain
 
@@ -94,7 +94,7 @@ def _recheck(
     progress: Progress,
 ) -> "Iterator[Finding]":
     """Compare with this machine every trial whose record can be read."""
-    from assay.results.recheck import recheck
+    from assay.results.regrade import recheck
 
     known, home = registry(folders), Home.default()
     skipped = {finding.where for finding in findings if finding.level == "wrong" and finding.part in _NOT_READABLE}
@@ -125,7 +125,7 @@ def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
       assay sign runs/first
       assay sign runs/first --key team.key
     """
-    from assay.records.head import sign
+    from assay.records.signature import sign
 
     signature = sign(RunFolder(folder), key)
     if json_:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal, TypeVar
 
-from assay.data.zip_writer import DEFLATED, STORED, Packed, ZipWriter
-from assay.errors import SourceError
-from assay.progress import stage
+from assay.core.errors import SourceError
+from assay.core.progress import stage
+from assay.formats.zip_writer import DEFLATED, STORED, Packed, ZipWriter
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")

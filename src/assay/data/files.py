@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from assay.progress import stage
+from assay.core.progress import stage
 
 _SHARE_BLOCKS = 0x40049409  # ioctl FICLONE
 _CANNOT_SHARE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.EPERM}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 
 Pixels = NDArray[np.uint8]
 Samples = NDArray[np.int16]

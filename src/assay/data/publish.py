@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pydantic import model_serializer
 
-from assay.errors import AssayError
-from assay.progress import stage
-from assay.tasks.quantities import Model
+from assay.core.errors import AssayError
+from assay.core.progress import stage
+from assay.core.quantities import Model
 
 _WRITTEN = 946_684_800  # 2000-01-01
 _A_HANDFUL = (

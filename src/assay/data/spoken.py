@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from assay.data import archives, frames
+from assay.data import archives, pandas_tables
 from assay.data.miniature import Miniature
 from assay.data.splits import appearance_numbers, random_groups, random_rows
 
@@ -21,10 +21,10 @@ MISSING = ["NA", "null", "None", "nan"]
 def prepare_tokens(raw: Path, public: Path, private: Path, edition: str, *, language: str) -> None:
     """Sentences stay whole and get new numbers on either side; only `fixed` keeps words that pandas takes for gaps."""
     with archives.open_member(raw / f"{language}_train.csv.zip", f"{language}_train.csv") as file:
-        tokens = frames.read(file, keep_default_na=edition != "fixed")
-    frames.check_columns(tokens, COLUMNS, f"{language}_train.csv")
+        tokens = pandas_tables.read(file, keep_default_na=edition != "fixed")
+    pandas_tables.check_columns(tokens, COLUMNS, f"{language}_train.csv")
     rows = random_groups(tokens["sentence_id"].tolist(), test=0.1, seed=0)
-    train, test = (_renumbered(side) for side in frames.split(tokens, rows))
+    train, test = (_renumbered(side) for side in pandas_tables.split(tokens, rows))
     tables = _tables(train, test, language)
     with TemporaryDirectory(dir=private) as folder:
         for name, table in tables.items():
@@ -76,7 +76,7 @@ def _renumbered(tokens: pd.DataFrame) -> pd.DataFrame:
 
 def _write(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV file with quotes around everything but numbers."""
-    frames.write(table, path, quoting=csv.QUOTE_NONNUMERIC)
+    pandas_tables.write(table, path, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _sentence(number: int, make: Miniature, speech: Speech) -> list[dict[str, Any]]:

@@ -13,14 +13,14 @@ from typing import Literal, cast
 
 from pydantic import Field, ValidationError
 
+from assay.core.disk import fresh_token, locked, sync_folder, write_json
+from assay.core.errors import CallError, NotPrepared, SourceError
+from assay.core.home import Home
+from assay.core.progress import Progress, shown_by, stage
+from assay.core.quantities import Model
+from assay.data.acquire import Origin, RawData, acquire, check_variant
 from assay.data.publish import File, publish, seal
-from assay.data.raw import Origin, RawData, acquire, check_variant
-from assay.disk import fresh_token, locked, sync_folder, write_json
-from assay.errors import CallError, NotPrepared, SourceError
-from assay.home import Home
-from assay.progress import Progress, shown_by, stage
 from assay.tasks import Task, load_plugin
-from assay.tasks.quantities import Model
 
 _MADE_WITH = ("assay", "numpy", "pandas", "polars")
 

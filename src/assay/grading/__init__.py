@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.grading.grade import grade_file, grade_file_async, validate_file
-    from assay.grading.model import Grade
+    from assay.grading.result import Grade
 
 _HOME_OF = {
-    "Grade": "assay.grading.model",
+    "Grade": "assay.grading.result",
     "grade_file": "assay.grading.grade",
     "grade_file_async": "assay.grading.grade",
     "validate_file": "assay.grading.grade",

@@ -16,11 +16,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from assay.disk import write_json
-from assay.errors import AssayError, CallError
-from assay.grading.model import Grade
-from assay.home import Home
-from assay.progress import Advance, Progress
+from assay.core.disk import write_json
+from assay.core.errors import AssayError, CallError
+from assay.core.home import Home
+from assay.core.progress import Advance, Progress
+from assay.grading.result import Grade
 from assay.tasks import Registry
 
 TOTALS = {

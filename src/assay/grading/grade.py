@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission
+from assay.core.home import Home
 from assay.grading import medals
-from assay.grading.answers import read_answers
 from assay.grading.metrics import evaluate
-from assay.grading.model import Grade, Judgement, NotFinite
-from assay.grading.plain_file import read_plain_file
-from assay.grading.submission import check
-from assay.home import Home
+from assay.grading.result import Grade, Judgement, NotFinite
+from assay.grading.submission.answers import read_answers
+from assay.grading.submission.read import check
+from assay.grading.submission.safe_open import read_plain_file
 from assay.tasks import EditionRules, Measured, Task
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def grade_file_async(
     else:
         try:
             if task.timed:
-                from assay.grading.speed import judge_speed
+                from assay.grading.by_running.speed import judge_speed
 
                 judgement = await judge_speed(_code(path, task), task, prepared, home=home, sandbox=sandbox)
             else:
@@ -71,7 +71,7 @@ def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
     if task.submission.form == "csv":
         check(path, read_answers(task, prepared))
     elif task.judged_in_lab:
-        from assay.grading.checkpoint import check_form
+        from assay.grading.by_running.checkpoint import check_form
 
         check_form(_content(path, task), path.name, task.submission.max_size)
     else:
@@ -101,7 +101,7 @@ async def _judge_checkpoint(
 
     import anyio.to_thread
 
-    from assay.grading.checkpoint import PREDICTIONS, run_checkpoint, table_of
+    from assay.grading.by_running.checkpoint import PREDICTIONS, run_checkpoint, table_of
 
     run = await run_checkpoint(_content(path, task), task, prepared, home=home, sandbox=sandbox)
     if run.predictions is None:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.tasks import Leaderboard, Metric
 
 

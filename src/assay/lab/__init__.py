@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.lab.environments import build, environment
     from assay.lab.interface import Completed, Lab, Limits, Output, Process, SandboxName, Sealing, Setup
-    from assay.lab.opening import open_lab
+    from assay.lab.lab import open_lab
     from assay.lab.snapshots import Snapshot
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "open_lab",
 ]
 
-_MODULES = {"Snapshot": "snapshots", "build": "environments", "environment": "environments", "open_lab": "opening"}
+_MODULES = {"Snapshot": "snapshots", "build": "environments", "environment": "environments", "open_lab": "lab"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,13 +12,14 @@ from typing import Literal
 
 import anyio
 
-from assay.errors import AssayError, LabError
-from assay.home import Home
-from assay.lab import docker, environments, walls
-from assay.lab.devices import gpu_nodes, gpu_numbers
+from assay.core.errors import AssayError, LabError
+from assay.core.home import Home
+from assay.lab import environments
+from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.lab.interface import Completed, Lab, Limits, Setup
-from assay.lab.opening import open_lab
-from assay.lab.sandbox import tool
+from assay.lab.lab import open_lab
+from assay.lab.sandboxes import bwrap_args, docker
+from assay.lab.sandboxes.base import tool
 
 State = Literal["ok", "degraded", "missing"]
 
@@ -49,8 +50,8 @@ def examine(home: Home) -> list[Finding]:
 
 def _programs() -> Iterator[Finding]:
     try:
-        path = walls.program()
-        yield Finding("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, walls.version(path)))}")
+        path = bwrap_args.program()
+        yield Finding("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, bwrap_args.version(path)))}")
     except LabError as error:
         yield Finding("bubblewrap", "missing", "not installed, or too old", str(error))
     for name in ("prlimit", *(("setpriv",) if os.geteuid() == 0 else ())):

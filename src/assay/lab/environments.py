@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.disk import locked, write_json
-from assay.errors import CallError, LabError
-from assay.home import Home
-from assay.progress import Advance, Progress
+from assay.core.disk import locked, write_json
+from assay.core.errors import CallError, LabError
+from assay.core.home import Home
+from assay.core.progress import Advance, Progress
 
 INSIDE = "/opt/env"
 """Where a lab sees its environment."""
@@ -301,7 +301,7 @@ def _open_to_readers(folder: Path) -> None:
 
 
 class _Lines:
-    """Shows a line per stage; the bars of `assay.progress` need a package that may not be there yet."""
+    """Shows a line per stage; the bars of `assay.core.progress` need a package that may not be there yet."""
 
     @contextmanager
     def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:

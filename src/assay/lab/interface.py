@@ -104,7 +104,7 @@ class Sealing:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LabPaths:
     """Where code in a lab finds what it was given."""
 
     workspace: str
@@ -145,7 +145,7 @@ class Lab(Protocol):
     """A sealed place with a workspace. Paths are relative to the workspace."""
 
     sealing: Sealing
-    seen: Seen
+    seen: LabPaths
 
     async def run(
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None

@@ -16,10 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.disk import fresh_token, sync_folder, write_whole
-from assay.errors import RecordError, UnsafePath
-from assay.lab import reading
-from assay.lab.reading import Entry, Owner
+from assay.core.disk import atomic_write, fresh_token, sync_folder
+from assay.core.errors import RecordError, UnsafePath
+from assay.lab import workspace
+from assay.lab.workspace import Entry, Owner
 
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
@@ -80,7 +80,7 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
     folders: dict[str, int] = {}
     links: dict[str, str] = {}
     left_out: list[str] = []
-    for entry in reading.walk(root, without=without):
+    for entry in workspace.walk(root, without=without):
         if entry.kind == "file":
             earlier = _unchanged(entry, before)
             try:
@@ -97,7 +97,7 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
     if snapshot == before:
         return before
     sync_folder(objects)
-    write_whole(manifests / f"{snapshot.id}.json", snapshot.manifest)
+    atomic_write(manifests / f"{snapshot.id}.json", snapshot.manifest)
     return snapshot
 
 
@@ -117,22 +117,22 @@ def load(store: Path, id: str) -> Snapshot:
 
 def restore(root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None, without: str | None = None) -> None:
     """Make what is below `root` what it was, to the byte, mode and modification time; everything else there goes."""
-    reading.empty_folder(root, without=without)
+    workspace.empty_folder(root, without=without)
     for path in snapshot.folders:
-        reading.make_folder(root, path, owner=owner)
+        workspace.make_folder(root, path, owner=owner)
     for path, kept in snapshot.files.items():
         with (
-            reading.writing(root, path, owner=owner, mode=kept.mode) as target,
+            workspace.writing(root, path, owner=owner, mode=kept.mode) as target,
             (store / "objects" / kept.sha256).open("rb") as source,
         ):
             shutil.copyfileobj(source, target, _CHUNK)
             target.flush()
             os.utime(target.fileno(), ns=(kept.mtime_ns, kept.mtime_ns))
     for path, link in snapshot.links.items():
-        reading.make_link(root, path, link, owner=owner)
+        workspace.make_link(root, path, link, owner=owner)
     # Last and inside out, because a folder's mode may forbid us to write in it.
     for path, mode in reversed(list(snapshot.folders.items())):
-        reading.set_folder_mode(root, path, mode)
+        workspace.set_folder_mode(root, path, mode)
 
 
 def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
@@ -144,7 +144,7 @@ def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
 
 
 def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
-    with reading.open_at(entry.folder, entry.name, entry.path) as source:
+    with workspace.open_at(entry.folder, entry.name, entry.path) as source:
         first = source.read(_CHUNK)
         kept = hashlib.sha256(first).hexdigest()
         # Most files are small, and were kept before.

@@ -11,8 +11,8 @@ environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and are never part of a
 a second or two to load; the first `check` or `ask` does it.
 """
 
+from assay.models.client import Models
 from assay.models.messages import Message, Reply, Stop, Tool, ToolCall, Usage
-from assay.models.models import Models
 from assay.models.prices import Price, Prices
 from assay.models.settings import ModelSettings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from assay.disk import write_json
+from assay.core.disk import write_json
 from assay.models.messages import Message, Reply, Tool
 from assay.models.settings import ModelSettings
 

@@ -16,7 +16,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolInfo, ToolParams
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.models.messages import Message, Tool, ToolCall
 from assay.models.settings import ModelSettings
 

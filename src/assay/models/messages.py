@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.tasks.quantities import Model
+from assay.core.quantities import Model
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["stop", "length", "tool_calls", "filter", "too_long", "unknown"]

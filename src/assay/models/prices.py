@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from assay.errors import CallError
+from assay.core.errors import CallError
+from assay.core.quantities import Model
 from assay.models.messages import Usage
-from assay.tasks.quantities import Model
 
 TABLE = Path(__file__).with_name("prices.json")
 # The same model under a longer name: a snapshot of some day, or whichever is the newest. Any other longer name is

@@ -49,11 +49,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from tenacity import wait_none
 from tenacity.wait import wait_base
 
-from assay.errors import CallError
+from assay.core.errors import CallError
+from assay.core.quantities import Model
 from assay.models.convert import from_inspect
 from assay.models.messages import Message, Stop, Tool, Usage
 from assay.tasks import load_plugin
-from assay.tasks.quantities import Model
 
 LETTERS_PER_TOKEN = 4
 STATUS = {"rate limit": 429, "down": 503, "refused": 401}

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from assay.tasks.quantities import Model, Seconds
+from assay.core.quantities import Model, Seconds
 
 PATIENCE = {"max_connections", "attempt_timeout", "timeout", "max_retries"}
 

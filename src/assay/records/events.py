@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from assay.disk import write_whole
-from assay.errors import RecordError
+from assay.core.disk import atomic_write
+from assay.core.errors import RecordError
 
 START = "0" * 64
 
@@ -43,7 +43,7 @@ class EventLog:
         self._number, self._chain, self._whole = 0, START, 0
         self._fault: OSError | None = None
         if apart and path.exists():
-            write_whole(path, path.read_bytes(), check=self._check)
+            atomic_write(path, path.read_bytes(), check=self._check)
         self._file = path.open("ab", buffering=0)
         try:
             # Only after opening: whoever is still good by then has not opened a later writer's copy.

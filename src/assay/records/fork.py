@@ -3,8 +3,8 @@
 import os
 import shutil
 
-from assay.disk import write_whole
-from assay.errors import CallError
+from assay.core.disk import atomic_write
+from assay.core.errors import CallError
 from assay.records.events import read_events
 from assay.records.run import RunFolder
 from assay.records.trial import TrialFolder
@@ -30,6 +30,6 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
     if parent.snapshots.exists() and not folder.snapshots.exists():
         shutil.copytree(parent.snapshots, folder.snapshots, copy_function=os.link)
     lines = parent.events.read_bytes().splitlines(keepends=True)[: last + 1]
-    write_whole(folder.events, b"".join(lines))
+    atomic_write(folder.events, b"".join(lines))
     run.add([new])
     return folder

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.disk import sha256_of
+from assay.core.disk import sha256_of
 from assay.records.events import Event
 
 

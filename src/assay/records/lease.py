@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError
+from assay.core.errors import AssayError
 
 BEAT = 2.0
 """Seconds between two signs of life of a holder."""

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.disk import locked, write_json
-from assay.errors import CallError
+from assay.core.disk import locked, write_json
+from assay.core.errors import CallError
 from assay.records.trial import TrialFile, TrialFolder, now, read_record
 
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.errors import RecordError
+from assay.core.errors import RecordError
 from assay.records.events import Event, EventLog
 
 Result = dict[str, Any]

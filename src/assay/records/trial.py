@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.disk import sha256_of, write_json, write_whole
-from assay.errors import RecordError
-from assay.grading.model import Grade
+from assay.core.disk import atomic_write, sha256_of, write_json
+from assay.core.errors import RecordError
+from assay.grading.result import Grade
 from assay.lab.interface import Network, SandboxName
 from assay.records.events import EventLog
 from assay.records.lease import Claim, Lease, hold
@@ -106,7 +106,7 @@ class State(BaseModel):
         return self.status in ("done", "inapplicable") or (self.status == "failed" and self.cause == "agent")
 
 
-class HandedIn(BaseModel):
+class SubmissionEntry(BaseModel):
     """`submission/manifest.json`: the file that was handed in, or why there is none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -154,15 +154,15 @@ class TrialFolder:
         return self.path / "snapshots"
 
     @property
-    def handed_in(self) -> HandedIn | None:
+    def submission_entry(self) -> SubmissionEntry | None:
         """What was handed in; None while the agent's work is not over."""
         path = self.path / "submission" / "manifest.json"
-        return read_record(path, HandedIn) if path.exists() else None
+        return read_record(path, SubmissionEntry) if path.exists() else None
 
     @property
     def submission(self) -> Path | None:
         """The file that was handed in, if there is one."""
-        entry = self.handed_in
+        entry = self.submission_entry
         return self.path / "submission" / entry.file if entry and entry.file else None
 
     def create(self, file: TrialFile) -> None:
@@ -179,16 +179,16 @@ class TrialFolder:
         """Keep the grade."""
         write_json(self.path / "grade.json", grade.model_dump(mode="json"), check=self._check)
 
-    def keep_submission(self, name: str, content: bytes | None, why: str | None = None) -> HandedIn:
+    def keep_submission(self, name: str, content: bytes | None, why: str | None = None) -> SubmissionEntry:
         """Keep what was handed in, or why nothing was; it counts once it is in the log and `hand_in` has said so."""
         if content is None:
-            return HandedIn(at=now(), why=why)
+            return SubmissionEntry(at=now(), why=why)
         folder = self.path / "submission"
         folder.mkdir(exist_ok=True)
-        write_whole(folder / name, content, check=self._check)
-        return HandedIn(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
+        atomic_write(folder / name, content, check=self._check)
+        return SubmissionEntry(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
 
-    def hand_in(self, entry: HandedIn) -> None:
+    def hand_in(self, entry: SubmissionEntry) -> None:
         """End the agent's work: with this on disk it is never repeated."""
         (self.path / "submission").mkdir(exist_ok=True)
         write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"), check=self._check)

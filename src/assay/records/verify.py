@@ -3,7 +3,7 @@
 What holds what: a trial's id is a hash of what was asked; its log names the hash of `trial.json` when work begins, the
 hashes of snapshots and of the submission, and the grade; the log's lines are chained. So a change to any file breaks a
 hash that stands in another. Only a forger who rewrites the whole log stays unseen, unless the head of the run, a hash
-over all of its logs, was kept elsewhere: see `assay.records.head`.
+over all of its logs, was kept elsewhere: see `assay.records.signature`.
 
 A run folder may come from anybody: nothing in it is followed out of the folder, executed, or trusted to be well-formed.
 """
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.disk import sha256_of
-from assay.errors import RecordError
-from assay.grading.model import Grade
+from assay.core.disk import sha256_of
+from assay.core.errors import RecordError
+from assay.grading.result import Grade
 from assay.records.events import Event, read_events
 from assay.records.kept import check_snapshots
 from assay.records.run import RunFolder
-from assay.records.trial import HandedIn, TrialFile, TrialFolder, read_record, trial_id
+from assay.records.trial import SubmissionEntry, TrialFile, TrialFolder, read_record, trial_id
 from assay.tasks import Budget
 
 Level = Literal["wrong", "remark"]
@@ -166,18 +166,18 @@ def _check_submission(folder: TrialFolder, events: list[Event], exported: bool) 
         if path.exists():
             yield Finding(name, "submission", "there is one, but the log tells of none: lines of the log are missing")
         return
-    entry = HandedIn.model_validate(told["entry"])
+    entry = SubmissionEntry.model_validate(told["entry"])
     if not path.exists():
         yield Finding(name, "submission/manifest.json", "the log tells of a submission, but this file is missing")
-    elif read_record(path, HandedIn) != entry:
+    elif read_record(path, SubmissionEntry) != entry:
         yield Finding(name, "submission/manifest.json", "it does not say what the log says of the submission")
     if entry.file is None:
         return
-    handed_in = folder.path / "submission" / entry.file
-    if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not handed_in.is_file():
+    submission_entry = folder.path / "submission" / entry.file
+    if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not submission_entry.is_file():
         level: Level = "remark" if exported else "wrong"
         yield Finding(name, f"submission/{entry.file}", "what was handed in is missing", level)
-    elif (handed_in.stat().st_size, sha256_of(handed_in)) != (entry.size, entry.sha256):
+    elif (submission_entry.stat().st_size, sha256_of(submission_entry)) != (entry.size, entry.sha256):
         yield Finding(
             name, f"submission/{entry.file}", "its hash is not the one in the log: the submission was changed"
         )
@@ -203,7 +203,7 @@ def _check_grade(folder: TrialFolder, events: list[Event]) -> Iterator[Finding]:
 
 def _check_state(folder: TrialFolder, events: list[Event]) -> Iterator[Finding]:
     name, state = folder.path.name, folder.state
-    graded, ended, handed_in = (_last(events, kind) for kind in ("graded", "ended", "submitted"))
+    graded, ended, submission_entry = (_last(events, kind) for kind in ("graded", "ended", "submitted"))
     if graded:
         valid = bool(graded["grade"]["valid_submission"])
         expected = ("done", None) if valid else ("failed", "agent")
@@ -212,8 +212,8 @@ def _check_state(folder: TrialFolder, events: list[Event]) -> Iterator[Finding]:
             yield Finding(name, "state.json", says)
     elif state.final and not (ended and ended["status"] == state.status):
         yield Finding(name, "state.json", f"it says {state.status}, but the log does not: lines of the log are missing")
-    if handed_in:
-        told, ours = handed_in["state"], state.model_dump(mode="json")
+    if submission_entry:
+        told, ours = submission_entry["state"], state.model_dump(mode="json")
         for field in _TOLD_WHEN_HANDED_IN:
             if field in told and told[field] != ours[field]:
                 says = f"{field} is {_short(ours[field])}, in the log {_short(told[field])}: it was changed"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.results.statistics import wilson
 
 RATES = {

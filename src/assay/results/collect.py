@@ -3,11 +3,11 @@
 from collections import defaultdict
 from pathlib import Path
 
+from assay.core.quantities import duration
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
-from assay.results.published import Published, published_of
+from assay.results.published_figures import Published, published_of
 from assay.tasks import Measured, Registry, Task
-from assay.tasks.quantities import duration
 
 
 def collect(run: RunFolder) -> list[Outcome]:

@@ -11,13 +11,13 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from assay.data.zip_writer import DEFLATED, Packed, ZipWriter
-from assay.disk import fresh_token
-from assay.errors import CallError
+from assay.core.disk import fresh_token
+from assay.core.errors import CallError
+from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, report
-from assay.grading.model import Grade
+from assay.grading.result import Grade
 from assay.records import RunFolder, TrialFolder
-from assay.records.head import head_of
+from assay.records.signature import run_digest
 
 _OF_EVERY_TRIAL = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
 
@@ -29,7 +29,7 @@ def export(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
     """
     if path.exists():
         raise CallError(f"{path} exists already; name another file")
-    head, members = head_of(run), _members(run, submissions)
+    head, members = run_digest(run), _members(run, submissions)
     index = {
         "format": "export/1",
         "head": head,

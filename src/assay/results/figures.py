@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.results import wording
-from assay.results.canvas import (
+from assay.results.chart_style import (
     INK,
     MUTED,
     PANEL,

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.grading.model import Grade
+from assay.grading.result import Grade
 from assay.records.trial import Cause, Status
 
 

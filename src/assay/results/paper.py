@@ -12,8 +12,8 @@ from assay.models.messages import Usage
 from assay.records import RunFolder
 from assay.results.collect import collect
 from assay.results.outcome import Outcome, Rules
-from assay.results.process import TROUBLES, Process, Trouble, process_of
 from assay.results.statistics import Estimate, Rate, cells, estimate, grouped, rate, wilson
+from assay.results.trajectory import TROUBLES, Process, Trouble, trajectory_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class Paper:
 
 def evaluated(run: RunFolder) -> list[Evaluated]:
     """Every trial of a run, in the order of its plan."""
-    return [Evaluated(outcome, process_of(folder)) for outcome, folder in zip(collect(run), run.trials(), strict=True)]
+    return [
+        Evaluated(outcome, trajectory_of(folder)) for outcome, folder in zip(collect(run), run.trials(), strict=True)
+    ]
 
 
 def papers(trials: Sequence[Evaluated]) -> list[Paper]:

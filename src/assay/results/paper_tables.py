@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from assay.results import wording
 from assay.results.paper import Effort, Gains, Paper
-from assay.results.process import TROUBLES, Trouble
-from assay.results.published import Published
+from assay.results.published_figures import Published
 from assay.results.statistics import Estimate, Rate
 from assay.results.tables import estimate_columns, grid, plain_text, rate_columns
+from assay.results.trajectory import TROUBLES, Trouble
 
 if TYPE_CHECKING:
     from rich.console import Group

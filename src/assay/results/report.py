@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError
+from assay.core.errors import AssayError
 from assay.results import figures, wording
-from assay.results.canvas import DARK
+from assay.results.chart_style import DARK
 from assay.results.outcome import Outcome, Rules
 from assay.results.statistics import Cell, Standing, cells, grouped, standings
 from assay.tasks.model import Measured

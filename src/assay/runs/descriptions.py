@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.records import TrialFile
 from assay.tasks import Task
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from assay.errors import LabError, NotPrepared
-from assay.home import Home
+from assay.core.errors import LabError, NotPrepared
+from assay.core.home import Home
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.runs.plan import Plan
 

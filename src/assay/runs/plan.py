@@ -8,14 +8,14 @@ from typing import Any
 
 from assay import __version__
 from assay.agents import Agent, find_agent
+from assay.core.errors import CallError
+from assay.core.home import Home
 from assay.data.store import Prepared, prepared
-from assay.errors import CallError
-from assay.home import Home
 from assay.lab.environments import environment
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
-from assay.runs.provenance import made_with
+from assay.runs.hashes import made_with
 from assay.tasks import Budget, Task
 
 

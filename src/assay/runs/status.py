@@ -8,7 +8,7 @@ from typing import Any, Literal
 from assay.records import RunFolder, TrialFolder
 from assay.records.lease import seems_held
 from assay.records.trial import Cause, Status
-from assay.runs.usage import events_backwards, used_so_far
+from assay.runs.spent import events_backwards, used_so_far
 
 Stage = Status | Literal["interrupted"]
 

@@ -15,19 +15,19 @@ from typing import Any
 import anyio
 
 from assay.agents import Agent, Workbench, find_agent
+from assay.core.disk import sha256_of
+from assay.core.errors import AssayError, LabError, ModelFault, RecordError
+from assay.core.home import Home
 from assay.data.store import prepared
-from assay.disk import sha256_of
-from assay.errors import AssayError, LabError, ModelFault, RecordError
 from assay.grading import grade_file
-from assay.grading.model import Grade
-from assay.home import Home
+from assay.grading.result import Grade
 from assay.lab import open_lab
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
 from assay.records.lease import Claim
 from assay.records.tape import Diverged, Past, Tape, past_of
-from assay.records.trial import Answers, HandedIn, now
+from assay.records.trial import Answers, SubmissionEntry, now
 from assay.runs.descriptions import description_of
-from assay.runs.furnishing import fault_of, furnish, models_of, setup_of
+from assay.runs.trial_setup import fault_of, furnish, models_of, setup_of
 from assay.tasks import Registry, Task
 
 SLACK = 10.0
@@ -71,11 +71,11 @@ def conduct(
             if ready:
                 ready(file, task, home)
             _settle(folder)
-            if not folder.handed_in:
+            if not folder.submission_entry:
                 _watch_children_by_handles()
                 anyio.run(_work, folder, file, task, lease, home, gpus)
                 _settle(folder)
-            if folder.handed_in and not task.timed:
+            if folder.submission_entry and not task.timed:
                 _grade(folder, file, task, lease, home)
         except (AssayError, OSError) as error:
             _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
@@ -86,7 +86,7 @@ def grade_timed(
 ) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
     with _held(path, silent) as (folder, lease):
-        if folder.state.final or not folder.handed_in:
+        if folder.state.final or not folder.submission_entry:
             return
         try:
             file = folder.file
@@ -214,9 +214,9 @@ def _settle(folder: TrialFolder) -> None:
     The log is written first, and the rest follows from it: a crash in between loses nothing and repeats nothing.
     """
     told = _last(folder, "submitted")
-    if told and (not folder.handed_in or folder.state.status in ("waiting", "running")):
+    if told and (not folder.submission_entry or folder.state.status in ("waiting", "running")):
         folder.write_state(State.model_validate(told["state"]))
-        folder.hand_in(HandedIn.model_validate(told["entry"]))
+        folder.hand_in(SubmissionEntry.model_validate(told["entry"]))
 
 
 def _last(folder: TrialFolder, kind: str) -> dict[str, Any] | None:
@@ -277,7 +277,7 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
     if grade.valid_submission:
         _end(folder, "done")
     else:
-        reasons = [(folder.handed_in and folder.handed_in.why) or grade.why, folder.state.why]
+        reasons = [(folder.submission_entry and folder.submission_entry.why) or grade.why, folder.state.why]
         _end(folder, "failed", cause="agent", why="; ".join(reason.rstrip(".") for reason in reasons if reason))
 
 

@@ -1,5 +1,6 @@
 """What is measured: tasks, suites, and how they are found."""
 
+from assay.core.quantities import seconds_of
 from assay.tasks.model import (
     Budget,
     Installed,
@@ -12,7 +13,6 @@ from assay.tasks.model import (
     Suite,
     Task,
 )
-from assay.tasks.quantities import seconds_of
 from assay.tasks.registry import Registry, load_plugin, load_suite, load_task
 from assay.tasks.rules import Codec, Column, EditionRules, Metric, RowSum, Submission
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.tasks.quantities import Bytes, Md5, Model, Seconds, Sha256
+from assay.core.quantities import Bytes, Md5, Model, Seconds, Sha256
 from assay.tasks.rules import EditionRules, Metric, Submission, laid_over
 
 Kind = Literal[
@@ -216,7 +216,7 @@ class Task(TaskFile):
 
     @property
     def judged_in_lab(self) -> bool:
-        """Whether what is handed in has to run before there is anything to score: see `assay.grading.checkpoint`."""
+        """Whether a submission must run before there is anything to score: see `assay.grading.by_running.checkpoint`."""
         return self.kind == "checkpoint" and self.submission.form == "file"
 
 

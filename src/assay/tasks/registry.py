@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 from assay.tasks.model import Suite, Task
 
-Checked = TypeVar("Checked", Suite, Task)
+ParsedSubmission = TypeVar("ParsedSubmission", Suite, Task)
 
-BUILT_IN = Path(__file__).parent / "suites"
+BUILT_IN = Path(__file__).parent.parent / "suites"
 
 
 class Registry:
@@ -177,7 +177,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise CallError(f"{path} is not TOML: {error}") from None
 
 
-def _checked(model: type[Checked], content: dict[str, Any], path: Path) -> Checked:
+def _checked(model: type[ParsedSubmission], content: dict[str, Any], path: Path) -> ParsedSubmission:
     try:
         return model.model_validate(content)
     except ValidationError as error:

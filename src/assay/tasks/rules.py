@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from assay.tasks.quantities import Bytes, Model, Seconds
+from assay.core.quantities import Bytes, Model, Seconds
 
 Scalar = bool | int | float | str
 Ids = Literal["aligned", "occurrence", "set", "superset", "subset", "same", "known", "sorted", "position", "head"]
@@ -34,7 +34,7 @@ known and sorted for aligned, which is occurrence where ids repeat, and head for
 class Codec(Model):
     """How a text spells something that is not text: a mask, boxes, points, a list of words.
 
-    Parameters are those of `assay.grading.decoding`; `single_spaces` refuses other blanks, whatever the name.
+    For parameters see `assay.grading.submission.decoding`; `single_spaces` refuses any other whitespace.
     """
 
     name: Literal["mask", "points", "rectangles", "boxes", "boxes_3d", "words", "integers", "span"]

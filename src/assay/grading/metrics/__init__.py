@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
-from assay.errors import CallError
+from assay.core.errors import CallError
 
 _FAMILIES = {
     "classification": (

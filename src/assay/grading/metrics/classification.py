@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InvalidSubmission
-from assay.grading.pandas_words import MISSING_WORDS
+from assay.core.errors import InvalidSubmission
+from assay.grading.submission.pandas_rules import MISSING_WORDS
 
 _ONE = np.uint64(1)
 _ALL_BUT_SIGN = np.int64(2**63 - 1)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError
-from assay.grading.codecs import Boxes, Boxes3D, Points
+from assay.core.errors import AssayError
+from assay.formats import Boxes, Boxes3D, Points
 
 _THRESHOLDS_3D = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _COCO_LARGEST = 1e5**2

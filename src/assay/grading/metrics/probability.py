@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission
 
 
 def kl_divergence(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage, spatial
 
-from assay.grading.codecs import Mask
+from assay.formats import Mask
 
 _BLOCK = 8  # voxels along each side
 _PREDICTED_TOO_MUCH = 10  # times the true voxels: such a prediction is as wrong as can be

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, InvalidSubmission
+from assay.core.errors import AssayError, InvalidSubmission
 
 
 def kendall_tau_pooled(truth: NDArray[Any], prediction: NDArray[Any]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission
 from assay.grading.metrics.combine import mean
 from assay.grading.metrics.sequence import edit_distance
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.agents.actions.shortened import both_streams
-from assay.agents.results import completed
+from assay.agents.mlagentbench.actions.shortened import both_streams
+from assay.agents.serialize import completed
 from assay.models.messages import Message, Reply, ToolCall
 from assay.records.tape import Deed
 

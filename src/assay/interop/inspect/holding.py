@@ -4,7 +4,7 @@ import asyncio
 
 import anyio
 
-from assay.home import Home
+from assay.core.home import Home
 from assay.lab import Lab, SandboxName, Setup, open_lab
 
 

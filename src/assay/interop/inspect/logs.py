@@ -35,7 +35,7 @@ from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.tape import Deed, past_of
 from assay.results.collect import collect
 from assay.results.outcome import Outcome, Rules
-from assay.results.process import process_of
+from assay.results.trajectory import trajectory_of
 from assay.runs.descriptions import description_of
 from assay.runs.trial import task_of
 
@@ -129,7 +129,7 @@ def _stats(samples: Sequence[EvalSample]) -> EvalStats:
 
 
 def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
-    file, state, process = folder.file, folder.state, process_of(folder)
+    file, state, process = folder.file, folder.state, trajectory_of(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
     deeds = past_of(read_events(folder.events)).deeds if folder.events.exists() else ()
     opening = briefing_of(task, description_of(file, task), file.budget)

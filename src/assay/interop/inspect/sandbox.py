@@ -21,17 +21,17 @@ from inspect_ai.util import (
     sandboxenv,
 )
 
-from assay.agents.actions.scripts import LIMITS
+from assay.agents.mlagentbench.actions.scripts import LIMITS
+from assay.core.errors import CallError, UnsafePath
+from assay.core.home import Home
+from assay.core.quantities import Model
 from assay.data.store import Prepared, prepared
-from assay.errors import CallError, UnsafePath
-from assay.home import Home
 from assay.interop.inspect.holding import HeldLab
 from assay.interop.inspect.machine import machine
-from assay.lab import Lab, Limits, SandboxName, Setup, environment, reading
-from assay.lab.opening import DATA
+from assay.lab import Lab, Limits, SandboxName, Setup, environment, workspace
+from assay.lab.lab import DATA
 from assay.runs.descriptions import Describe, chosen_description
 from assay.tasks import Registry, Task
-from assay.tasks.quantities import Model
 
 # Goes into the folder named first and becomes the rest.
 _IN_FOLDER = 'cd -- "$1" && shift && exec "$@"'
@@ -78,7 +78,7 @@ class LabSandbox(SandboxEnvironment):
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
         """Open a lab with what every agent finds: the data, the description, and the code to begin with."""
-        from assay.runs.furnishing import furnish  # slow to load, and Inspect loads this module for everybody's tasks
+        from assay.runs.trial_setup import furnish  # slow to load, and Inspect loads this module for everybody's tasks
 
         if not isinstance(config, Wanted):
             raise CallError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
@@ -179,11 +179,11 @@ class LabSandbox(SandboxEnvironment):
     async def _read(self, path: str, most: int) -> bytes:
         top, _, rest = path.partition("/")
         root, file = (self.data.public, rest) if top == DATA and rest else (None, path)
-        stamp = reading.stamp_of(root, file) if root else await self.lab.stamp(file)
+        stamp = workspace.stamp_of(root, file) if root else await self.lab.stamp(file)
         if stamp and stamp[1] > most:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
         if root:  # in the workspace as the host sees it, the data is an empty folder
-            return await to_thread.run_sync(partial(reading.read_file, root, file, most=most))
+            return await to_thread.run_sync(partial(workspace.read_file, root, file, most=most))
         return await self.lab.read(file, most=most)
 
     def _path(self, file: str) -> str:

@@ -9,9 +9,9 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 from inspect_ai.util import sandbox
 
-from assay.errors import CallError
-from assay.grading.model import Grade
-from assay.home import Home
+from assay.core.errors import CallError
+from assay.core.home import Home
+from assay.grading.result import Grade
 from assay.interop.inspect.machine import machine
 from assay.interop.inspect.sandbox import LabSandbox
 from assay.tasks import Task

@@ -12,9 +12,9 @@ from inspect_ai.viewer import ViewerConfig
 
 from assay import __version__
 from assay.agents.briefing import briefing_of
+from assay.core.errors import AssayError, CallError
+from assay.core.home import Home
 from assay.data.store import prepared
-from assay.errors import AssayError, CallError
-from assay.home import Home
 from assay.interop.inspect.sandbox import Wanted
 from assay.interop.inspect.scorer import grade
 from assay.lab import SandboxName, environment

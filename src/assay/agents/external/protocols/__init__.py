@@ -1,0 +1,1 @@
+"""The wire formats that external agents speak: OpenAI's two, Anthropic's and Google's."""

@@ -1,0 +1,1 @@
+"""The agents of MLAgentBench: `act`, `react` and `research`, which act through the paper's published actions."""

@@ -1,7 +1,0 @@
-"""Search over a tree of whole-script solutions: the journal, the policies, and what models are told."""
-
-from assay.agents.search.journal import Choice, Journal, Node, Ran, journal_of
-from assay.agents.search.policies import POLICIES, Policy
-from assay.agents.search.rules import PolicyName, Rules
-
-__all__ = ["POLICIES", "Choice", "Journal", "Node", "Policy", "PolicyName", "Ran", "Rules", "journal_of"]

@@ -1,0 +1,1 @@
+"""An agent that works at a shell: the model writes bash commands and reads their output."""

@@ -1,0 +1,147 @@
+"""Measuring a task on this machine: what its starter scores, and each solution of its reference panel."""
+
+import json
+import os
+import platform
+import statistics
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from assay.core.disk import write_json
+from assay.core.errors import AssayError, UnsafePath
+from assay.core.home import Home
+from assay.core.progress import Progress
+from assay.grading.grade import grade_file_async
+from assay.lab import open_lab
+from assay.lab.environments import environment
+from assay.lab.interface import Completed, Limits, SandboxName, Setup
+from assay.tasks import Measured, Solution, Task
+
+if TYPE_CHECKING:
+    from assay.data.store import Prepared
+
+_NAMED_VERSIONS = ("numpy", "pandas", "scikit-learn", "lightgbm", "torch")
+
+
+def measure(
+    home: Home,
+    task: Task,
+    *,
+    edition: str | None = None,
+    sandbox: SandboxName = "bubblewrap",
+    seeds: int = 5,
+    progress: Progress,
+) -> Measured:
+    """Run the starter with several seeds and every panel solution with one, each in a fresh lab, and grade them all.
+
+    Labs run one after the other, so that the seconds of one are not those of its neighbours.
+    """
+    from assay.data.store import prepared
+
+    bench = _Bench(home, task, prepared(home, task, edition), sandbox)
+    return anyio.run(partial(_measure, bench, seeds, progress))
+
+
+def write(task: Task, measured: Measured) -> None:
+    """Keep the figures in the task's folder, where grading finds them."""
+    write_json(task.folder / "measured.json", measured.model_dump(mode="json"))
+
+
+async def _measure(bench: "_Bench", seeds: int, progress: Progress) -> Measured:
+    names = await bench.panel_names()
+    with progress.stage(f"Measuring {bench.task.id}", seeds + len(names)) as advance:
+        starts = []
+        for seed in range(seeds):
+            starts.append(await bench.starter(seed))
+            advance(1)
+        panel = []
+        for name in names:
+            panel.append(await bench.solution(name))
+            advance(1)
+    return Measured(
+        date=datetime.now(UTC).date(),
+        edition=bench.prepared.edition,
+        versions=bench.versions(),
+        baseline=round(statistics.fmean(one.score for one in starts), 5),
+        baseline_spread=round(statistics.stdev(one.score for one in starts), 5) if seeds > 1 else 0.0,
+        baseline_seeds=seeds,
+        panel=tuple(panel),
+    )
+
+
+class _Bench:
+    """Fresh labs with a task's data, in which its starter and its panel run."""
+
+    def __init__(self, home: Home, task: Task, prepared: "Prepared", sandbox: SandboxName) -> None:
+        self.home = home
+        self.task = task
+        self.prepared = prepared
+        self.sandbox: SandboxName = sandbox
+        self.environment = environment(home, task.environment)
+
+    async def panel_names(self) -> list[str]:
+        """The solutions in the order that the panel gives."""
+        completed, _ = await self._run(self._panel(), ["python", "panel.py", "--list"], seed=0)
+        return completed.stdout.text.split()
+
+    async def starter(self, seed: int) -> Solution:
+        """Run the starter's `train.py`; a starter without one is the submission already."""
+        files = self.task.starter
+        return await self._solve("starter", files, ["python", "train.py"] if "train.py" in files else ["true"], seed)
+
+    async def solution(self, name: str) -> Solution:
+        """Run one solution of the panel."""
+        return await self._solve(name, self._panel(), ["python", "panel.py", name], seed=0)
+
+    def versions(self) -> dict[str, str]:
+        """What the figures hang on: the lab's Python and packages, and the size of the machine."""
+        facts = json.loads((self.environment / "environment.json").read_text())
+        packages = {name: facts["packages"][name] for name in _NAMED_VERSIONS if name in facts["packages"]}
+        machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
+        return {"assay": version("assay"), "python": facts["python"], **packages, **machine}
+
+    def _panel(self) -> dict[str, bytes]:
+        path = self.task.folder / "panel.py"
+        if not path.is_file():
+            raise AssayError(f"{self.task.id} has no panel.py; without reference solutions there is nothing to measure")
+        return {"panel.py": path.read_bytes()}
+
+    async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> Solution:
+        completed, submitted = await self._run(files, command, seed)
+        if submitted is None:
+            raise AssayError(f"{self.task.id}: {name} handed in no {self.task.submission.file}")
+        with tempfile.TemporaryDirectory(prefix="assay-panel-") as folder:
+            path = Path(folder) / self.task.submission.file
+            path.write_bytes(submitted)
+            grade = await grade_file_async(path, self.task, self.prepared, home=self.home, sandbox=self.sandbox)
+        if grade.score is None:
+            raise AssayError(f"{self.task.id}: what {name} handed in is not valid: {grade.why}")
+        return Solution(name=name, score=grade.score, seconds=round(completed.seconds, 2))
+
+    async def _run(self, files: Mapping[str, bytes], command: list[str], seed: int) -> tuple[Completed, bytes | None]:
+        """Run a command among these files in a fresh lab, and return how it ended and what it handed in."""
+        resources, submission = self.task.resources, self.task.submission
+        setup = Setup(
+            environment=self.environment,
+            data=self.prepared.public,
+            limits=Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk),
+            variables={"SEED": str(seed), "PYTHONHASHSEED": str(seed)},
+        )
+        async with open_lab(self.home, setup, sandbox=self.sandbox) as lab:
+            for path, content in files.items():
+                await lab.write(path, content)
+            completed = await lab.run(command, seconds=self.task.budget.time)
+            if not completed.succeeded:
+                said = completed.stderr.text.strip().splitlines() or [f"ended by {completed.ended}, {completed.code}"]
+                raise AssayError(f"{self.task.id}: {' '.join(command)} failed: {said[-1]}")
+            try:
+                return completed, await lab.read(submission.file, most=submission.max_size)
+            except (FileNotFoundError, UnsafePath):
+                return completed, None

@@ -1,0 +1,142 @@
+"""Archives from elsewhere: extracted whole, and never to any place but the folder meant for them."""
+
+import errno
+import lzma
+import os
+import shutil
+import stat
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.core.errors import SourceError
+from assay.core.progress import Advance, Progress
+from assay.core.quantities import size
+
+# What systems say of a disk that takes no more: it is full, the user's share of it is, the file would be too large.
+DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ENCRYPTED = 0x1  # bit 0 of a member's flags
+_BLOCK = 2**20
+_THREADS = max(2, min(8, len(os.sched_getaffinity(0))))
+
+
+def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
+    """Write all that a zip archive holds to a new folder that only its owner can read, or leave no folder.
+
+    The whole list of members is examined before anything is written: a name that leads elsewhere, a link, a device, or
+    more than the disk can hold refuses the archive. Archives inside the archive stay as they are.
+    """
+    with _readable(archive), zipfile.ZipFile(archive) as content:
+        files, folders = _places(archive.name, content.infolist())
+        total = sum(member.file_size for member in files.values())
+        check_space(folder.parent, total, f"extracting {archive.name}")
+        folder.mkdir(mode=0o700)
+        try:
+            for place in sorted(folders):  # each after the one it lies in
+                (folder / place).mkdir(mode=0o700)
+            with progress.stage(f"Extracting {archive.name}", total) as advance:
+                _in_threads(files, lambda path, member: _blocks(content, member, f"{folder}/{path}"), advance)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+
+
+def check_space(folder: Path, needed: int, what: str) -> None:
+    """Raise `SourceError` unless the disk that holds `folder` has so many bytes to spare."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise SourceError(
+            f"{what} needs {size(needed)}, and the disk of {folder} has {size(free)} free; "
+            "make room, or let ASSAY_HOME name a folder on a larger disk"
+        )
+
+
+def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
+    """Where each file goes, and the folders to be made; raises at a member that does not belong in a data archive."""
+    files: dict[str, zipfile.ZipInfo] = {}
+    folders: set[str] = set()
+    for entry in entries:
+        written = entry.orig_filename  # as the archive has it; the other one was cut at the first NUL
+        parts = [part for part in written.split("/") if part not in ("", ".")]
+        place = "/".join(parts)
+        if "\0" in written or "\\" in written or written[1:2] == ":" or written[:1] == "/" or ".." in parts:
+            raise _refused(name, f"the member {written!r} would be written outside its folder")
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise _refused(name, f"the member {written!r} is a link or a device, not a file")
+        if entry.flag_bits & _ENCRYPTED:
+            raise _refused(name, f"the member {written!r} is locked with a password")
+        if not entry.is_dir():
+            if not place or place in files:
+                raise _refused(name, f"{written!r} is there twice" if place else "a member has no name")
+            files[place] = entry
+            place = place.rpartition("/")[0]
+        while place and place not in folders:
+            folders.add(place)
+            place = place.rpartition("/")[0]
+    if both := files.keys() & folders:
+        raise _refused(name, f"{min(both)!r} is a file and a folder at once")
+    return files, folders
+
+
+def _refused(name: str, why: str) -> SourceError:
+    return SourceError(f"{name}: {why}; nothing is extracted")
+
+
+def _blocks(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Iterator[int]:
+    """Write one member, block by block, and yield the size of each.
+
+    The zip reader stops at the size that the archive announces, and then compares the checksum: a member that holds
+    more than it announces is found out by that, and has filled no more of the disk than was checked to be free.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as file, content.open(member) as source:  # noqa: PTH123 - of a handle, not a path
+        while block := source.read(_BLOCK):
+            file.write(block)
+            yield len(block)
+
+
+def _in_threads(
+    files: dict[str, zipfile.ZipInfo], write: Callable[[str, zipfile.ZipInfo], Iterator[int]], advance: Advance
+) -> None:
+    """Write the files from several threads, which end at the first fault; inflating is done outside Python's lock."""
+    waiting, turn, stopped = iter(files.items()), threading.Lock(), threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            with turn:
+                path, member = next(waiting, ("", None))
+            if member is None:
+                return
+            for done in write(path, member):
+                with turn:
+                    advance(done)
+                if stopped.is_set():
+                    return
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        try:
+            running = [pool.submit(work) for _ in range(_THREADS)]
+            wait(running, return_when=FIRST_EXCEPTION)
+        finally:
+            stopped.set()  # also when it is the user who interrupts
+    for thread in running:
+        thread.result()
+
+
+@contextmanager
+def _readable(archive: Path) -> Iterator[None]:
+    """Say of any fault found while reading what it means to the user."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
+        raise SourceError(f"{archive} is not a whole zip archive: {error}") from None
+    except NotImplementedError as error:  # a compression or a version that Python does not know
+        raise SourceError(f"{archive} is a zip archive that cannot be read: {error}") from None
+    except OSError as error:
+        if error.errno in DISK_IS_FULL:
+            raise SourceError(f"the disk was full before all of {archive.name} was extracted; make room") from None
+        raise SourceError(f"{archive} cannot be extracted: {error}") from None

@@ -1,0 +1,131 @@
+"""Labelled points and boxes: groups of words, as in `label confidence xmin ymin xmax ymax`, one group per object."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core.errors import InvalidSubmission
+from assay.core.text import quote
+
+_MOST = 10_000  # objects in one cell: far above any real picture, far below what would be slow to compare
+_LARGEST = 1e12  # of any number: its cube is still a number
+_LONGEST_NUMBER = 64
+
+_POINT = ("label", "x", "y")
+_RECTANGLE = ("label", "x", "y", "width", "height")
+_BOX = ("label", "confidence", "xmin", "ymin", "xmax", "ymax")
+_BOX_3D = ("confidence", "center_x", "center_y", "center_z", "width", "length", "height", "yaw", "label")
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The labelled points of a picture, `places` of shape (n, 2)."""
+
+    labels: NDArray[np.object_]
+    places: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The labelled boxes of a picture, `corners` of shape (n, 4): xmin, ymin, xmax, ymax. True ones have any score."""
+
+    labels: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    corners: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes3D:
+    """The labelled upright boxes of a scene: `centers` (n, 3), `sizes` (n, 3) as width, length, height, and `yaws`.
+
+    A box's length lies along its heading, which is the x axis turned by yaw radians about the z axis.
+    """
+
+    labels: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    centers: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    yaws: NDArray[np.float64]
+
+
+def parse_points(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Points:
+    """The points in `label x y` groups, at most `most` of them."""
+    labels, numbers = _parsed(text, _POINT, where, may_be_empty, most)
+    return Points(labels, numbers)
+
+
+def parse_rectangles(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Boxes:
+    """The boxes in `label x y width height` groups, at most `most` of them, where x, y is the least corner."""
+    labels, numbers = _parsed(text, _RECTANGLE, where, may_be_empty, most)
+    corners = np.column_stack([numbers[:, :2], numbers[:, :2] + numbers[:, 2:]])
+    return Boxes(labels, np.ones(len(labels)), corners)
+
+
+def parse_boxes(
+    text: str, where: str, *, whole_labels: bool = False, may_be_empty: bool = True, most: int = _MOST
+) -> Boxes:
+    """The boxes in `label confidence xmin ymin xmax ymax` groups, at most `most` of them.
+
+    With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
+    covers nothing, as does one of no width.
+    """
+    labels, numbers = _parsed(text, _BOX, where, may_be_empty, most)
+    if whole_labels:
+        labels = _whole(labels, where)
+    return Boxes(labels, numbers[:, 0], numbers[:, 1:])
+
+
+def parse_boxes_3d(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Boxes3D:
+    """The boxes in `confidence center_x center_y center_z width length height yaw label` groups, at most `most`."""
+    labels, numbers = _parsed(text, _BOX_3D, where, may_be_empty, most)
+    sizes = numbers[:, 4:7]
+    if flat := np.flatnonzero((sizes <= 0).any(axis=1)).tolist():
+        found = ", ".join(f"{size:g}" for size in sizes[flat[0]])
+        must = "the width, length and height of a box must be above 0"
+        raise InvalidSubmission(f"{where}: {must}; those of box {flat[0] + 1} are {found}.")
+    return Boxes3D(labels, numbers[:, 0], numbers[:, 1:4], sizes, numbers[:, 7])
+
+
+def _parsed(
+    text: str, layout: Sequence[str], where: str, may_be_empty: bool, most: int
+) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+    """The label of each group, and its other words as finite numbers."""
+    size, groups = len(layout), f"groups of {len(layout)}, {' '.join(layout)}"
+    words = text.split(maxsplit=most * size)
+    if len(words) > most * size:
+        raise InvalidSubmission(f"{where}: there are more than {most:,} {groups}.")
+    if len(words) % size:
+        raise InvalidSubmission(f"{where}: {groups}, are needed; {len(words):,} words are not such groups.")
+    if not words and not may_be_empty:
+        raise InvalidSubmission(f"{where}: there is nothing; {groups}, are needed.")
+    at = layout.index("label")
+    columns = [
+        [_number(word, name, where) for word in words[place::size]] for place, name in enumerate(layout) if place != at
+    ]
+    labels = np.empty(len(words) // size, object)
+    labels[:] = words[at::size]
+    return labels, np.array(columns, np.float64).reshape(size - 1, -1).T
+
+
+def _number(word: str, name: str, where: str) -> float:
+    try:
+        value = float(word) if len(word) <= _LONGEST_NUMBER else math.nan
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= _LARGEST:
+        must = f"a number between -{_LARGEST:g} and {_LARGEST:g}"
+        raise InvalidSubmission(f"{where}: {name} must be {must}, but is {quote(word)}.")
+    return value
+
+
+def _whole(labels: NDArray[np.object_], where: str) -> NDArray[np.object_]:
+    whole = np.empty(len(labels), object)
+    for row, label in enumerate(labels):
+        value = _number(label, "label", where)
+        if value != int(value):
+            raise InvalidSubmission(f"{where}: label must be a whole number, but is {quote(label)}.")
+        whole[row] = str(int(value))
+    return whole

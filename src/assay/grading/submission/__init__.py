@@ -1,0 +1,1 @@
+"""From the bytes of a submission to arrays a metric can score. Start reading at `read.py`."""

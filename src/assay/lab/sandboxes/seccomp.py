@@ -1,0 +1,128 @@
+"""The system calls that code in a lab may not make, as a filter program the kernel runs before each of them.
+
+A deny-list, not an allow-list: agents run whatever they like, and what is listed here is only what widens the kernel's
+surface (namespaces, mounts, tracing, keys, modules, rings) or reaches past the network namespace (odd socket families).
+"""
+
+import errno
+import platform
+import struct
+from dataclasses import dataclass
+
+from assay.core.errors import LabError
+
+
+def program(machine: str | None = None, *, pinned: bool = False) -> bytes:
+    """The filter for this machine's processor, in the form `bwrap --seccomp` reads; `pinned` forbids to move away."""
+    name = machine or platform.machine()
+    if name not in _PROCESSORS:
+        raise LabError(f"there is no system call filter for {name}; known are {', '.join(_PROCESSORS)}")
+    cpu = _PROCESSORS[name]
+    code = [_load(_ARCHITECTURE), *_unless_equal(cpu.audit, _KILL), _load(_NUMBER)]
+    if cpu.x32_bit:
+        code += _if_at_least(cpu.x32_bit, _refuse(errno.ENOSYS))
+    for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
+        code += _if_equal(number, _refuse(errno.EPERM))
+    # The C library falls back to clone, whose flags can be read here; those of clone3 lie behind a pointer.
+    code += _if_equal(_CLONE3, _refuse(errno.ENOSYS))
+    code += _if_equal(cpu.clone, _load(_FIRST_ARGUMENT), *_if_any_bit(_NEW_NAMESPACES, _refuse(errno.EPERM)), _ALLOW)
+    families = [line for family in _FAMILIES for line in _if_equal(family, _ALLOW)]
+    code += _if_equal(cpu.socket, _load(_FIRST_ARGUMENT), *families, _refuse(errno.EAFNOSUPPORT))
+    return b"".join([*code, _ALLOW])
+
+
+@dataclass(frozen=True)
+class _Processor:
+    """How one processor numbers what we look at."""
+
+    audit: int
+    clone: int
+    socket: int
+    sched_setaffinity: int
+    denied: tuple[int, ...]
+    x32_bit: int = 0
+
+
+# Calls since Linux 5.1 have one number everywhere: io_uring (3), open_tree, move_mount, fsopen, fsconfig, fsmount,
+# fspick, pidfd_getfd, process_madvise, mount_setattr, quotactl_fd, open_tree_attr.
+_DENIED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 467)
+_CLONE3 = 435
+
+_DENIED = {  # name: (x86_64, aarch64); 0 where the processor has no such call
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "fanotify_init": (300, 262),
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
+    "setns": (308, 268), "unshare": (272, 97),
+    "kexec_load": (246, 104), "kexec_file_load": (320, 294),
+    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106),
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
+    "quotactl": (179, 60), "swapon": (167, 224), "swapoff": (168, 225), "reboot": (169, 142), "acct": (163, 89),
+    "syslog": (103, 116), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171), "sethostname": (170, 161), "setdomainname": (171, 162), "vhangup": (153, 58),
+    "lookup_dcookie": (212, 18), "nfsservctl": (180, 42), "move_pages": (279, 239), "migrate_pages": (256, 238),
+    "iopl": (172, 0), "ioperm": (173, 0), "modify_ldt": (154, 0), "uselib": (134, 0), "ustat": (136, 0),
+    "sysfs": (139, 0), "_sysctl": (156, 0), "create_module": (174, 0), "get_kernel_syms": (177, 0),
+    "query_module": (178, 0),
+}  # fmt: skip
+
+_PROCESSORS = {
+    "x86_64": _Processor(
+        0xC000003E,
+        clone=56,
+        socket=41,
+        sched_setaffinity=203,
+        denied=(*(x86 for x86, _ in _DENIED.values()), *_DENIED_EVERYWHERE),
+        x32_bit=0x40000000,
+    ),
+    "aarch64": _Processor(
+        0xC00000B7,
+        clone=220,
+        socket=198,
+        sched_setaffinity=122,
+        denied=(*(arm for _, arm in _DENIED.values() if arm), *_DENIED_EVERYWHERE),
+    ),
+}
+
+# Cgroup, host name, IPC, user, process, network and mount namespaces.
+_NEW_NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
+# Unix, IPv4, IPv6, netlink. Others ignore the network namespace, vsock above all, which reaches a machine's hypervisor.
+_FAMILIES = (1, 2, 10, 16)
+
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in the kernel's struct seccomp_data, little-endian
+
+
+def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+def _load(offset: int) -> bytes:
+    return _line(0x20, offset)
+
+
+def _return(action: int) -> bytes:
+    return _line(0x06, action)
+
+
+def _refuse(error: int) -> bytes:
+    return _return(0x00050000 | error)
+
+
+_ALLOW = _return(0x7FFF0000)
+_KILL = _return(0x80000000)
+
+
+def _if_equal(value: int, *then: bytes) -> list[bytes]:
+    return [_line(0x15, value, 0, len(then)), *then]
+
+
+def _unless_equal(value: int, *then: bytes) -> list[bytes]:
+    return [_line(0x15, value, len(then), 0), *then]
+
+
+def _if_at_least(value: int, *then: bytes) -> list[bytes]:
+    return [_line(0x35, value, 0, len(then)), *then]
+
+
+def _if_any_bit(bits: int, *then: bytes) -> list[bytes]:
+    return [_line(0x45, bits, 0, len(then)), *then]

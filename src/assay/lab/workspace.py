@@ -1,0 +1,308 @@
+"""The one way the host touches a workspace: folder by folder, through no link, plain files only.
+
+What lies in a workspace was put there by code we do not trust, so every name in it may be a trap: a link to the
+answers, a pipe that never ends, a device, a tree too deep or too wide to walk.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from assay.core.disk import fresh_token
+from assay.core.errors import UnsafePath
+
+Owner = tuple[int, int]
+Kind = Literal["file", "folder", "link", "other"]
+
+MOST_ENTRIES = 200_000
+DEEPEST = 64
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def read_file(root: Path, path: str, *, most: int) -> bytes:
+    """The content of the plain file at `path` below `root`, which may hold at most `most` bytes."""
+    with opened(root, path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnsafePath(f"{path!r} is larger than {most:,} bytes")
+    return content
+
+
+def stamp_of(root: Path, path: str) -> tuple[int, ...] | None:
+    """Something that changes when the plain file at `path` does; None where there is no such file.
+
+    It looks at no content, so it may be asked for while code runs that changes the file.
+    """
+    *folders, name = parts_of(path)
+    try:
+        with _folder(root, folders, path) as folder:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (OSError, UnsafePath):
+        return None
+    return (found.st_ino, found.st_size, found.st_ctime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
+@contextmanager
+def opened(root: Path, path: str) -> Iterator[BinaryIO]:
+    """The plain file at `path` below `root`, opened for reading."""
+    *folders, name = parts_of(path)
+    with _folder(root, folders, path) as folder, open_at(folder, name, path) as file:
+        yield file
+
+
+@contextmanager
+def open_at(folder: int, name: str, path: str) -> Iterator[BinaryIO]:
+    """The plain file called `name` in an open folder; `path` is what messages call it."""
+    try:
+        handle = os.open(name, _FILE, dir_fd=folder)
+    except OSError as error:
+        raise _refused(path, error) from error
+    try:
+        file = os.fdopen(handle, "rb")
+    except OSError as error:  # a folder can be opened, but is no file
+        os.close(handle)
+        raise _refused(path, error) from error
+    with file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UnsafePath(f"{path!r} is not a plain file")
+        yield file
+
+
+def write_file(root: Path, path: str, content: bytes, *, owner: Owner | None, mode: int = 0o644) -> None:
+    """Create or replace the plain file at `path` below `root`, making the folders above it for `owner`."""
+    with writing(root, path, owner=owner, mode=mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(root: Path, path: str, *, owner: Owner | None, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """A new file that takes the place of whatever is at `path` when the block ends well."""
+    *folders, name = parts_of(path)
+    beside = f".{fresh_token()}"
+    with (
+        _folder(root, folders, path, make_for=(owner,)) as folder,
+        os.fdopen(os.open(beside, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file,
+    ):
+        try:
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            if owner:
+                os.fchown(file.fileno(), *owner)
+            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException as error:
+            os.unlink(beside, dir_fd=folder)
+            if isinstance(error, IsADirectoryError):
+                raise UnsafePath(f"{path!r} is a folder") from error
+            raise
+
+
+def make_folder(root: Path, path: str, *, owner: Owner | None) -> None:
+    """Make the folder at `path` below `root`, and those above it."""
+    with _folder(root, parts_of(path), path, make_for=(owner,)):
+        pass
+
+
+def set_folder_mode(root: Path, path: str, mode: int) -> None:
+    """Change the mode of the folder at `path` below `root`."""
+    with _folder(root, parts_of(path), path) as folder:
+        os.fchmod(folder, mode)
+
+
+def make_link(root: Path, path: str, target: str, *, owner: Owner | None) -> None:
+    """Make a symbolic link at `path` below `root`; nothing here ever follows it."""
+    *folders, name = parts_of(path)
+    with _folder(root, folders, path, make_for=(owner,)) as folder:
+        os.symlink(target, name, dir_fd=folder)
+        if owner:
+            os.chown(name, *owner, dir_fd=folder, follow_symlinks=False)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name in a workspace; `folder` is open only until the walk goes on."""
+
+    path: str
+    kind: Kind
+    stat: os.stat_result
+    folder: int
+    name: str
+    readable: bool = True
+
+
+def walk(
+    root: Path, *, without: str | None = None, most: int = MOST_ENTRIES, deepest: int = DEEPEST
+) -> Iterator[Entry]:
+    """Everything below `root` in order of names, folders before what they hold, except the top name `without`.
+
+    A folder deeper than `deepest`, or one we may not open, is told with `readable` off and not entered.
+    """
+    seen = 0
+    top = os.open(root, _FOLDER)
+    open_folders = [(top, "", iter(_names(top, most, skip=without)))]
+    try:
+        while open_folders:
+            folder, prefix, names = open_folders[-1]
+            name = next(names, None)
+            if name is None:
+                open_folders.pop()
+                os.close(folder)
+                continue
+            seen += 1
+            if seen > most:
+                raise UnsafePath(f"the workspace holds more than {most:,} names; remove some")
+            try:
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            kind = _kind(found.st_mode)
+            inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < deepest else None
+            if inner is not None:
+                open_folders.append((inner, f"{prefix}{name}/", iter(_names(inner, most))))
+            yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
+    finally:
+        for folder, _, _ in open_folders:
+            os.close(folder)
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder made by anybody: any depth, width and modes, through no link.
+
+    Folders inside it are moved up to the top before they are emptied, so that no path gets long and only two folders
+    are ever open.
+    """
+    try:
+        top = os.open(folder, _FOLDER)
+    except FileNotFoundError:
+        return
+    try:
+        os.fchmod(top, 0o700)
+        while names := _names(top, 10_000):
+            for name in names:
+                _remove_from(top, name)
+    finally:
+        os.close(top)
+    folder.rmdir()
+
+
+def empty_folder(root: Path, *, without: str | None = None) -> None:
+    """Delete everything in `root` except the top name `without`."""
+    top = os.open(root, _FOLDER)
+    try:
+        while names := _names(top, 10_000, skip=without):
+            for name in names:
+                _remove_from(top, name)
+    finally:
+        os.close(top)
+
+
+def parts_of(path: str) -> list[str]:
+    """The names in a relative path; `UnsafePath` for an absolute one, or one with `..` in it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or ".." in parts or "\0" in path or not parts:
+        raise UnsafePath(f"{path!r} is not a path inside the workspace")
+    return parts
+
+
+@contextmanager
+def _folder(root: Path, parts: list[str], path: str, make_for: tuple[Owner | None] | None = None) -> Iterator[int]:
+    """The folder `parts` below `root`, opened one name at a time; missing ones are made where `make_for` is given."""
+    folder = os.open(root, _FOLDER)
+    try:
+        for part in parts:
+            try:
+                inner = os.open(part, _FOLDER, dir_fd=folder)
+            except FileNotFoundError as error:
+                if make_for is None:
+                    raise _refused(path, error) from error
+                inner = _make(folder, part, make_for[0])
+            except OSError as error:
+                raise _refused(path, error) from error
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _make(folder: int, name: str, owner: Owner | None) -> int:
+    os.mkdir(name, 0o755, dir_fd=folder)
+    made = os.open(name, _FOLDER, dir_fd=folder)
+    os.fchmod(made, 0o755)
+    if owner:
+        os.fchown(made, *owner)
+    return made
+
+
+def _refused(path: str, error: OSError) -> UnsafePath:
+    reasons = {
+        errno.ENOENT: "does not exist",
+        errno.ELOOP: "is a link",
+        errno.ENOTDIR: "is not reached through plain folders",
+        errno.ENXIO: "is not a plain file",
+        errno.EISDIR: "is a folder",
+        errno.ENAMETOOLONG: "is too long a name",
+        errno.EACCES: "may not be read",
+    }
+    return UnsafePath(f"{path!r} {reasons.get(error.errno or 0, os.strerror(error.errno or 0))}")
+
+
+def _names(folder: int, most: int, skip: str | None = None) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(islice((entry.name for entry in entries if entry.name != skip), most + 1))
+
+
+def _kind(mode: int) -> Kind:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def _try_open_folder(folder: int, name: str) -> int | None:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except OSError:
+        return None
+
+
+def _remove_from(top: int, name: str) -> None:
+    if not _is_folder(top, name):
+        os.unlink(name, dir_fd=top)
+        return
+    folder = _open_claimed(top, name)
+    try:
+        while names := _names(folder, 10_000):
+            for inner in names:
+                if _is_folder(folder, inner):
+                    os.close(_open_claimed(folder, inner))
+                    os.rename(inner, fresh_token(), src_dir_fd=folder, dst_dir_fd=top)
+                else:
+                    os.unlink(inner, dir_fd=folder)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
+
+
+def _is_folder(folder: int, name: str) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def _open_claimed(folder: int, name: str) -> int:
+    """Open a folder whatever its mode; its owner may have taken every permission away."""
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        Path(f"/proc/self/fd/{handle}").chmod(0o700)
+        return os.open(".", _FOLDER, dir_fd=handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,72 @@
+"""How the score of a trial grew: its submission after every step, graded for the record."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import BaseModel, ConfigDict
+
+from assay.core.errors import CallError
+from assay.core.home import Home
+from assay.data.store import Prepared, prepared
+from assay.grading import grade_file
+from assay.grading.result import Grade
+from assay.lab.snapshots import load
+from assay.records import TrialFolder, read_events
+from assay.tasks import Task
+
+
+class Point(BaseModel):
+    """What lay in the workspace as submission after one step."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: int
+    elapsed: float | None
+    score: float | None
+    valid: bool
+    medal: str | None
+    why: str | None
+
+
+def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
+    """Grade the submission of every snapshot; contents that were graded already are not graded again.
+
+    Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
+    """
+    if task.submission.form == "tree" or task.timed:
+        raise CallError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
+    file, grades = folder.file, dict[str | None, Grade]()
+    data = prepared(home, task, file.edition, file.variant)
+    points, elapsed = [], None
+    for event in read_events(folder.events):
+        elapsed = event.about.get("used", {}).get("elapsed", elapsed) if event.kind == "observation" else elapsed
+        if event.kind != "snapshot":
+            continue
+        kept = load(folder.snapshots, event.about["id"]).files.get(task.submission.file)
+        digest = kept.sha256 if kept else None
+        if digest not in grades:
+            grades[digest] = grade_kept(folder, digest, task, data, home)
+        grade = grades[digest]
+        won = ("gold", "silver", "bronze")
+        medal = next((name for name in won if getattr(grade, f"{name}_medal")), None)
+        points.append(
+            Point(
+                step=event.about["step"],
+                elapsed=elapsed,
+                score=grade.score,
+                valid=grade.valid_submission,
+                medal=medal,
+                why=grade.why,
+            )
+        )
+    return points
+
+
+def grade_kept(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
+    """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
+    if digest is None:
+        return grade_file(None, task, data, home=home)
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch) / task.submission.file
+        path.write_bytes((folder.snapshots / "objects" / digest).read_bytes())
+        return grade_file(path, task, data, home=home)

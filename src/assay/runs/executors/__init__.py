@@ -1,0 +1,1 @@
+"""Where trials run: processes on this machine, Slurm, or Ray."""

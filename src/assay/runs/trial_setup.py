@@ -1,0 +1,66 @@
+"""What a trial is given, as its file asks for it: a lab, what is in it, models, and a check of a submission's form."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from assay.agents import Agent
+from assay.core.errors import InvalidSubmission
+from assay.core.home import Home
+from assay.data.store import prepared
+from assay.grading import validate_file
+from assay.lab import Lab, Limits, Setup
+from assay.lab.environments import environment
+from assay.lab.host.gpus import gpu_nodes
+from assay.records import TrialFile
+from assay.tasks import Task
+
+if TYPE_CHECKING:
+    from assay.models import Models
+
+
+def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
+    """The lab that it works in."""
+    data = prepared(home, task, file.edition, file.variant)
+    limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
+    variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
+    if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
+        variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
+    tools = agent.wants().tools
+    return Setup(
+        environment=environment(home, task.environment),
+        data=data.public,
+        tools=environment(home, tools) if tools else None,
+        network=file.network,
+        limits=limits,
+        variables=variables,
+        devices=gpu_nodes(gpus),
+    )
+
+
+async def furnish(lab: Lab, task: Task, description: str | None = None) -> None:
+    """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
+    await lab.write("description.md", (task.description if description is None else description).encode())
+    for path, content in task.starter.items():
+        await lab.write(path, content)
+
+
+def models_of(file: TrialFile) -> "Models":
+    """The models that its agent may ask."""
+    from assay.models import Models, ModelSettings, Prices
+
+    settings = ModelSettings.model_validate(file.model_settings)
+    return Models(file.models, settings, prices=Prices.load(), epoch=file.seed)
+
+
+def fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
+    """What is wrong with the form of a submission; its values are not looked at."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / task.submission.file
+        path.write_bytes(content)
+        try:
+            validate_file(path, task, prepared(home, task, file.edition, file.variant))
+        except InvalidSubmission as error:
+            return str(error)
+    return None

@@ -1,0 +1,53 @@
+"""Makes the babylm task: training and development text for all to see, and blocks of the test text for the judge."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assay.data import archives, files
+from assay.data.polars_tables import write
+
+FOLDER = Path(__file__).parent
+SHOWN = {"train": "babylm_10M", "dev": "babylm_dev"}
+SOURCES = (
+    "aochildes", "bnc_spoken", "cbt", "children_stories", "gutenberg", "open_subtitles", "qed", "simple_wikipedia",
+    "switchboard", "wikipedia",
+)  # fmt: skip
+BLOCKS = 128
+SIZE = 2048
+SEED = 20275
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """The published task scores all of the test text; blocks drawn from it are scored in minutes, without a GPU."""
+    archive = raw / "babylm_data.zip"
+    for side, folder in SHOWN.items():
+        shown = ((f"babylm_data/{folder}/{name}.{side}", public / side / f"{name}.txt") for name in SOURCES)
+        archives.extract(archive, shown)
+    files.copy((FOLDER / name, public / name) for name in ("model.py", "judge.py"))
+
+    found = [block for name in SOURCES for block in blocks(content(archive, f"babylm_data/babylm_test/{name}.test"))]
+    drawn = np.random.RandomState(SEED).permutation(len(found))[:BLOCKS]
+    texts = np.stack([np.frombuffer(found[place], np.uint8) for place in np.sort(drawn)])
+    (private / "inputs").mkdir()
+    np.save(private / "inputs" / "texts.npy", texts)
+    write(pl.DataFrame({"id": np.arange(len(texts)), "bytes": np.full(len(texts), SIZE)}), private / "answers.csv")
+
+
+def content(archive: Path, name: str) -> bytes:
+    with archives.open_member(archive, name) as file:
+        return file.read()
+
+
+def blocks(text: bytes) -> list[bytes]:
+    """All blocks of a text: each begins with the next line that no block has, and is `SIZE` bytes long.
+
+    What is left of the line in which a block ends belongs to none.
+    """
+    found, begin = [], 0
+    while begin + SIZE <= len(text):
+        end = begin + SIZE
+        found.append(text[begin:end])
+        begin = text.find(b"\n", end - 1) + 1 or len(text)
+    return found

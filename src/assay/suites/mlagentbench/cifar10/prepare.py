@@ -1,0 +1,57 @@
+"""Makes the cifar10 task: the published training and test pictures, each side in a new order."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from PIL import Image
+
+from assay.data.polars_tables import write
+
+SEED = 20266
+SIDE = 32
+ARCHIVE = "cifar-10-binary.tar.gz"
+TRAIN = [f"data_batch_{number}" for number in range(1, 6)]
+TEST = ["test_batch"]
+
+Pictures = NDArray[np.uint8]
+Labels = NDArray[np.int64]
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """The order of the published labels is known by heart, so both sides are shuffled."""
+    random = np.random.RandomState(SEED)
+    (images, labels), (unseen, answers) = _from_archive(raw) if (raw / ARCHIVE).is_file() else _from_package(raw)
+    order, new_order = random.permutation(len(labels)), random.permutation(len(answers))
+    np.save(public / "train_images.npy", images[order])
+    np.save(public / "train_labels.npy", labels[order])
+    np.save(public / "test_images.npy", unseen[new_order])
+    numbers = np.arange(len(answers))
+    write(pl.DataFrame({"index": numbers, "label": np.zeros_like(answers)}), public / "sample_submission.csv")
+    write(pl.DataFrame({"index": numbers, "label": answers[new_order]}), private / "answers.csv")
+
+
+def _from_package(raw: Path) -> list[tuple[Pictures, Labels]]:
+    """A row of a batch is a picture, its pixels line by line; labels are in lists of their own."""
+    sides = []
+    for batches, labels in ((TRAIN, "train_lables.json"), (TEST, "test_lables.json")):
+        rows = np.concatenate([np.asarray(Image.open(raw / "package" / f"{batch}.png")) for batch in batches])
+        truth = np.array(json.loads((raw / "package" / labels).read_bytes()), dtype=np.int64)
+        sides.append((rows.reshape(-1, SIDE, SIDE, 3), truth))
+    return sides
+
+
+def _from_archive(raw: Path) -> list[tuple[Pictures, Labels]]:
+    """A record of a batch is a byte for the label, then all of red, all of green and all of blue, line by line."""
+    sides = []
+    with tarfile.open(raw / ARCHIVE) as archive:
+        for batches in (TRAIN, TEST):
+            files = (archive.extractfile(f"cifar-10-batches-bin/{batch}.bin") for batch in batches)
+            content = b"".join(file.read() for file in files if file)
+            records = np.frombuffer(content, dtype=np.uint8).reshape(-1, 1 + 3 * SIDE * SIDE)
+            pictures = records[:, 1:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1)
+            sides.append((np.ascontiguousarray(pictures), records[:, 0].astype(np.int64)))
+    return sides

@@ -1,0 +1,48 @@
+"""Makes the clrs task: graphs of few nodes to learn shortest paths from, and larger ones, hidden, to be judged by."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from assay.data.polars_tables import write
+from assay.tasks import load_plugin
+
+FOLDER = Path(__file__).parent
+TRAIN = {4: 1000, 7: 1000, 11: 1000, 13: 1000, 16: 1000}
+VALIDATION = (64, 16)
+TEST = (32, 64)
+CHANCES = tuple(tenths / 10 for tenths in range(1, 10))
+SEED = 20268
+
+Arrays = dict[str, Any]
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """Write the model's code beside the data: it is what agents train and what judges them."""
+    train, validation, test = _drawn(raw) if (raw / "clrs").is_dir() else _made(raw)
+    shutil.copyfile(FOLDER / "model.py", public / "model.py")
+    shown = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
+    np.savez_compressed(public / "train.npz", **shown)
+    np.savez_compressed(public / "validation.npz", **{name: validation[name] for name in ("graphs", "pointers")})
+    (private / "inputs").mkdir()
+    np.savez(private / "inputs" / "graphs.npz", graphs=test["graphs"])
+    nodes = test["pointers"].reshape(-1)
+    write(pl.DataFrame({"id": np.arange(len(nodes)), "node": nodes}), private / "answers.csv")
+
+
+def _drawn(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
+    """As the published starter draws them: of many densities to learn from, of one to be tested by."""
+    sampler = load_plugin(FOLDER / "sampling.py").Sampler(raw)
+    train = {nodes: sampler.draw(count, nodes, seed=SEED + nodes, chances=CHANCES) for nodes, count in TRAIN.items()}
+    validation = sampler.draw(*VALIDATION, seed=SEED + 100, chances=CHANCES)
+    return train, validation, sampler.draw(*TEST, seed=SEED + 200)
+
+
+def _made(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
+    """The miniature's graphs, a file for each part."""
+    parts = {path.stem: dict(np.load(path, allow_pickle=False)) for path in sorted(raw.glob("*.npz"))}
+    train = {int(name.removeprefix("train_")): part for name, part in parts.items() if name.startswith("train_")}
+    return train, parts["validation"], parts["test"]

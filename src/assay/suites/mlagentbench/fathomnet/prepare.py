@@ -1,0 +1,74 @@
+"""Makes the fathomnet task: a fifth of the dives, with all their pictures, becomes the test."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assay.core.home import Home
+from assay.core.progress import Silent, stage
+from assay.data import files
+from assay.data.polars_tables import read, take, write, write_split
+from assay.data.sources import http
+from assay.data.splits import random_groups
+from assay.tasks.model import WebFile
+
+TEST = 0.2
+SEED = 20274
+AT_ONCE = 8
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """Pictures of one dive look alike, so they stay on one side; the published task shuffles all and tests on 2 %.
+
+    Whether a picture is out of sample is not asked: all labelled ones come from the same depths, so none is.
+    """
+    boxes = json.loads((raw / "object_detection" / "train.json").read_bytes())
+    pictures = {Path(picture["file_name"]).stem: picture for picture in boxes["images"]}
+    listed = read(raw / "multilabel_classification" / "train.csv")
+    dives = [pictures[name]["coco_url"].rpartition("/")[0] for name in listed["id"]]
+    where = found(raw, list(pictures.values()))
+
+    sides = {}
+    for side, rows in random_groups(dives, test=TEST, seed=SEED)._asdict().items():
+        chosen = take(listed, rows).sort("id")
+        names = {name: f"{side}/{pictures[name]['file_name']}" for name in chosen["id"]}
+        files.copy((where[name], public / shown) for name, shown in names.items())
+        categories = pl.Series("categories", [whole_numbers(text) for text in chosen["categories"]])
+        sides[side] = pl.DataFrame({"id": chosen["id"], "image": list(names.values())}).with_columns(categories)
+    write_split(sides["train"], sides["test"], id="id", sample={"categories": "1"}, public=public, private=private)
+    write(read(raw / "category_key.csv"), public / "category_key.csv")
+    (public / "train_boxes.json").write_text(json.dumps(only(boxes, set(sides["train"]["id"]))))
+
+
+def found(raw: Path, pictures: list[dict[str, Any]]) -> dict[str, Path]:
+    """Where each picture lies: in the raw folder's `images` if the user has fetched them, else fetched now and kept."""
+    own = raw / "images"
+    if own.is_dir():
+        return {Path(picture["file_name"]).stem: own / picture["file_name"] for picture in pictures}
+    home = Home.default()
+    with stage("Fetching pictures", len(pictures)) as advance, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def fetched(picture: dict[str, Any]) -> Path:
+            source = WebFile(url=picture["coco_url"].replace(" ", "%20"), file=picture["file_name"])
+            path = http.fetch(home, source, progress=Silent())
+            advance(1)
+            return path
+
+        paths = pool.map(fetched, pictures)
+        return {Path(picture["file_name"]).stem: path for picture, path in zip(pictures, paths, strict=True)}
+
+
+def whole_numbers(text: str) -> str:
+    """`[1.0, 9.0]` as `1 9`, the way a submission writes it."""
+    return " ".join(str(int(number)) for number in json.loads(text))
+
+
+def only(boxes: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """The pictures with these names, and their boxes."""
+    images = [picture for picture in boxes["images"] if Path(picture["file_name"]).stem in names]
+    numbers = {picture["id"] for picture in images}
+    annotations = [box for box in boxes["annotations"] if box["image_id"] in numbers]
+    return {**boxes, "images": images, "annotations": annotations}

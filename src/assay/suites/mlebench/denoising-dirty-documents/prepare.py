@@ -1,0 +1,65 @@
+"""Makes the denoising-dirty-documents task: pages split at random, the clean test pages written out pixel by pixel."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from assay.core.errors import SourceError
+from assay.data import archives
+from assay.data.splits import random_rows
+
+VALUES = [repr(level / 255) for level in range(256)]
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """The split goes through the pages in the order of their names as text: 10.png comes before 2.png."""
+    pages = archives.listed(raw / "train.zip", "train", ".png")
+    test = [pages[row] for row in random_rows(len(pages), test=0.2, seed=0).test]
+    unpack(raw, set(test), public, pages_only=edition == "fixed")
+    cleaned = sorted({*test} & {*archives.listed(raw / "train_cleaned.zip", "train_cleaned", ".png")})
+    if not cleaned:
+        raise SourceError("train_cleaned.zip holds none of the test pages")
+    with (public / "sampleSubmission.csv").open("w") as sample, (private / "answers.csv").open("w") as answers:
+        sample.write("id,value\n")
+        answers.write("id,value\n")
+        for page in cleaned:
+            levels = grey_levels(raw / "train_cleaned.zip", f"train_cleaned/{page}")
+            for ids, line in pixel_rows(page.removesuffix(".png"), levels):
+                sample.write("".join([f"{id},1\n" for id in ids]))
+                answers.write("".join([f"{id},{VALUES[level]}\n" for id, level in zip(ids, line, strict=True)]))
+
+
+def unpack(raw: Path, test: set[str], public: Path, *, pages_only: bool) -> None:
+    """Unpack both archives, the test pages to a folder of their own and without the clean ones.
+
+    What else an archive holds is unpacked too, unless only pages are wanted; what both hold comes from the second.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for folder in ("train", "train_cleaned"):
+        archive = f"{folder}.zip"
+        pages = {f"{folder}/{page}" for page in archives.listed(raw / archive, folder, ".png")}
+        for name in pages if pages_only else archives.names(raw / archive):
+            if name not in pages or name.removeprefix(f"{folder}/") not in test:
+                found[name] = (archive, name)
+            elif folder == "train":
+                found[name.replace("train/", "test/", 1)] = (archive, name)
+    for archive in ("train.zip", "train_cleaned.zip"):
+        members = ((name, public / place) for place, (source, name) in found.items() if source == archive)
+        archives.extract(raw / archive, members)
+
+
+def grey_levels(archive: Path, name: str) -> NDArray[np.uint8]:
+    """The levels of a page, 0 for black to 255 for white."""
+    with archives.open_member(archive, name) as file, Image.open(file) as picture:
+        return np.asarray(picture.convert("L"))
+
+
+def pixel_rows(page: str, levels: NDArray[np.uint8]) -> Iterator[tuple[list[str], list[int]]]:
+    """The ids and levels of each row of pixels: an id is the page, the row and the column, which count from 1."""
+    columns = [f"_{column}" for column in range(1, levels.shape[1] + 1)]
+    for row, line in enumerate(levels.tolist(), start=1):
+        start = f"{page}_{row}"
+        yield [start + column for column in columns], line

@@ -1,0 +1,28 @@
+"""Makes the dogs-vs-cats-redux-kernels-edition task: photographs split at random and numbered anew."""
+
+from itertools import count
+from pathlib import Path
+
+import pandas as pd
+
+from assay.data import archives, pandas_tables
+from assay.data.splits import random_rows
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """A training photograph is called after what it shows; those of the test are only numbered."""
+    photographs = archives.listed(raw / "train.zip", "train", ".jpg")
+    train, test = ([photographs[row] for row in rows] for rows in random_rows(len(photographs), test=0.1, seed=0))
+    numbers = {"cat": count(), "dog": count()}
+    kinds = ["cat" if "cat" in name else "dog" for name in train]
+    sides = {
+        "train": [(name, f"{kind}.{next(numbers[kind])}.jpg") for name, kind in zip(train, kinds, strict=True)],
+        "test": [(name, f"{number}.jpg") for number, name in enumerate(test, start=1)],
+    }
+    for side, renamed in sides.items():
+        members = [(f"train/{old}", new) for old, new in renamed]
+        archives.extract(raw / "train.zip", ((old, public / side / new) for old, new in members))
+        archives.repack(public / f"{side}.zip", raw / "train.zip", members)
+    answers = pd.DataFrame({"id": range(1, len(test) + 1), "label": [int("dog" in name) for name in test]})
+    pandas_tables.write(answers, private / "answers.csv")
+    pandas_tables.write(pandas_tables.sample(answers, "id", {"label": 0.5}), public / "sample_submission.csv")

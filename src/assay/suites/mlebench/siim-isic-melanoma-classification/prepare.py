@@ -1,0 +1,62 @@
+"""Makes the melanoma task: the images of two TFRecord files are to be judged, all others come with their diagnosis."""
+
+from pathlib import Path
+
+from assay.data import files, pandas_tables
+from assay.formats import tfrecord
+
+TEST_RECORDS = ("train00-2071.tfrec", "train06-2071.tfrec")
+FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_challenge"]
+
+
+def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+    """Rows keep their order. `fixed` takes the labels out of the test images' TFRecord files."""
+    records = [path for path in files.listed(raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
+    held_out = [raw / "tfrecords" / name for name in TEST_RECORDS]
+    lesions = pandas_tables.read(raw / "train.csv")
+    pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
+    is_test = lesions["image_name"].isin(_image_names(held_out))
+    train, test = lesions[~is_test], lesions[is_test]
+    pandas_tables.write(train, public / "train.csv")
+    pandas_tables.write(test[FACTS], public / "test.csv")
+    pandas_tables.write(test[["image_name", "target"]], private / "test.csv")
+    pandas_tables.write(pandas_tables.sample(test, "image_name", {"target": 0}), public / "sample_submission.csv")
+    for folder in ("train", "test", "jpeg/train", "jpeg/test"):
+        (public / folder).mkdir(parents=True)
+    files.copy(
+        (raw / source / f"{name}{suffix}", public / destination / side / f"{name}{suffix}")
+        for source, destination, suffix in (("train", "", ".dcm"), ("jpeg/train", "jpeg", ".jpg"))
+        for side, rows in (("train", train), ("test", test))
+        for name in rows["image_name"]
+    )
+    kept = [path for path in records if path.name not in TEST_RECORDS]
+    files.copy(_renamed(kept, "train", public))
+    if edition == "fixed":
+        for source, destination in _renamed(held_out, "test", public):
+            _write_without_labels(source, destination)
+    else:
+        files.copy(_renamed(held_out, "test", public))
+
+
+def _image_names(records: list[Path]) -> set[str]:
+    names = (name for path in records for example in tfrecord.read(path) for name in example["image_name"])
+    return {name.decode() for name in names if isinstance(name, bytes)}
+
+
+def _renamed(records: list[Path], side: str, public: Path) -> list[tuple[Path, Path]]:
+    """Where each file goes: numbered anew in order, with the count that its name has."""
+    return [
+        (path, public / "tfrecords" / f"{side}{number:02d}-{path.stem.split('-')[1]}.tfrec")
+        for number, path in enumerate(records)
+    ]
+
+
+def _write_without_labels(source: Path, destination: Path) -> None:
+    shown = {"image", *FACTS}
+    tfrecord.write(
+        destination,
+        (
+            {feature: values for feature, values in example.items() if feature in shown}
+            for example in tfrecord.read(source)
+        ),
+    )
