@@ -216,7 +216,7 @@ class Task(TaskFile):
 
     @property
     def judged_in_lab(self) -> bool:
-        """Whether a submission must run before there is anything to score: see `assay.grading.by_running.checkpoint`."""
+        """Whether a submission must run before there is anything to score: see `grading.by_running`."""
         return self.kind == "checkpoint" and self.submission.form == "file"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from assay.core.errors import UnsafePath
 from assay.lab.host.slots import Place
 from assay.lab.interface import Ended, Limits
+from assay.lab.workspace import walk
 
 _UNCOUNTABLE = 2**63
 _LEAST = 4096  # even an empty file takes a name and an inode, of which a disk has only so many
