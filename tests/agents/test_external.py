@@ -10,7 +10,7 @@ from brain import HEADS
 
 from assay.agents import find_agent
 from assay.agents.external.agent import External
-from assay.core.errors import CallError, LabError
+from assay.core.errors import LabError, UsageError
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
 
@@ -174,9 +174,9 @@ async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
 
 
 def test_it_needs_a_profile_or_a_command_that_exists():
-    with pytest.raises(CallError, match="a profile or a command"):
+    with pytest.raises(UsageError, match="a profile or a command"):
         find_agent("external")
-    with pytest.raises(CallError, match="no profile 'aida'; there are: aide"):
+    with pytest.raises(UsageError, match="no profile 'aida'; there are: aide"):
         find_agent("external", {"profile": "aida"})
 
 
@@ -186,5 +186,5 @@ def test_a_profile_that_changed_since_the_plan_is_noticed(tmp_path):
     planned = find_agent("external", {"profile": str(profile)}).model_dump(mode="json")
     assert find_agent("external", planned).label("external") == f"external,profile={profile}"
     profile.write_text('command = ["false"]\n')
-    with pytest.raises(CallError, match="not what it was"):
+    with pytest.raises(UsageError, match="not what it was"):
         find_agent("external", planned)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents.agent import find_agent
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent.parent
@@ -121,14 +121,14 @@ def test_the_hash_of_the_log_is_part_of_the_identity(tiny, tmp_path):
     assert find_agent("replay", settings).model_dump(mode="json") == settings
     with first.events.open("a") as log:
         log.write("more\n")
-    with pytest.raises(CallError, match=r"events: .* is not the one that was meant to be done again"):
+    with pytest.raises(UsageError, match=r"events: .* is not the one that was meant to be done again"):
         find_agent("replay", settings)
 
 
 def test_other_tasks_are_not_for_it_and_what_is_no_trial_is_refused(tiny, tmp_path):
-    with pytest.raises(CallError, match=r"trial: .* is not the folder of a trial: it has no trial\.json"):
+    with pytest.raises(UsageError, match=r"trial: .* is not the folder of a trial: it has no trial\.json"):
         find_agent("replay", {"trial": str(tmp_path)})
-    with pytest.raises(CallError, match="trial: Field required"):
+    with pytest.raises(UsageError, match="trial: Field required"):
         find_agent("replay")
     first = run(tiny, tmp_path / "first", "--agent", "starter")
     file = first.path / "trial.json"

@@ -9,7 +9,7 @@ from assay.agents.agent import find_agent
 from assay.agents.mlagentbench.act import Act
 from assay.agents.mlagentbench.react import React
 from assay.agents.mlagentbench.research import Research
-from assay.core.errors import CallError, ModelFault
+from assay.core.errors import ModelError, UsageError
 from assay.records.tape import Diverged
 from assay.tasks import Budget
 
@@ -140,7 +140,7 @@ async def test_only_what_is_offered_can_be_done(trial, script):
 
 
 def test_settings_are_checked():
-    with pytest.raises(CallError, match="there is no action 'Fly'"):
+    with pytest.raises(UsageError, match="there is no action 'Fly'"):
         find_agent("research", {"add_actions": "Fly, Read File"})
     agent = find_agent(
         "research", {"add_actions": "Read File, Write File", "interactive": True, "script_seconds": "5m"}
@@ -244,7 +244,7 @@ async def test_a_model_for_which_everything_is_too_long_ends_the_work_with_that_
 
 
 async def test_a_model_that_cannot_be_reached_is_nobodys_decision(trial, script):
-    with pytest.raises(ModelFault):
+    with pytest.raises(ModelError):
         await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"fault": "refused"})})
     # Taken up again, the trial asks once more and goes on.
     await trial.work(Research(), {"main": script("never asked again", END)})

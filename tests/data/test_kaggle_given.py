@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from little_kaggle import CONTENT, FILES, MD5, files_in, packed
 
-from assay.core.errors import CallError, SourceError
+from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data.sources.kaggle import Raw, raw_folder
@@ -65,7 +65,7 @@ def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: 
 def test_a_place_without_data_is_a_wrong_call(alone: Home, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
-        with pytest.raises(CallError, match=rf"{name} holds no data; give toy\.zip"):
+        with pytest.raises(UsageError, match=rf"{name} holds no data; give toy\.zip"):
             ask(alone, tmp_path / name)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, MakeTask
 
-from assay.core.errors import CallError, SourceError
+from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data import prepare
@@ -215,5 +215,5 @@ def test_data_of_ones_own_for_a_task_in_python_packages_must_be_marked(
     alone: Home, toy: MakeTask, wheel: Callable[[], object], tmp_path: Path
 ) -> None:
     task = toy("", wheel(), kaggle={"competition": "toys"})
-    with pytest.raises(CallError, match="--raw goes with --unverified"):
+    with pytest.raises(UsageError, match="--raw goes with --unverified"):
         acquire(alone, task, "real", tmp_path / "raw", given=tmp_path, progress=Silent())

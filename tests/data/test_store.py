@@ -13,7 +13,7 @@ import pytest
 from data_packages import CONTENT, MakeTask, MakeWheel
 
 from assay.core.disk import sha256_of
-from assay.core.errors import AssayError, CallError, NotPrepared
+from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data import prepare, prepared
@@ -133,7 +133,7 @@ def test_damaged_data_is_not_used(alone: Home, toy: MakeTask, damage: str) -> No
 
 @pytest.mark.parametrize(("edition", "variant"), [("v9", "real"), ("v1", "synthetic-1")])
 def test_an_unknown_edition_or_variant_is_a_wrong_call(alone: Home, toy: MakeTask, edition: str, variant: str) -> None:
-    with pytest.raises(CallError, match="it has: "):
+    with pytest.raises(UsageError, match="it has: "):
         prepared(alone, toy(SIMPLE), edition, variant)
 
 
@@ -152,7 +152,7 @@ def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
     task = toy(code or "")
     if code is None:
         (task.folder / "prepare.py").unlink()
-    with pytest.raises(CallError, match=why):
+    with pytest.raises(UsageError, match=why):
         prepare(alone, task, progress=Silent())
 
 

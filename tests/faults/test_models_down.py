@@ -65,7 +65,7 @@ def test_a_provider_that_is_gone_is_told_and_after_it_is_back_resume_completes_t
     words = asking(tiny, busy, f"http://127.0.0.1:{port}/v1", "--attempts", "1")
     result = tiny.call(*words)
     assert result.returncode == 1
-    assert "1 of 1 trials could not run (ModelDown: openai/gpt-4o cannot be reached" in result.stderr
+    assert "1 of 1 trials could not run (ModelUnavailable: openai/gpt-4o cannot be reached" in result.stderr
     assert f"assay resume {tiny.out}" in result.stderr
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
@@ -83,7 +83,7 @@ def test_a_key_that_is_refused_is_no_outage_to_be_waited_out(tiny, busy):
         words = asking(tiny, busy, server.openai)
         tiny.variables["OPENAI_API_KEY"] = "key-of-nobody"
         result = tiny.call(*words)
-    assert result.returncode == 1 and "ModelFault: openai/gpt-4o refuses the key" in result.stderr
+    assert result.returncode == 1 and "ModelError: openai/gpt-4o refuses the key" in result.stderr
     (trial,) = tiny.folder.trials()
     assert tiny.events()[trial.path.name].count("started") == 3
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.grading import leaderboard
 from assay.grading.medals import medal, percentile
 from assay.tasks import Metric
@@ -64,5 +64,5 @@ def test_a_file_of_teams_is_read(tmp_path: Path):
 def test_a_file_that_is_no_leaderboard_is_refused(tmp_path: Path, text: str):
     path = tmp_path / "leaderboard.csv"
     path.write_text(text)
-    with pytest.raises(CallError, match="not a leaderboard"):
+    with pytest.raises(UsageError, match="not a leaderboard"):
         leaderboard.read(path, HIGHER)

@@ -8,7 +8,7 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.grading.metrics import evaluate, metric, names
 
 REAL = st.floats(-1e6, 1e6)
@@ -92,7 +92,7 @@ def test_arrays_of_different_shape_are_a_mistake_and_not_a_score():
 
 
 def test_an_unknown_metric_is_answered_with_the_nearest():
-    with pytest.raises(CallError, match="did you mean accuracy"):
+    with pytest.raises(UsageError, match="did you mean accuracy"):
         metric("acuracy")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from inside import Open, python
 
-from assay.core.errors import CallError, LabError
+from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.lab.environments import build, environment
@@ -107,10 +107,10 @@ def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path:
 def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text(f"{line}\n")
-    with pytest.raises(CallError, match="exact pin"):
+    with pytest.raises(UsageError, match="exact pin"):
         environment(home, str(wanted))
 
 
 def test_an_unknown_name_lists_the_known_ones(home: Home):
-    with pytest.raises(CallError, match=r"there is aide, .*core"):
+    with pytest.raises(UsageError, match=r"there is aide, .*core"):
         environment(home, "nonsense")

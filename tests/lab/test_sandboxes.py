@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inside import Open
 
-from assay.core.errors import CallError, LabError
+from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
 from assay.lab.doctor import examine
@@ -68,7 +68,7 @@ async def test_a_machine_without_a_container_engine_is_told_so(opened: Open, mon
 
 @pytest.mark.anyio
 async def test_an_unknown_sandbox_is_a_wrong_call(opened: Open):
-    with pytest.raises(CallError, match="there is bubblewrap, docker and none"):
+    with pytest.raises(UsageError, match="there is bubblewrap, docker and none"):
         async with opened("chroot"):
             pass
 

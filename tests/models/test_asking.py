@@ -11,7 +11,7 @@ from protocols import Call, Redacted, Say, Thought, Used
 from server import ModelServer, Silence
 from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.models import Message, Models, Reply, Tool, ToolCall
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +99,7 @@ async def test_a_schema_that_models_would_not_be_told_in_full_is_refused():
     tool = Tool(name="vote", description="Vote.", parameters={"type": "object", "properties": {"n": {"const": 3}}})
     with ModelServer() as server:
         async with CHAT.models(server) as models:
-            with pytest.raises(CallError, match=r"tool vote: .*parameters\.properties\.n\.const"):
+            with pytest.raises(UsageError, match=r"tool vote: .*parameters\.properties\.n\.const"):
                 await models.ask("main", ASK, [tool])
     assert server.requests == []
 

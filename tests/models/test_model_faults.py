@@ -8,7 +8,7 @@ from protocols import Say
 from server import TOO_LONG, Fail, Garbage, ModelServer, Reset, Silence
 from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 
-from assay.core.errors import CallError, ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong, UsageError
 from assay.models import Message, Models, ModelSettings
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def test_inspect_goes_on_trying_where_the_client_gives_up():
 async def test_a_limit_that_does_not_pass_is_a_fault_of_the_model(way):
     with ModelServer(*[Fail(429, "slow down", headers=SOON)] * 3) as server:
         async with way.models(server) as models:
-            with pytest.raises(ModelFault, match=r"rate limit or quota.*slow down") as fault:
+            with pytest.raises(ModelError, match=r"rate limit or quota.*slow down") as fault:
                 await models.ask("main", ASK)
     assert way.name in str(fault.value)
     assert len(server.requests) == 3
@@ -69,7 +69,7 @@ async def test_a_limit_that_does_not_pass_is_a_fault_of_the_model(way):
 async def test_other_troubles_say_what_they_are(way, trouble, words):
     with ModelServer(*[trouble] * 3) as server:
         async with way.models(server) as models:
-            with pytest.raises(ModelFault, match=words):
+            with pytest.raises(ModelError, match=words):
                 await models.ask("main", ASK)
 
 
@@ -78,7 +78,7 @@ async def test_a_refused_key_is_not_tried_again(way, monkeypatch):
         monkeypatch.setenv(name, "key-of-nobody")
     with ModelServer() as server:
         async with way.models(server, max_retries=5) as models:
-            with pytest.raises(ModelFault, match=r"refuses the key.*environment variable"):
+            with pytest.raises(ModelError, match=r"refuses the key.*environment variable"):
                 await models.ask("main", ASK)
 
 
@@ -86,17 +86,17 @@ async def test_an_address_where_nobody_listens_cannot_be_reached():
     with ModelServer() as server:
         settings = ModelSettings(base_url=server.openai, max_retries=0)
     async with Models({"main": "openai/gpt-4o"}, settings, prices=PRICES) as models:
-        with pytest.raises(ModelFault, match="cannot be reached"):
+        with pytest.raises(ModelError, match="cannot be reached"):
             await models.ask("main", ASK)
 
 
 async def test_patience_with_one_try_and_with_all_of_them_has_an_end(way):
     with ModelServer(*[Silence()] * 9) as server:
         async with way.models(server, attempt_timeout=1) as models:
-            with pytest.raises(ModelFault, match="cannot be reached: attempt_timeout"):
+            with pytest.raises(ModelError, match="cannot be reached: attempt_timeout"):
                 await models.ask("main", ASK)
         async with way.models(server, timeout=1) as models:
-            with pytest.raises(ModelFault, match="has not answered within 1s"):
+            with pytest.raises(ModelError, match="did not answer within 1s"):
                 await models.ask("main", ASK)
 
 
@@ -118,7 +118,7 @@ async def test_an_answer_that_fills_the_context_is_kept_because_it_was_paid_for(
 async def test_settings_that_a_model_does_not_take_are_named():
     with ModelServer() as server:
         async with STREAMED.models(server, reasoning_tokens=2000) as models:
-            with pytest.raises(ModelFault, match=r"cannot be asked like this: .*reasoning_tokens"):
+            with pytest.raises(ModelError, match=r"cannot be asked like this: .*reasoning_tokens"):
                 await models.ask("main", ASK)
 
 
@@ -141,7 +141,7 @@ async def test_a_filtered_answer_says_so():
     ],
 )
 def test_a_model_that_cannot_be_asked_is_found_out_before_work_begins(name, words):
-    with pytest.raises(CallError, match=words):
+    with pytest.raises(UsageError, match=words):
         Models({"main": "openai/gpt-5", "fast": name}, prices=PRICES).check()
 
 
@@ -150,7 +150,7 @@ def test_a_model_that_cannot_be_asked_is_found_out_before_work_begins(name, word
 )
 def test_a_missing_key_is_named(name, variable, monkeypatch):
     monkeypatch.delenv(variable)
-    with pytest.raises(CallError, match=variable):
+    with pytest.raises(UsageError, match=variable):
         Models({"main": name}, prices=PRICES).check()
 
 
@@ -164,9 +164,9 @@ Models({"main": "openai/gpt-5"}, prices=Prices.load()).check()
 
 def test_without_inspect_the_error_says_what_to_install():
     result = subprocess.run([sys.executable, "-c", WITHOUT_INSPECT], capture_output=True, text=True)
-    assert "CallError: asking models needs more packages: pip install 'assay[agents]'" in result.stderr
+    assert "UsageError: asking models needs more packages: pip install 'assay[agents]'" in result.stderr
 
 
 def test_without_any_model_there_is_nothing_to_ask():
-    with pytest.raises(CallError, match="no model is set; name one with --model"):
+    with pytest.raises(UsageError, match="no model is set; name one with --model"):
         Models({"fast": "openai/gpt-5"}, prices=PRICES)

@@ -5,7 +5,7 @@ from protocols import Say
 from server import ModelServer
 from ways import CHAT, PRICES, RESPONSES
 
-from assay.core.errors import ModelFault
+from assay.core.errors import ModelError
 from assay.models import Message, Models, ModelSettings, Usage
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +92,7 @@ async def test_faults_are_not_cached(tmp_path):
             async with Models(
                 {"main": CHAT.name}, ModelSettings(base_url=server.openai), prices=PRICES, cache=tmp_path
             ) as models:
-                with pytest.raises(ModelFault, match="nothing more to say"):
+                with pytest.raises(ModelError, match="nothing more to say"):
                     await models.ask("main", ASK)
     assert len(server.requests) == 2
     assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.models import Prices, Usage
 
 PRICES = Prices.load()
@@ -111,5 +111,5 @@ def test_a_faulty_price_file_is_told_with_its_place(tmp_path, content, words):
     path = tmp_path / "prices.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(CallError, match=words):
+    with pytest.raises(UsageError, match=words):
         Prices.load(path)

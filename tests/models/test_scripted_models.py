@@ -7,7 +7,7 @@ import anyio
 import pytest
 from ways import PRICES
 
-from assay.core.errors import CallError, ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong, UsageError
 from assay.models import Message, Models, ModelSettings, Prices, Tool, ToolCall
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ async def test_replies_come_in_the_order_of_the_script(script):
     first, second = await models.ask("main", ASK), await models.ask("main", ASK)
     assert (first.message.text, first.message.reasoning, first.number) == ("One.", None, 0)
     assert (second.message.text, second.message.reasoning, second.number) == ("Two.", "After one.", 1)
-    with pytest.raises(ModelFault, match="the script ends after 2 replies"):
+    with pytest.raises(ModelError, match="the script ends after 2 replies"):
         await models.ask("main", ASK)
 
 
@@ -62,9 +62,9 @@ async def test_troubles_of_a_script_are_those_of_a_provider(script):
     models = Models({"main": name}, ModelSettings(max_retries=2), prices=PRICES)
     assert (await models.ask("main", ASK)).message.text == "At last."
     for _ in range(2):
-        with pytest.raises(ModelFault, match="out of order, also not at try 3"):
+        with pytest.raises(ModelError, match="out of order, also not at try 3"):
             await models.ask("main", ASK)
-    with pytest.raises(ModelFault, match="refuses the key"):
+    with pytest.raises(ModelError, match="refuses the key"):
         await models.ask("main", ASK)
     with pytest.raises(PromptTooLong):
         await models.ask("main", ASK)
@@ -126,13 +126,13 @@ async def test_a_function_answers_what_it_is_told(tmp_path):
 )
 def test_a_faulty_script_is_found_out_before_work_begins(tmp_path, content, words):
     (tmp_path / "script.json").write_text(content)
-    with pytest.raises(CallError, match=words):
+    with pytest.raises(UsageError, match=words):
         Models({"main": f"scripted/{tmp_path}/script.json"}, prices=PRICES).check()
 
 
 def test_a_missing_function_is_found_out_before_work_begins(tmp_path):
     (tmp_path / "brain.py").write_text(BRAIN)
-    with pytest.raises(CallError, match="defines no function question"):
+    with pytest.raises(UsageError, match="defines no function question"):
         Models({"main": f"scripted/{tmp_path}/brain.py:question"}, prices=PRICES).check()
 
 

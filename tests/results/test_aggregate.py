@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import sem
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.results.aggregate import RATES, aggregate, pass_at_k, read_reports
 
 FLAGS = list(RATES.values())
@@ -72,25 +72,25 @@ def test_padding_counts_what_is_missing_as_failure(tmp_path, reports):
 
 
 def test_a_competition_without_report_is_named(reports):
-    with pytest.raises(CallError, match=r"no report for d.*--pad-missing"):
+    with pytest.raises(UsageError, match=r"no report for d.*--pad-missing"):
         aggregate(read_reports(reports), ["a", "d"])
 
 
 def test_more_seeds_than_there_are_cannot_be_had(reports):
-    with pytest.raises(CallError, match="4 seeds are asked for, but the reports hold 3"):
+    with pytest.raises(UsageError, match="4 seeds are asked for, but the reports hold 3"):
         aggregate(read_reports(reports), ["a"], seeds=4)
 
 
 def test_reports_judged_by_different_rules_are_not_added_up(tmp_path, reports):
     other = write_report(tmp_path / "other.json", {"a": True}, edition="fixed")
-    with pytest.raises(CallError, match="different rules"):
+    with pytest.raises(UsageError, match="different rules"):
         read_reports([*reports, other])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"competition_reports": [{"score": 1}]}', "not json"])
 def test_a_file_that_is_no_report_is_refused(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(CallError, match="not a grading report"):
+    with pytest.raises(UsageError, match="not a grading report"):
         read_reports([tmp_path / "x.json"])
 
 

@@ -180,7 +180,7 @@ def test_what_was_refused_is_no_trouble(log):
 
 @pytest.mark.parametrize(
     ("why", "trouble"),
-    [("ModelFault: openai/gpt-5 refuses the key", "connection"), ("LabError: no space", "machine")],
+    [("ModelError: openai/gpt-5 refuses the key", "connection"), ("LabError: no space", "machine")],
 )
 def test_what_broke_is_the_models_or_the_machines_doing(log, why, trouble):
     assert log("broke", why=why).process().fatal == trouble

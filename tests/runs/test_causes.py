@@ -62,7 +62,7 @@ def test_what_another_attempt_cannot_mend_is_not_tried_again():
 def test_pauses_grow_to_minutes_and_are_longer_for_a_provider_that_is_down():
     retries = Retries(attempts=12, wait=2.0, longest=300.0)
     lab = State(status="failed", cause="infrastructure", why="LabError: hiccup")
-    down = State(status="failed", cause="infrastructure", why="ModelDown: is out of order")
+    down = State(status="failed", cause="infrastructure", why="ModelUnavailable: is out of order")
     assert [retries.pause(lab, n) for n in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 16.0]
     assert [retries.pause(down, n) for n in (1, 2, 3, 4, 5, 6)] == [16.0, 32.0, 64.0, 128.0, 256.0, 300.0]
     assert retries.pause(down, 120) is None
@@ -70,11 +70,11 @@ def test_pauses_grow_to_minutes_and_are_longer_for_a_provider_that_is_down():
 
 def test_an_outage_of_an_hour_is_waited_out_and_a_fault_that_stays_is_not():
     retries = Retries()
-    down = State(status="failed", cause="infrastructure", why="ModelDown: is out of order")
+    down = State(status="failed", cause="infrastructure", why="ModelUnavailable: is out of order")
     pauses = [retries.pause(down, n) for n in range(1, 30)]
     assert None not in pauses and sum(pauses) > 2 * 3600
     assert retries.pause(down, 30) is None
-    refused = down.model_copy(update={"why": "ModelFault: refuses the key"})
+    refused = down.model_copy(update={"why": "ModelError: refuses the key"})
     assert retries.pause(refused, 2) is not None and retries.pause(refused, 3) is None
 
 

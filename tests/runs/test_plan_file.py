@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents import find_agent
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.runs.plan_config import Wanted, from_environment, from_flags, read_plan, resolved
 
 WHOLE = """
@@ -71,7 +71,7 @@ def test_a_plan_says_all_that_flags_can_say(tmp_path):
     ],
 )
 def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, words):
-    with pytest.raises(CallError) as error:
+    with pytest.raises(UsageError) as error:
         read_plan(plan_in(tmp_path, text))
     assert words in str(error.value) and "plan.toml" in str(error.value)
 
@@ -105,7 +105,7 @@ def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(t
 
 
 def test_a_wrong_variable_is_named():
-    with pytest.raises(CallError, match="ASSAY_STEPS"):
+    with pytest.raises(UsageError, match="ASSAY_STEPS"):
         from_environment({"ASSAY_STEPS": "many"})
 
 

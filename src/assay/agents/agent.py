@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin
 
@@ -70,7 +70,7 @@ def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
         return agent_class(name).model_validate(dict(settings or {}))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise CallError(f"agent {name}: {faults}") from None
+        raise UsageError(f"agent {name}: {faults}") from None
 
 
 def agent_class(name: str) -> type[Agent]:
@@ -89,12 +89,12 @@ def _registered(name: str) -> type[Agent]:
         return found
     near = difflib.get_close_matches(name, agent_names(), n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(agent_names())}, and path.py:Class"
-    raise CallError(f"no agent is called {name!r}{hint}")
+    raise UsageError(f"no agent is called {name!r}{hint}")
 
 
 def _from_path(name: str) -> type[Agent]:
     path, _, attribute = name.rpartition(":")
     found = getattr(load_plugin(Path(path)), attribute, None)
     if not (isinstance(found, type) and issubclass(found, Agent)):
-        raise CallError(f"{path} defines no agent class {attribute}")
+        raise UsageError(f"{path} defines no agent class {attribute}")
     return found

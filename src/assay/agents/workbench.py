@@ -17,7 +17,7 @@ from assay.agents.observation import ActionFailed, Observation
 from assay.agents.serialize import completed, told
 from assay.agents.session import Said, Session
 from assay.agents.terminal import ask_person
-from assay.core.errors import CallError, ModelFault, PromptTooLong, UnsafePath
+from assay.core.errors import ModelError, PromptTooLong, UnsafePath, UsageError
 from assay.lab.interface import Completed
 from assay.records import OutOfBudget
 
@@ -177,7 +177,7 @@ class Workbench(Footing):
         from assay.models import Reply
 
         if self._models is None:
-            raise CallError("this agent needs a model; name one with --model")
+            raise UsageError("this agent needs a model; name one with --model")
         models = self._models
         self.clock.check()
 
@@ -186,7 +186,7 @@ class Workbench(Footing):
                 reply = await models.ask(role, messages, tools, choice=choice)
             except PromptTooLong as error:
                 return {"too_long": str(error)}
-            except ModelFault as error:
+            except ModelError as error:
                 if not faults_count:
                     raise
                 return {"fault": str(error)}
@@ -200,7 +200,7 @@ class Workbench(Footing):
         if "too_long" in result:
             raise PromptTooLong(result["too_long"])
         if "fault" in result:
-            raise ModelFault(result["fault"])
+            raise ModelError(result["fault"])
         reply = Reply.model_validate(result)
         if recorded:
             models.remember(reply)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records import RunFolder
 
 
@@ -43,7 +43,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
     from assay.results.export import export, published_reports
 
     if out is None and reports is None and logs is None:
-        raise CallError("nothing to write: name a zip file with --out, or a folder with --reports or --inspect")
+        raise UsageError("nothing to write: name a zip file with --out, or a folder with --reports or --inspect")
     run = RunFolder(folder)
     head = export(run, out, submissions=submissions) if out else None
     if reports:
@@ -54,7 +54,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
         try:
             from assay.interop.inspect.logs import write_eval_logs
         except ModuleNotFoundError as error:
-            raise CallError(f"logs for Inspect need more packages: pip install 'assay[agents]' ({error})") from None
+            raise UsageError(f"logs for Inspect need more packages: pip install 'assay[agents]' ({error})") from None
         for path in write_eval_logs(run, logs):
             click.echo(path)
     if out:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table, variant
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
 from assay.grading import grade_file, validate_file
@@ -68,11 +68,11 @@ def grade_command(
         return
     if batch:
         if file or task or leaderboard or not out:
-            raise CallError("--batch goes with --out, and without FILE, TASK and --leaderboard")
+            raise UsageError("--batch goes with --out, and without FILE, TASK and --leaderboard")
         _grade_batch(folders, batch, out, edition, variant, sandbox, quiet, json_)
         return
     if file is None or task is None:
-        raise CallError("grade what? Give FILE and TASK, or --batch LIST --out DIR")
+        raise UsageError("grade what? Give FILE and TASK, or --batch LIST --out DIR")
     found, home = registry(folders).task(task), Home.default()
     _must_exist(file)
     if leaderboard:
@@ -144,7 +144,7 @@ def _trial(folder: Path | None) -> "TrialFolder":
     from assay.records import TrialFolder
 
     if folder is None or not (folder / "trial.json").is_file():
-        raise CallError("--every-step and --every-node go with the folder of a trial, RUN/trials/ID")
+        raise UsageError("--every-step and --every-node go with the folder of a trial, RUN/trials/ID")
     return TrialFolder(folder)
 
 
@@ -155,7 +155,7 @@ def _print_nodes(folder: Path | None, json_: bool) -> None:
     trial = _trial(folder)
     nodes = node_scores(trial, task_of(trial.file), Home.default())
     if not nodes:
-        raise CallError(f"{folder} has no nodes: only aide makes them")
+        raise UsageError(f"{folder} has no nodes: only aide makes them")
     if json_:
         click.echo(json.dumps([node.model_dump() for node in nodes], indent=2))
         return
@@ -196,7 +196,7 @@ def _print_curve(folder: Path | None, json_: bool) -> None:
 
 def _must_exist(file: Path) -> None:
     if not file.exists() and not file.is_symlink():
-        raise CallError(f"there is no file {file}")
+        raise UsageError(f"there is no file {file}")
 
 
 def _score(grade: Grade) -> str:

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from assay.cli.output import edition, registry, sandbox, variant
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.quantities import bytes_of
 from assay.tasks import seconds_of
 
@@ -147,10 +147,10 @@ def planned(ctx: click.Context) -> "tuple[Plan, Wanted]":
 
     folders: tuple[Path, ...] = ctx.obj
     if len(folders) > 1:
-        raise CallError("a run takes tasks from one --tasks folder at the most")
+        raise UsageError("a run takes tasks from one --tasks folder at the most")
     files = [name for name in ctx.params["names"] if name.endswith(".toml")]
     if len(files) > 1:
-        raise CallError(f"one plan at a time; {' and '.join(files)} are {len(files)}")
+        raise UsageError(f"one plan at a time; {' and '.join(files)} are {len(files)}")
     flags, plan = from_flags(_flags(ctx)), read_plan(Path(files[0])) if files else Wanted()
     wanted, origins = resolved(flags, plan)
     return plan_of(wanted, origins, registry(folders), folders[0] if folders else None), wanted
@@ -180,7 +180,7 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     """`fast=openai/gpt-5-mini` is a name and what it stands for."""
     pairs = [text.partition("=") for text in texts]
     if wrong := [name for name, equals, value in pairs if not equals or not name or not value]:
-        raise CallError(f"{option} {wrong[0]}: write NAME=VALUE")
+        raise UsageError(f"{option} {wrong[0]}: write NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, edition, quiet, registry
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Bars, Silent
 from assay.data.store import Prepared, prepare
@@ -64,7 +64,7 @@ def prepare_command(
     for task in tasks:
         try:
             made = prepare(home, task, edition, variant, progress=progress, again=again, given=raw, keep_raw=keep_raw)
-        except CallError:
+        except UsageError:
             raise
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
             failed.append({"task": task.id, "why": str(error)})
@@ -86,10 +86,10 @@ def prepare_command(
 def _variant(synthetic: bool, seed: int | None, keep_raw: bool, raw: Path | None, unverified: bool) -> str:
     if synthetic:
         if raw or unverified:
-            raise CallError("--synthetic makes its own raw data; it does not go with --raw or --unverified")
+            raise UsageError("--synthetic makes its own raw data; it does not go with --raw or --unverified")
         return f"synthetic-{seed or 0}"
     if seed is not None or keep_raw:
-        raise CallError("--seed and --keep-raw go with --synthetic")
+        raise UsageError("--seed and --keep-raw go with --synthetic")
     return "unverified" if unverified else "real"
 
 

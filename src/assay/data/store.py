@@ -14,7 +14,7 @@ from typing import Literal, cast
 from pydantic import Field, ValidationError
 
 from assay.core.disk import fresh_token, locked, sync_folder, write_json
-from assay.core.errors import CallError, NotPrepared, SourceError
+from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress, shown_by, stage
 from assay.core.quantities import Model
@@ -127,7 +127,7 @@ def _usable(home: Home, task: Task, edition: str, variant: str) -> bool:
 def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[str, Path]:
     edition = edition or task.edition
     if edition not in task.editions:
-        raise CallError(f"{task.id} has no edition {edition!r}; it has: {', '.join(task.editions)}")
+        raise UsageError(f"{task.id} has no edition {edition!r}; it has: {', '.join(task.editions)}")
     check_variant(task, variant)
     return edition, home.data / task.suite / task.name / edition / variant
 
@@ -153,7 +153,7 @@ def _recipe(task: Task, variant: str) -> str:
     """
     code = task.folder / "prepare.py"
     if not code.is_file():
-        raise CallError(f"{code} is missing")
+        raise UsageError(f"{code} is missing")
     source = task.source.model_dump(mode="json", exclude={"about", "licence"}, exclude_defaults=True)
     parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
     if variant.startswith("synthetic"):
@@ -246,7 +246,7 @@ def _plugin(task: Task) -> Callable[[Path, Path, Path, str], None]:
     path = task.folder / "prepare.py"
     function = getattr(load_plugin(path), "prepare", None)
     if not callable(function):
-        raise CallError(f"{path} defines no function prepare(raw, public, private, edition)")
+        raise UsageError(f"{path} defines no function prepare(raw, public, private, edition)")
     return cast(Callable[[Path, Path, Path, str], None], function)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 
 
 def extract(archive: Path, folder: Path) -> None:
@@ -28,5 +28,5 @@ def _library() -> Any:
     try:
         import py7zr
     except ModuleNotFoundError:
-        raise CallError("7z files need py7zr; run: pip install 'assay[mlebench]'") from None
+        raise UsageError("7z files need py7zr; run: pip install 'assay[mlebench]'") from None
     return py7zr

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.disk import write_json
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.grading.result import Grade
@@ -53,11 +53,11 @@ class NotGraded:
 
 
 def read_list(path: Path) -> list[Entry]:
-    """The submissions listed in a JSONL file; `CallError` names the first line that is not one."""
+    """The submissions listed in a JSONL file; `UsageError` names the first line that is not one."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise CallError(f"{path} cannot be read as a list of submissions: {error}") from None
+        raise UsageError(f"{path} cannot be read as a list of submissions: {error}") from None
     return [_entry(path, number, line) for number, line in enumerate(lines, 1) if _counts(line)]
 
 
@@ -121,7 +121,7 @@ def _entry(path: Path, number: int, line: str) -> Entry:
         if not isinstance(task, str) or not isinstance(submission, str | None):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise CallError(
+        raise UsageError(
             f'{path}, line {number}: not a submission; write {{"competition_id": "…", "submission_path": "…"}}'
         ) from None
     return Entry(number, task, submission)
@@ -130,7 +130,7 @@ def _entry(path: Path, number: int, line: str) -> Entry:
 def _is_timed(known: Registry, name: str) -> bool:
     try:
         return known.competition(name).timed
-    except CallError:
+    except UsageError:
         return False  # told by the line's own result
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.tasks import Leaderboard, Metric
 
 
@@ -38,9 +38,9 @@ def read(path: Path, metric: Metric) -> Leaderboard:
             rows = list(csv.DictReader(file))
         scores = [float(row["score"]) for row in rows]
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-        raise CallError(
+        raise UsageError(
             f"{path} is not a leaderboard, a CSV file with a number in its column score: {error!r}"
         ) from None
     if not scores or not all(map(math.isfinite, scores)):
-        raise CallError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")
+        raise UsageError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")
     return from_scores(scores, metric)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.disk import locked, write_json
-from assay.core.errors import CallError, LabError
+from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 
@@ -112,7 +112,7 @@ def _order(name: str) -> _Order:
     path = Path(name) if name.endswith(".txt") else _NAMED / f"{name}.txt"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in _NAMED.glob("*.txt")))
-        raise CallError(f"no environment {name!r}; there is {known}, or give the path of a requirements file (*.txt)")
+        raise UsageError(f"no environment {name!r}; there is {known}, or give the path of a requirements file (*.txt)")
     lines = (line.split(" #")[0].strip() for line in path.read_text().splitlines())
     wanted = sorted(line for line in lines if line and not line.startswith("#"))
     marked = {
@@ -121,10 +121,10 @@ def _order(name: str) -> _Order:
     pins = tuple(line for line in wanted if line.partition(" ")[0] not in _MARKS)
     for line in (*pins, *marked["alone"]):
         if not re.match(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+", line):
-            raise CallError(f"{path}: {line!r} is not an exact pin; write name==version, so that every lab is the same")
+            raise UsageError(f"{path}: {line!r} is not an exact pin; write name==version")
     for line in marked["npm"]:
         if not re.fullmatch(r"(@[\w.\-]+/)?[\w.\-]+@\d[\w.\-]*", line):
-            raise CallError(f"{path}: {line!r} is not an exact pin; write npm name@version")
+            raise UsageError(f"{path}: {line!r} is not an exact pin; write npm name@version")
     return _Order(pins, marked["without"], marked["alone"], marked["npm"])
 
 
@@ -315,7 +315,7 @@ def main(names: list[str]) -> int:
     for name in names:
         try:
             sys.stdout.write(f"{build(Home.default(), name, _Lines())}\n")
-        except (CallError, LabError) as error:
+        except (UsageError, LabError) as error:
             sys.stderr.write(f"{error}\n")
             return error.exit_code
     return 0

@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import SocketListener, TaskGroup
 
 from assay.core.disk import fresh_token
-from assay.core.errors import CallError, LabError, UnsafePath
+from assay.core.errors import LabError, UnsafePath, UsageError
 from assay.core.home import Home
 from assay.lab import snapshots, workspace
 from assay.lab.execution import Running, run_to_end
@@ -191,7 +191,7 @@ def _build(name: SandboxName, home: Home, place: Place, setup: Setup) -> Sandbox
         from assay.lab.sandboxes.docker import Docker
 
         return Docker(home, place, setup)
-    raise CallError(f"no sandbox {name!r}; there is bubblewrap, docker and none")
+    raise UsageError(f"no sandbox {name!r}; there is bubblewrap, docker and none")
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.models.cache import ReplyCache, question_of
 from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
@@ -39,7 +39,7 @@ class Models:
         epoch: int = 0,
     ) -> None:
         if MAIN not in roles:
-            raise CallError("no model is set; name one with --model PROVIDER/MODEL, such as openai/gpt-5")
+            raise UsageError("no model is set; name one with --model PROVIDER/MODEL, such as openai/gpt-5")
         self._roles = dict(roles)
         self._settings = {MAIN: settings} if isinstance(settings, ModelSettings) else dict(settings or {})
         self._prices = prices
@@ -57,7 +57,7 @@ class Models:
         return self._settings.get(role) or self._settings.get(MAIN) or ModelSettings()
 
     def check(self) -> None:
-        """Find out before work begins whether every model can be asked: `CallError` says what is missing.
+        """Find out before work begins whether every model can be asked: `UsageError` says what is missing.
 
         Nothing is sent: a key that is there may still be refused later.
         """
@@ -70,7 +70,7 @@ class Models:
         """Put a conversation to the model in that role and return its next message.
 
         `choice` is the name of a tool that it must call, or `any` or `none` of them; otherwise it decides itself.
-        `PromptTooLong` if the conversation does not fit into the model's context, `ModelFault` if the model could not
+        `PromptTooLong` if the conversation does not fit into the model's context, `ModelError` if the model could not
         be reached or would not answer.
         """
         name, settings = self.name(role), self.settings(role)
@@ -125,6 +125,6 @@ class Models:
             try:
                 from assay.models.inspect_client import InspectClient
             except ImportError as error:
-                raise CallError(f"asking models needs more packages: pip install 'assay[agents]' ({error})") from None
+                raise UsageError(f"asking models needs more packages: pip install 'assay[agents]' ({error})") from None
             self._doors[key] = InspectClient(name, settings)
         return self._doors[key]

@@ -16,7 +16,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolInfo, ToolParams
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.models.messages import Message, Tool, ToolCall
 from assay.models.settings import ModelSettings
 
@@ -80,9 +80,9 @@ def tool_info(tool: Tool) -> ToolInfo:
             name=tool.name, description=tool.description, parameters=ToolParams.model_validate(tool.parameters)
         )
     except ValueError as error:
-        raise CallError(f"tool {tool.name}: its parameters are no JSON schema of an object: {error}") from None
+        raise UsageError(f"tool {tool.name}: its parameters are no JSON schema of an object: {error}") from None
     if lost := _lost(tool.parameters, info.parameters.model_dump(exclude_none=True)):
-        raise CallError(f"tool {tool.name}: models would not be told about {lost}; say it in a description instead")
+        raise UsageError(f"tool {tool.name}: models would not be told about {lost}; say it in a description instead")
     return info
 
 

@@ -5,7 +5,7 @@ import difflib
 from rich.text import Text
 from tenacity import RetryError
 
-from assay.core.errors import AssayError, CallError, ModelDown, ModelFault
+from assay.core.errors import AssayError, ModelError, ModelUnavailable, UsageError
 from assay.core.quantities import duration
 
 LONGEST = 500
@@ -22,18 +22,20 @@ def not_opened(name: str, error: Exception) -> AssayError:
     if isinstance(error, AssayError):
         return error
     if isinstance(error, ValueError) and (unknown := _unknown_provider(name)):
-        return CallError(unknown)
+        return UsageError(unknown)
     said = _plain(str(error.message)) if hasattr(error, "message") else f"{type(error).__name__}: {_short(str(error))}"
-    return CallError(f"model {name} cannot be set up: {said}")
+    return UsageError(f"model {name} cannot be set up: {said}")
 
 
-def too_late(name: str, timeout: float) -> ModelDown:
+def too_late(name: str, timeout: float) -> ModelUnavailable:
     """That our patience is over."""
-    return ModelDown(f"{name} has not answered within {duration(timeout)}, retries included (the setting `timeout`)")
+    return ModelUnavailable(
+        f"{name} has not answered within {duration(timeout)}, retries included (the setting `timeout`)"
+    )
 
 
-def not_answered(name: str, error: Exception) -> ModelFault:
-    """Why a model that was asked did not answer: `ModelDown` where it may do so later."""
+def not_answered(name: str, error: Exception) -> ModelError:
+    """Why a model that was asked did not answer: `ModelUnavailable` where it may do so later."""
     tries = ""
     if isinstance(error, RetryError):
         attempts = error.last_attempt
@@ -43,7 +45,7 @@ def not_answered(name: str, error: Exception) -> ModelFault:
     # Inspect's own words repeat the whole question; the provider's are enough.
     said = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
     status = getattr(error, "status_code", None)
-    kind = ModelDown if _passes(status, type(error).__name__) else ModelFault
+    kind = ModelUnavailable if _passes(status, type(error).__name__) else ModelError
     return kind(f"{name} {_verdict(status, type(error).__name__)}{tries}: {_short(str(said))}")
 
 

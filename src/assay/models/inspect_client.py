@@ -62,7 +62,7 @@ class InspectClient:
     async def ask(
         self, messages: Sequence[Message], tools: Sequence[Tool], number: int, choice: str | None = None
     ) -> Answer:
-        """Put one question; `ModelFault` if nobody answers it, `PromptTooLong` if it is too long to be answered."""
+        """Put one question; `ModelError` if nobody answers it, `PromptTooLong` if it is too long to be answered."""
         conversation = to_inspect_all(messages, self._name)
         offered = [tool_info(tool) for tool in tools]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.quantities import Model
 from assay.models.messages import Usage
 
@@ -80,7 +80,7 @@ class Prices(Model):
             own = cls.model_validate({"date": known.date, **_content(path)})
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise CallError(f"{path}: {faults}") from None
+            raise UsageError(f"{path}: {faults}") from None
         return cls(
             date=own.date, source=f"{known.source}; corrected by {path.name}", models={**known.models, **own.models}
         )
@@ -107,9 +107,9 @@ def _content(path: Path) -> dict[str, Any]:
         text = path.read_text()
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
-        raise CallError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise CallError(f"{path} is neither TOML nor JSON: {error}") from None
+        raise UsageError(f"{path} is neither TOML nor JSON: {error}") from None
     if not isinstance(content, dict):
-        raise CallError(f"{path}: a price file is a table with `models` in it")
+        raise UsageError(f"{path}: a price file is a table with `models` in it")
     return content

@@ -49,7 +49,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from tenacity import wait_none
 from tenacity.wait import wait_base
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.quantities import Model
 from assay.models.convert import from_inspect
 from assay.models.messages import Message, Stop, Tool, Usage
@@ -165,19 +165,19 @@ def read_lines(path: Path) -> tuple[Line, ...]:
     try:
         return tuple(_as_line(line) for line in LINES.validate_python(json.loads(path.read_text())))
     except OSError as error:
-        raise CallError(f"the script {path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"the script {path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         fault = error.errors()[-1]
-        raise CallError(f"the script {path}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+        raise UsageError(f"the script {path}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
     except ValueError as error:
-        raise CallError(f"the script {path} is not JSON: {error}") from None
+        raise UsageError(f"the script {path} is not JSON: {error}") from None
 
 
 def load_function(path: Path, name: str) -> Function:
     """The function of a Python script."""
     found: Function | None = getattr(load_plugin(path), name, None)
     if not callable(found):
-        raise CallError(f"the script {path} defines no function {name}")
+        raise UsageError(f"the script {path} defines no function {name}")
     return found
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 
 from assay.core.disk import atomic_write
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records.events import read_events
 from assay.records.run import RunFolder
 from assay.records.trial import TrialFolder
@@ -20,7 +20,7 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
     known = sorted({event.about["step"] for event in kept})
     if step not in known:
         steps = f"{known[0]} to {known[-1]}" if known else "none"
-        raise CallError(f"{parent.path.name} has no step {step} to begin from; it has: {steps}")
+        raise UsageError(f"{parent.path.name} has no step {step} to begin from; it has: {steps}")
     last = max(event.number for event in kept if event.about["step"] == step)
     file = parent.file
     number = 1 + sum(name.startswith(f"{file.id}-from-{step}") for name in run.file.trials)

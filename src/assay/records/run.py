@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from assay.core.disk import locked, write_json
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records.trial import TrialFile, TrialFolder, now, read_record
 
 
@@ -37,7 +37,7 @@ class RunFolder:
     def file(self) -> RunFile:
         """What belongs to the run."""
         if not (self.path / "run.json").exists():
-            raise CallError(f"{self.path} is not a run folder: it has no run.json")
+            raise UsageError(f"{self.path} is not a run folder: it has no run.json")
         return read_record(self.path / "run.json", RunFile)
 
     def trials(self) -> Iterator[TrialFolder]:

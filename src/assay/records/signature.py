@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from assay.core.disk import sha256_of, write_json
-from assay.core.errors import CallError, RecordError
+from assay.core.errors import RecordError, UsageError
 from assay.records.events import START, read_events
 from assay.records.run import RunFolder
 from assay.records.trial import TrialFolder, now, read_record
@@ -103,9 +103,9 @@ def _keyed(key: Path, head: str, at: str) -> str:
     try:
         secret = key.read_bytes().strip()
     except OSError as error:
-        raise CallError(f"the key {key} cannot be read: {error.strerror}") from None
+        raise UsageError(f"the key {key} cannot be read: {error.strerror}") from None
     if len(secret) < _LEAST_KEY:
-        raise CallError(
+        raise UsageError(
             f"the key {key} is too short to keep a secret; make one with: head -c 32 /dev/urandom | base64 > {key}"
         )
     return hmac.new(secret, f"signature/1\n{at}\n{head}".encode(), hashlib.sha256).hexdigest()

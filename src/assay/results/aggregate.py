@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.results.statistics import wilson
 
 RATES = {
@@ -72,13 +72,13 @@ def read_reports(paths: Iterable[Path]) -> dict[str, list[Result]]:
         try:
             found = [Result.model_validate(entry) for entry in json.loads(path.read_text())["competition_reports"]]
         except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
-            raise CallError(f"{path} is not a grading report: {type(error).__name__}: {str(error)[:200]}") from None
+            raise UsageError(f"{path} is not a grading report: {type(error).__name__}: {str(error)[:200]}") from None
         for result in sorted(found, key=lambda one: one.competition_id):
             results[result.competition_id].append(result)
     rules = {(one.edition, one.variant) for some in results.values() for one in some}
     if len(rules) > 1:
         listed = ", ".join(f"{edition}/{variant}" for edition, variant in sorted(rules))
-        raise CallError(f"these reports are judged by different rules ({listed}) and cannot be added up")
+        raise UsageError(f"these reports are judged by different rules ({listed}) and cannot be added up")
     return dict(results)
 
 
@@ -95,16 +95,16 @@ def aggregate(
     is an error; with it, it is the largest, and what is missing counts as a failure.
     """
     if not split:
-        raise CallError("the split names no competition")
+        raise UsageError("the split names no competition")
     counts = {name: len(results.get(name, ())) for name in split}
     absent = [name for name, count in counts.items() if count == 0]
     if absent and not pad_missing:
-        raise CallError(
+        raise UsageError(
             f"no report for {', '.join(absent)}; give more reports, or --pad-missing to count them as failures"
         )
     available = max(counts.values()) if pad_missing else min(counts.values())
     if available == 0 or (seeds or 0) > available:
-        raise CallError(f"{seeds or 1} seeds are asked for, but the reports hold {available}")
+        raise UsageError(f"{seeds or 1} seeds are asked for, but the reports hold {available}")
     wanted = seeds or available
     table = {name: _first(results.get(name, ()), wanted, name) for name in split}
     padded = sum(max(0, wanted - counts[name]) for name in split)

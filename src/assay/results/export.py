@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.disk import fresh_token
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, report
 from assay.grading.result import Grade
@@ -28,7 +28,7 @@ def export(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
     What was handed in is in it only if asked for; its hashes always are.
     """
     if path.exists():
-        raise CallError(f"{path} exists already; name another file")
+        raise UsageError(f"{path} exists already; name another file")
     head, members = run_digest(run), _members(run, submissions)
     index = {
         "format": "export/1",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay import __version__
-from assay.core.errors import AssayError, CallError, NotPrepared
+from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
 from assay.grading import grade_file
@@ -41,7 +41,7 @@ def recheck(
     name, file = folder.path.name, folder.file
     try:
         task = known.task(file.task).in_edition(file.edition)
-    except CallError as error:
+    except UsageError as error:
         yield Finding(name, "task", f"not checked, nor regraded: {error}", "remark")
         return
     yield from _check_hashes(name, file, task, home)
@@ -75,7 +75,7 @@ def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterato
 def _hashes_here(file: TrialFile, task: Task, home: Home) -> dict[str, str | None]:
     try:
         data = hash_of_data(prepared(home, task, file.edition, file.variant))
-    except (NotPrepared, CallError):
+    except (NotPrepared, UsageError):
         data = None
     return {
         "task": hash_of_folder(task.folder),

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, prepared
 from assay.grading import grade_file
@@ -34,7 +34,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
     Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
     """
     if task.submission.form == "tree" or task.timed:
-        raise CallError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
+        raise UsageError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
     file, grades = folder.file, dict[str | None, Grade]()
     data = prepared(home, task, file.edition, file.variant)
     points, elapsed = [], None

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from assay.agents.aide import journal_of
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
 from assay.grading.result import Grade
@@ -32,7 +32,7 @@ def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
     Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
     """
     if task.submission.form == "tree" or task.timed:
-        raise CallError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
+        raise UsageError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
     file, grades = folder.file, dict[str, Grade]()
     data = prepared(home, task, file.edition, file.variant)
     journal = journal_of(read_events(folder.events), task.metric.direction)

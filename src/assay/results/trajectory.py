@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
 from assay.agents.mlagentbench.actions.scripts import OUT_OF_MEMORY
-from assay.core.errors import ModelDown, ModelFault
+from assay.core.errors import ModelError, ModelUnavailable
 from assay.models.messages import Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.tasks import Budget
@@ -181,7 +181,9 @@ def _in_falls(events: Iterable[Event]) -> Iterator[Trouble]:
 
 
 def _fault(broke: Event) -> Trouble:
-    return "connection" if broke.about["why"].startswith((ModelFault.__name__, ModelDown.__name__)) else "machine"
+    return (
+        "connection" if broke.about["why"].startswith((ModelError.__name__, ModelUnavailable.__name__)) else "machine"
+    )
 
 
 def _end_of(events: Sequence[Event], deeds: Sequence[_Deed]) -> End:

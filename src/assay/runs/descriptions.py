@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.records import TrialFile
 from assay.tasks import Task
 
@@ -15,10 +15,10 @@ def chosen_description(task: Task, describe: Describe, folder: Path | None) -> d
     """What a trial's file says about the description: which kind it is and, of a user's own, the text."""
     if folder is not None:
         if describe != "plain":
-            raise CallError("--describe goes with the tasks' own texts; leave it out where --descriptions is given")
+            raise UsageError("--describe goes with the tasks' own texts; leave it out where --descriptions is given")
         return {"describe": "own", "description": _own_text(task, folder)}
     if describe == "obfuscated" and task.obfuscated is None:
-        raise CallError(
+        raise UsageError(
             f"{task.id} has no obfuscated description; leave out --describe, or bring one in --descriptions"
         )
     return {"describe": describe, "description": None}
@@ -47,4 +47,4 @@ def _own_text(task: Task, folder: Path) -> str:
         if place.is_file():
             return place.read_text()
     looked = ", ".join(str(place.relative_to(folder)) for place in places)
-    raise CallError(f"{folder} holds no description of {task.id}; it is looked for in {looked}")
+    raise UsageError(f"{folder} holds no description of {task.id}; it is looked for in {looked}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import __version__
 from assay.agents import Agent, find_agent
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, prepared
 from assay.lab.environments import environment
@@ -74,7 +74,7 @@ class Plan:
         if not agent.asks_models:
             return [{}]
         if not self.models:
-            raise CallError(f"agent {name} needs a model; name one with --model PROVIDER/MODEL, such as openai/gpt-5")
+            raise UsageError(f"agent {name} needs a model; name one with --model PROVIDER/MODEL, such as openai/gpt-5")
         return self.models
 
     def _check_models(self) -> None:

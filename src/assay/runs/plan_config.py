@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.quantities import Bytes, Model, Seconds
 from assay.lab.interface import SandboxName
 from assay.runs.descriptions import Describe
@@ -118,15 +118,15 @@ class _File(Wanted):
 
 
 def read_plan(path: Path) -> Wanted:
-    """A plan file; `CallError` names what is wrong in it."""
+    """A plan file; `UsageError` names what is wrong in it."""
     try:
         content = tomllib.loads(path.read_text())
     except OSError as error:
-        raise CallError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CallError(f"{path} is not TOML: {error}") from None
+        raise UsageError(f"{path} is not TOML: {error}") from None
     if content.get("format") not in _FORMATS:
-        raise CallError(f'{path}: format: a plan begins with the line: format = "plan/1"')
+        raise UsageError(f'{path}: format: a plan begins with the line: format = "plan/1"')
     return _checked(_File, content, str(path))
 
 
@@ -175,9 +175,9 @@ def resolved(flags: Wanted, plan: Wanted, variables: Mapping[str, str] = os.envi
 def plan_of(wanted: Wanted, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None) -> Plan:
     """The plan that follows, for tasks that are known."""
     if not wanted.tasks:
-        raise CallError("run what? Name tasks, a suite or a split, or a plan file that does")
+        raise UsageError("run what? Name tasks, a suite or a split, or a plan file that does")
     if not wanted.agents:
-        raise CallError("who is to work? Name an agent with --agent, or in the plan file")
+        raise UsageError("who is to work? Name an agent with --agent, or in the plan file")
     _check_model_settings(wanted.model_settings)
     named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(wanted, name))}
     return Plan(
@@ -203,7 +203,7 @@ def _check_model_settings(settings: Mapping[str, Any]) -> None:
     except ValidationError as error:
         known = list(ModelSettings.model_fields)
         faults = [_fault(one["type"], ("model_settings", *one["loc"]), one["msg"], {}, known) for one in error.errors()]
-        raise CallError("; ".join(faults)) from None
+        raise UsageError("; ".join(faults)) from None
 
 
 def _settings(wanted: Wanted) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _checked(
         return model.model_validate(dict(content))
     except ValidationError as error:
         faults = [_fault(fault["type"], fault["loc"], fault["msg"], names or {}) for fault in error.errors()]
-        raise CallError(f"{where}: {'; '.join(dict.fromkeys(faults))}") from None
+        raise UsageError(f"{where}: {'; '.join(dict.fromkeys(faults))}") from None
 
 
 def _fault(

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from assay.core.errors import CallError, ModelDown, ModelFault, NotPrepared, RecordError
+from assay.core.errors import ModelError, ModelUnavailable, NotPrepared, RecordError, UsageError
 from assay.records import State, TrialFolder
 from assay.runs.spent import used_so_far
 
 # What another attempt cannot mend: the call, the preparation or the record itself must be changed first.
-_LASTING = {error.__name__ for error in (CallError, NotPrepared, RecordError)}
-_PROVIDER = {error.__name__ for error in (ModelFault, ModelDown)}
+_LASTING = {error.__name__ for error in (UsageError, NotPrepared, RecordError)}
+_PROVIDER = {error.__name__ for error in (ModelError, ModelUnavailable)}
 _LONGER_FOR_PROVIDERS = 8
 # With the usual pauses, a provider may be down for two hours before a trial is given up.
 _OFTENER_FOR_OUTAGES = 10
@@ -33,7 +33,7 @@ class Retries:
     def pause(self, state: State, failures: int) -> float | None:
         """Seconds until the next attempt after so many that failed; None if there is to be none."""
         fault = (state.why or "").partition(":")[0] if state.cause == "infrastructure" else ""
-        oftener = _OFTENER_FOR_OUTAGES if fault == ModelDown.__name__ else 1
+        oftener = _OFTENER_FOR_OUTAGES if fault == ModelUnavailable.__name__ else 1
         if failures >= self.attempts * oftener or fault in _LASTING:
             return None
         longer = _LONGER_FOR_PROVIDERS if fault in _PROVIDER else 1

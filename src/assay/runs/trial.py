@@ -16,7 +16,7 @@ import anyio
 
 from assay.agents import Agent, Workbench, find_agent
 from assay.core.disk import sha256_of
-from assay.core.errors import AssayError, LabError, ModelFault, RecordError
+from assay.core.errors import AssayError, LabError, ModelError, RecordError
 from assay.core.home import Home
 from assay.data.store import prepared
 from assay.grading import grade_file
@@ -235,7 +235,7 @@ async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None
     except TimeoutError:
         log.append("budget", why="time is up")
     except Exception as error:  # an agent is anybody's code: whatever it raises counts as its failure
-        others = isinstance(error, LabError | RecordError | ModelFault | LeaseLost)
+        others = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
         if others or getattr(error, "errno", None) in MACHINE_FAULTS:
             raise
         log.append("crashed", why=repr(error), trace=traceback.format_exc())

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.tasks.model import Suite, Task
 
 ParsedSubmission = TypeVar("ParsedSubmission", Suite, Task)
@@ -26,7 +26,7 @@ class Registry:
         folders = {folder.name: folder for folder in sorted(BUILT_IN.iterdir()) if (folder / "suite.toml").is_file()}
         for folder in map(Path, outside):
             if not (folder / "suite.toml").is_file():
-                raise CallError(f"{folder} is not a suite: it has no suite.toml")
+                raise UsageError(f"{folder} is not a suite: it has no suite.toml")
             folders[load_suite(folder).name] = folder
         self.suites: Mapping[str, tuple[Suite, Path]] = _Suites(folders)
 
@@ -55,13 +55,13 @@ class Registry:
             lines = [line.strip() for line in Path(split).read_text().splitlines()]
             return [line.rpartition("/")[2] for line in lines if line and not line.startswith("#")]
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
-        raise CallError(f"no split or file is called {split!r}; there are: {', '.join([*self.suites, *known])}")
+        raise UsageError(f"no split or file is called {split!r}; there are: {', '.join([*self.suites, *known])}")
 
     def task(self, name: str) -> Task:
         """The one task called `suite/task`, or `task` where that is unique."""
         found = self.select(name)
         if len(found) != 1:
-            raise CallError(f"{name} names {len(found)} tasks; one is needed here, such as {found[0].id}")
+            raise UsageError(f"{name} names {len(found)} tasks; one is needed here, such as {found[0].id}")
         return found[0]
 
     def competition(self, name: str) -> Task:
@@ -83,9 +83,9 @@ class Registry:
             suite, folder = self.suites[suite_name]
             if split not in suite.splits:
                 known = ", ".join(f"{suite_name}:{known}" for known in suite.splits) or "none"
-                raise CallError(f"suite {suite_name} has no split {split!r}; it has: {known}")
+                raise UsageError(f"suite {suite_name} has no split {split!r}; it has: {known}")
             if absent := [task for task in suite.splits[split] if task not in suite.tasks]:
-                raise CallError(f"{name} has {len(absent)} tasks that this version does not bring, as {absent[0]}")
+                raise UsageError(f"{name} has {len(absent)} tasks that this version does not bring, as {absent[0]}")
             return [load_task(folder / task, suite) for task in suite.splits[split]]
         full = {
             f"{suite.name}/{task}": (folder / task, suite)
@@ -96,7 +96,7 @@ class Registry:
         if len(matches) == 1:
             return [load_task(*full[matches[0]])]
         if matches:
-            raise CallError(f"{name} is ambiguous: say {' or '.join(matches)}")
+            raise UsageError(f"{name} is ambiguous: say {' or '.join(matches)}")
         if Path(name).is_file():
             lines = [line.strip() for line in Path(name).read_text().splitlines()]
             return [found for line in lines if line and not line.startswith("#") for found in self.select(line)]
@@ -104,7 +104,7 @@ class Registry:
 
         near = get_close_matches(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
-        raise CallError(f"no task, suite or split is called {name!r}{hint}")
+        raise UsageError(f"no task, suite or split is called {name!r}{hint}")
 
 
 class _Suites(Mapping[str, tuple[Suite, Path]]):
@@ -155,7 +155,7 @@ def load_plugin(path: Path) -> ModuleType:
         f"assay_plugin_{path.parent.name}_{path.stem}".replace("-", "_"), path
     )
     if spec is None or spec.loader is None or not path.is_file():
-        raise CallError(f"{path} is missing")
+        raise UsageError(f"{path} is missing")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -172,9 +172,9 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
-        raise CallError(f"{path} is missing") from None
+        raise UsageError(f"{path} is missing") from None
     except tomllib.TOMLDecodeError as error:
-        raise CallError(f"{path} is not TOML: {error}") from None
+        raise UsageError(f"{path} is not TOML: {error}") from None
 
 
 def _checked(model: type[ParsedSubmission], content: dict[str, Any], path: Path) -> ParsedSubmission:
@@ -182,4 +182,4 @@ def _checked(model: type[ParsedSubmission], content: dict[str, Any], path: Path)
         return model.model_validate(content)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise CallError(f"{path}: {faults}") from None
+        raise UsageError(f"{path}: {faults}") from None

@@ -11,7 +11,7 @@ from assay.agents.aide.operators import fenced_off
 from assay.agents.aide.outcomes import Review, Tried, comparable
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
-from assay.core.errors import ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong
 from assay.records import OutOfBudget
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def _reviewed(bench: Workbench, texts: Templates, node: Node, tried: Tried
         reply = await bench.ask(
             REVIEW, [Message(role="user", text=told)], [_tool()], lane=lane_of(node), faults_count=True
         )
-    except (ModelFault, PromptTooLong, OutOfBudget):
+    except (ModelError, PromptTooLong, OutOfBudget):
         return None  # the record has it; a node can do without
     calls = [call.arguments for call in reply.message.tool_calls if call.fault is None]
     return _read(calls[0]) if calls else None

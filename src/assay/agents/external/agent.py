@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from assay.agents.agent import Agent, Wants
 from assay.agents.briefing import briefing
 from assay.agents.workbench import Workbench
-from assay.core.errors import ModelFault
+from assay.core.errors import ModelError
 from assay.records import OutOfBudget
 from assay.tasks import Task
 
@@ -105,7 +105,7 @@ class External(Agent):
         await bench.keep()
         kept = await bench.collect([*profile.trajectory, *self.trajectory], self.trajectory_size)
         await bench.note("trajectory", files=kept)
-        if isinstance(agent.endpoint.ended_by, ModelFault | OutOfBudget):
+        if isinstance(agent.endpoint.ended_by, ModelError | OutOfBudget):
             raise agent.endpoint.ended_by
         if agent.cut:
             raise OutOfBudget("time is up")

@@ -13,7 +13,7 @@ from assay.agents.external.protocols.gemini import Gemini
 from assay.agents.external.protocols.openai_chat import OpenAIChat
 from assay.agents.external.protocols.openai_responses import OpenAIResponses
 from assay.agents.workbench import Workbench
-from assay.core.errors import CallError, ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong, UsageError
 from assay.models import Message, Reply
 from assay.records import OutOfBudget
 
@@ -45,7 +45,7 @@ class Endpoint:
 
     def __init__(self, bench: Workbench, validate: Callable[[], Awaitable[str | None]]) -> None:
         self.over = anyio.Event()
-        self.ended_by: OutOfBudget | ModelFault | None = None
+        self.ended_by: OutOfBudget | ModelError | None = None
         self._bench = bench
         self._validate = validate
         self._validations = 0
@@ -83,9 +83,9 @@ class Endpoint:
             return json_response(402, wire.error(402, f"the budget of this trial is spent: {spent}"), **FOR_GOOD)
         except PromptTooLong:
             return json_response(400, wire.error(400, "the prompt is too long for the model"), **FOR_GOOD)
-        except CallError as error:
+        except UsageError as error:
             return json_response(400, wire.error(400, str(error)))
-        except ModelFault as error:
+        except ModelError as error:
             self._faults += 1
             if self._faults >= FAULTS_IN_A_ROW:
                 self._end(error)
@@ -120,7 +120,7 @@ class Endpoint:
         told = "Submission is valid." if fault is None else f"Submission invalid! {fault}"
         return json_response(200, {"result": told, "valid": fault is None})
 
-    def _end(self, why: OutOfBudget | ModelFault) -> None:
+    def _end(self, why: OutOfBudget | ModelError) -> None:
         self.ended_by = self.ended_by or why
         self.over.set()
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.quantities import Model
 
 
@@ -49,14 +49,14 @@ def load_profile(name: str) -> Profile:
     own = name.endswith(".toml")
     source = Path(name) if own else files("assay.agents").joinpath("profiles", f"{name}.toml")
     if not source.is_file():
-        raise CallError(f"no profile {name!r}; there are: {', '.join(profile_names())}, and path.toml")
+        raise UsageError(f"no profile {name!r}; there are: {', '.join(profile_names())}, and path.toml")
     try:
         return Profile.model_validate(tomllib.loads(source.read_text()))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise CallError(f"profile {name}: {faults}") from None
+        raise UsageError(f"profile {name}: {faults}") from None
     except ValueError as error:
-        raise CallError(f"profile {name}: {error}") from None
+        raise UsageError(f"profile {name}: {error}") from None
 
 
 def profile_names() -> list[str]:

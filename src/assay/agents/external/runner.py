@@ -15,7 +15,7 @@ from assay.agents.external.endpoint import Endpoint
 from assay.agents.external.http import Request, Response, json_response, serve_all
 from assay.agents.serialize import told
 from assay.agents.workbench import Workbench
-from assay.core.errors import AssayError, LabError, ModelFault, UnsafePath
+from assay.core.errors import AssayError, LabError, ModelError, UnsafePath
 from assay.lab.execution import Gathered
 from assay.lab.interface import Process
 
@@ -138,7 +138,7 @@ class Outside:
             if bench.clock.seconds_left <= grace(bench):
                 self.cut = "time"
             elif self.endpoint.over.is_set():
-                self.cut = "models" if isinstance(self.endpoint.ended_by, ModelFault) else "budget"
+                self.cut = "models" if isinstance(self.endpoint.ended_by, ModelError) else "budget"
             if self.cut or self._failure:
                 return
             await self._look()

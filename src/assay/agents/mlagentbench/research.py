@@ -17,7 +17,7 @@ from assay.agents.mlagentbench.summaries import FAST, ask, digest
 from assay.agents.mlagentbench.text_protocol import show_turn
 from assay.agents.mlagentbench.turns import Field, Move, Turn
 from assay.agents.observation import ActionFailed
-from assay.core.errors import ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong
 
 if TYPE_CHECKING:
     from assay.models import Reply
@@ -88,7 +88,7 @@ class Research(Acting):
         try:
             entry = await ask(means.bench, FAST, means.templates.fill("log_entry", step=show_turn(last, observed=True)))
             await add_to_log(means, f"[Step {len(course.turns)}]\n{entry}")
-        except (ModelFault, PromptTooLong, ActionFailed) as fault:
+        except (ModelError, PromptTooLong, ActionFailed) as fault:
             await means.bench.note("no entry in the research log", why=str(fault))
         await means.bench.snapshot()
 
@@ -100,7 +100,7 @@ class Research(Acting):
             summary = await digest(
                 means.bench, means.templates, observation, "observation", "observation_merge", **about
             )
-        except (ModelFault, PromptTooLong) as fault:
+        except (ModelError, PromptTooLong) as fault:
             await means.bench.note("no summary", why=str(fault))
             return shortened(observation, most)
         return f"(a summary, because it was {len(observation):,} characters long)\n{shortened(summary, most)}"

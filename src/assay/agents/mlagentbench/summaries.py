@@ -56,7 +56,7 @@ async def digest(bench: Workbench, templates: Templates, text: str, each: str, m
 
 
 async def ask(bench: Workbench, role: str, told: str) -> str:
-    """One question to a model in a role, and its answer as text; a model that cannot be reached is a `ModelFault`."""
+    """One question to a model in a role, and its answer as text; a model that cannot be reached is a `ModelError`."""
     from assay.models import Message
 
     reply = await bench.ask(role, [Message(role="user", text=told)], faults_count=True)

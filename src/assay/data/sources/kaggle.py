@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from assay.core.disk import locked, sync_folder, write_json
-from assay.core.errors import CallError, SourceError
+from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import size
@@ -75,7 +75,7 @@ def _archive_in(given: Path, competition: str) -> Path | None:
     if given.is_file():
         return given
     if not given.is_dir() or not any(given.iterdir()):
-        raise CallError(f"{given} holds no data; give {competition}.zip, a folder with it, or an extracted folder")
+        raise UsageError(f"{given} holds no data; give {competition}.zip, a folder with it, or an extracted folder")
     inside = given / f"{competition}.zip"
     return inside if inside.is_file() else None
 

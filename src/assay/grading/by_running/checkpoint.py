@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from numpy.lib import format as npy
 
-from assay.core.errors import CallError, InvalidSubmission, LabError, NotPrepared, UnsafePath
+from assay.core.errors import InvalidSubmission, LabError, NotPrepared, UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.quantities import duration, size
 from assay.core.text import quote
@@ -153,7 +153,7 @@ def _files(task: Task, prepared: "Prepared") -> dict[str, bytes]:
     try:
         code = {name: (task.folder / name).read_bytes() for name in ("model.py", "judge.py")}
     except FileNotFoundError as error:
-        raise CallError(f"{error.filename} is missing") from None
+        raise UsageError(f"{error.filename} is missing") from None
     inputs = prepared.private / "inputs"
     paths = [path for path in sorted(inputs.rglob("*")) if path.is_file()]
     if not paths:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 
 _FAMILIES = {
     "classification": (
@@ -53,7 +53,7 @@ def metric(name: str) -> MetricFunction:
 
         near = get_close_matches(name, _FAMILY_OF, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
-        raise CallError(f"no metric is called {name!r}; {hint}")
+        raise UsageError(f"no metric is called {name!r}; {hint}")
     family = importlib.import_module(f"{__name__}.{_FAMILY_OF[name]}")
     return cast(MetricFunction, getattr(family, name))
 

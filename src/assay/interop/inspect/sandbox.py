@@ -22,7 +22,7 @@ from inspect_ai.util import (
 )
 
 from assay.agents.mlagentbench.actions.scripts import LIMITS
-from assay.core.errors import CallError, UnsafePath
+from assay.core.errors import UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model
 from assay.data.store import Prepared, prepared
@@ -81,7 +81,7 @@ class LabSandbox(SandboxEnvironment):
         from assay.runs.trial_setup import furnish  # slow to load, and Inspect loads this module for everybody's tasks
 
         if not isinstance(config, Wanted):
-            raise CallError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
+            raise UsageError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
         home, task = Home.default(), config.found()
         data = prepared(home, task, config.edition, config.variant)
         given = task.resources

@@ -9,7 +9,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 from inspect_ai.util import sandbox
 
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.grading.result import Grade
 from assay.interop.inspect.machine import machine
@@ -74,7 +74,7 @@ def _lab_sandbox() -> LabSandbox:
     try:
         return sandbox().as_type(LabSandbox)
     except TypeError:
-        raise CallError("Assay's tasks are graded from Assay's labs; leave out --sandbox") from None
+        raise UsageError("Assay's tasks are graded from Assay's labs; leave out --sandbox") from None
 
 
 async def _graded(content: bytes | None, place: LabSandbox) -> Grade:

@@ -12,7 +12,7 @@ from inspect_ai.viewer import ViewerConfig
 
 from assay import __version__
 from assay.agents.briefing import briefing_of
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
 from assay.interop.inspect.sandbox import Wanted
@@ -92,7 +92,7 @@ def _chosen(suite: str, names: str | Sequence[str] | None) -> list[OurTask]:
         for name in named
     )
     if strange := [one.id for one in found if one.suite != suite]:
-        raise CallError(f"{strange[0]} is not a task of {suite}; evaluate assay/{strange[0].partition('/')[0]}")
+        raise UsageError(f"{strange[0]} is not a task of {suite}; evaluate assay/{strange[0].partition('/')[0]}")
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.errors import AssayError, CallError, RecordError
+from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.home import Home
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LAPSE, Watch, is_held
@@ -82,7 +82,7 @@ class Cluster(ABC):
     def begin(self, files: Files, *, at_terminal: bool) -> None:
         """Find the errands that an earlier driver left with the engine."""
         if at_terminal:
-            raise CallError(f"a person works at this terminal, not on {self.place}; leave out --on")
+            raise UsageError(f"a person works at this terminal, not on {self.place}; leave out --on")
         left = {folder: name for folder in files if (name := _name_of(folder))}
         there = self.present(left.values()) if left else set()
         if there is None:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from assay.core.disk import write_json
-from assay.core.errors import CallError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.records import RunFolder
 from assay.records.lease import BEAT, LAPSE
@@ -32,9 +32,11 @@ class Place(BaseModel):
 def executor_at(place: Place, run: RunFolder, home: Home, *, cores: int | None, retries: Retries) -> Executor:
     """What carries the run out there."""
     if place.lease < _LEAST_LAPSE:
-        raise CallError(f"--lease: a holder shows a sign of life every {BEAT:g} s; give it {_LEAST_LAPSE:g} s at least")
+        raise UsageError(
+            f"--lease: a holder shows a sign of life every {BEAT:g} s; give it {_LEAST_LAPSE:g} s at least"
+        )
     if place.slurm and place.on != "slurm":
-        raise CallError("--slurm goes with --on slurm")
+        raise UsageError("--slurm goes with --on slurm")
     if place.on == "local":
         from assay.runs.executors.local import Local
 
@@ -49,7 +51,7 @@ def executor_at(place: Place, run: RunFolder, home: Home, *, cores: int | None, 
 
         address = place.on if place.on.startswith("ray://") else place.on.partition(":")[2] or None
         return Ray(home, address, cores=cores, source=source, lapse=place.lease)
-    raise CallError(f"--on {place.on}: there are local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
+    raise UsageError(f"--on {place.on}: there are local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
 
 
 def remember(run: RunFolder, place: Place) -> None:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from assay.core.disk import atomic_write
-from assay.core.errors import AssayError, CallError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
 from assay.records.lease import LAPSE
@@ -58,9 +58,9 @@ class Slurm(Cluster):
         self._folder = run.path.absolute() / "slurm"
         self._options = {name.replace("-", "_"): value for name, value in (options or {}).items()}
         if wrong := [name for name in self._options if name in _OURS]:
-            raise CallError(f"--slurm {wrong[0]}: this is decided by Assay")
+            raise UsageError(f"--slurm {wrong[0]}: this is decided by Assay")
         if not self._options.get("time", "1").isdecimal():
-            raise CallError("--slurm time: write a number of minutes")
+            raise UsageError("--slurm time: write a number of minutes")
 
     @property
     def place(self) -> str:

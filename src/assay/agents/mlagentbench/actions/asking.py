@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.agents.observation import ActionFailed
-from assay.core.errors import ModelFault, PromptTooLong
+from assay.core.errors import ModelError, PromptTooLong
 
 
 @contextmanager
@@ -14,5 +14,5 @@ def asking() -> Iterator[None]:
         yield
     except PromptTooLong as error:
         raise ActionFailed("too long", f"That is too long for the assistant: {error}.") from None
-    except ModelFault as error:
+    except ModelError as error:
         raise ActionFailed("connection", f"The assistant cannot be asked: {error}.") from None
