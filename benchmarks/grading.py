@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from figures import report
 from toy import make_suite
 
 PREPARE = """
@@ -75,10 +76,13 @@ def measure_rows(folder: Path, rows: int) -> None:
     reading = fastest(read_both)
     for path, goal in ((ordered, 2), (shuffled, 4)):
         seconds = min(grade(folder, path, path, environment)[0] for _ in range(3))
-        say(f"{rows:,} rows, {path.stem}: time / reading both once", seconds / reading, goal, f"{seconds:.2f} s")
+        name = f"grading {rows:,} rows, {path.stem}"
+        report(name, f"{seconds:.2f} s", seconds / reading, f"reading both files with polars ({reading:.2f} s)", goal)
     _, memory = grade(folder, "-", ordered, environment)
     goal = 5 if rows >= 10**7 else None  # below, what every grading needs is more than the file
-    say(f"{rows:,} rows: peak memory / file size", memory / ordered.stat().st_size, goal, f"{memory / 1e6:.0f} MB")
+    size = ordered.stat().st_size
+    name = f"grading {rows:,} rows, peak memory"
+    report(name, f"{memory / 1e6:.0f} MB", memory / size, f"file size ({size / 1e6:.0f} MB)", goal)
 
 
 def measure_start(folder: Path) -> None:
@@ -87,7 +91,7 @@ def measure_start(folder: Path) -> None:
     command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade"]
     graded = fastest(lambda: call([*command, str(folder / "ordered.csv"), "bench/auc"], environment), 9)
     bare = fastest(lambda: call([sys.executable, "-c", "import numpy, polars"], environment), 9)
-    say("cold start of assay grade / import numpy, polars", graded / bare, 2, f"{graded:.2f} s")
+    report("grading one small file", f"{graded:.2f} s", graded / bare, f"import numpy, polars ({bare:.2f} s)", 2)
 
 
 def measure_batch(folder: Path) -> None:
@@ -100,7 +104,9 @@ def measure_batch(folder: Path) -> None:
         listing.write_text(f"{entry}\n" * count)
         command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade", "--batch", str(listing)]
         seconds[count] = fastest(lambda: call([*command, "--out", str(folder / "out"), "--quiet"], environment), 3)  # noqa: B023
-    say("batch of 75 / single submission", seconds[75] / seconds[1], None, f"{seconds[75]:.2f} s")
+    report(
+        "grading a list of 75", f"{seconds[75]:.2f} s", seconds[75] / seconds[1], f"a list of one ({seconds[1]:.2f} s)"
+    )
 
 
 def prepare(folder: Path, rows: int) -> dict[str, str]:
@@ -145,12 +151,6 @@ def fastest(work: Callable[[], None], times: int = 3) -> float:
         work()
         seconds.append(time.perf_counter() - started)
     return min(seconds) if times < 5 else statistics.median(seconds)
-
-
-def say(what: str, ratio: float, goal: float | None, detail: str) -> None:
-    """Print one ratio, its goal, and the figure behind it."""
-    verdict = "" if goal is None else f"  goal {goal:g}: {'met' if ratio <= goal else 'MISSED'}"
-    print(f"{what:<62} {ratio:7.2f}  ({detail}){verdict}")
 
 
 if __name__ == "__main__":

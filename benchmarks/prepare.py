@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from figures import report
 from toy import make_suite
 
 from assay.core.home import Home
@@ -70,13 +71,15 @@ def main() -> None:
             lambda: prepare(home, tasks["images"], progress=Silent(), again=True),
             lambda: copy_once(raw / "images" / "train", root / "copy"),
         )
-        report(f"{asked.images:,} images", taken, least, "copying them once")
+        name, baseline = f"preparing {asked.images:,} images", f"copying them once ({least:.2f} s)"
+        report(name, f"{taken:.2f} s", taken / least, baseline, GOAL)
         taken, least = in_turn(
             asked.times,
             lambda: prepare(home, tasks["table"], progress=Silent(), again=True),
             lambda: pd.read_csv(raw / "table.csv").to_csv(root / "copy.csv", index=False),
         )
-        report(f"{asked.rows:,} rows", taken, least, "reading and writing once")
+        name, baseline = f"preparing {asked.rows:,} rows", f"reading and writing them once ({least:.2f} s)"
+        report(name, f"{taken:.2f} s", taken / least, baseline, GOAL)
 
 
 def in_turn(times: int, *jobs: Callable[[], object]) -> list[float]:
@@ -101,13 +104,6 @@ def copy_once(source: Path, target: Path) -> None:
     for entry in os.scandir(source):
         shutil.copyfile(entry.path, target / entry.name)
     os.sync()
-
-
-def report(what: str, taken: float, least_possible: float, meaning: str) -> None:
-    """Print one ratio and whether it meets the goal."""
-    ratio = taken / least_possible
-    verdict = "met" if ratio <= GOAL else "MISSED"
-    print(f"{what}: {taken:.2f} s, {ratio:.2f} x {meaning} ({least_possible:.2f} s); goal {GOAL}: {verdict}")
 
 
 def make_images(folder: Path, count: int) -> None:

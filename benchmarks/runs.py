@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from figures import report
+
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data import prepare
@@ -151,15 +153,14 @@ def measure_trial(bench: Bench, pairs: int, goal: float | None = None) -> None:
     for number in range(pairs):
         whole.append(bench.run(PAIR, f"pair-{goal}-{number}") / PAIR)
         bare.append(bench.run_bare(PAIR) / PAIR)
-    ratio = statistics.median(ours / alone for ours, alone in zip(whole, bare, strict=True))
-    beside = statistics.median(ours - alone for ours, alone in zip(whole, bare, strict=True))
+    overhead = statistics.median(ours - alone for ours, alone in zip(whole, bare, strict=True))
     took, alone = (1000 * statistics.median(taken) for taken in (whole, bare))
-    verdict = f"; goal {1000 * goal:.0f}: {'met' if beside < goal else 'MISSED'}" if goal else ""
     print(
-        f"{bench.cores} at once, {PAIR * pairs} trials: one adds {took:.0f} ms, {ratio:.2f} x its steps bare "
-        f"({alone:.0f} ms); beside them {1000 * beside:.0f} ms{verdict}",
-        flush=True,
+        f"{bench.cores} at once, {PAIR * pairs} trials: {took:.0f} ms each, its steps alone {alone:.0f} ms", flush=True
     )
+    name = f"overhead of a trial, {bench.cores} at once"
+    limit = GOAL * 1000
+    report(name, f"{1000 * overhead:.0f} ms", overhead / GOAL, f"the limit of {limit:.0f} ms", goal and 1)
 
 
 def measure_growth(bench: Bench, sizes: Sequence[int]) -> None:

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from figures import report
 from toy import make_suite
 
 from assay.agents import Workbench
@@ -78,15 +79,14 @@ async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pair
                 for _ in range(pairs):
                     steps.append(await seconds(lambda: bench.run(command)))  # noqa: B023
                     bare.append(await seconds(lambda: run_bare(wall, command)))  # noqa: B023
-                report(name, steps, bare)
+                report_step(name, steps, bare)
 
 
-def report(name: str, steps: list[float], bare: list[float]) -> None:
-    """Print one ratio and whether it meets the goal."""
+def report_step(name: str, steps: list[float], bare: list[float]) -> None:
+    """Report the median ratio of a step to the bare command."""
     ratio = statistics.median(step / alone for step, alone in zip(steps, bare, strict=True))
     step, alone = (1000 * statistics.median(taken) for taken in (steps, bare))
-    verdict = "met" if ratio < GOAL else "MISSED"
-    print(f"a step of {name}: {step:.1f} ms, {ratio:.2f} x bare ({alone:.1f} ms); goal {GOAL}: {verdict}")
+    report(f"a step of {name}", f"{step:.1f} ms", ratio, f"bare bubblewrap ({alone:.1f} ms)", GOAL)
 
 
 @asynccontextmanager
