@@ -155,12 +155,9 @@ def measure_trial(bench: Bench, pairs: int, goal: float | None = None) -> None:
         bare.append(bench.run_bare(PAIR) / PAIR)
     overhead = statistics.median(ours - alone for ours, alone in zip(whole, bare, strict=True))
     took, alone = (1000 * statistics.median(taken) for taken in (whole, bare))
-    print(
-        f"{bench.cores} at once, {PAIR * pairs} trials: {took:.0f} ms each, its steps alone {alone:.0f} ms", flush=True
-    )
-    name = f"overhead of a trial, {bench.cores} at once"
-    limit = GOAL * 1000
-    report(name, f"{1000 * overhead:.0f} ms", overhead / GOAL, f"the limit of {limit:.0f} ms", goal and 1)
+    print(f"{bench.cores} at once, {PAIR * pairs} trials: {took:.0f} ms each, their steps alone {alone:.0f} ms")
+    name, limit = f"overhead of a trial, {bench.cores} at once", f"the limit of {1000 * GOAL:.0f} ms"
+    report(name, f"{1000 * overhead:.0f} ms", overhead / GOAL, limit, None if goal is None else 1)
 
 
 def measure_growth(bench: Bench, sizes: Sequence[int]) -> None:
