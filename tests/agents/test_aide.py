@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from searcher import COINS, said, script
 
-from assay.agents import find_agent
 from assay.agents.aide import POLICIES, Journal, journal_of
 from assay.agents.aide.agent import Aide
 from assay.lab.snapshots import load
@@ -465,11 +464,6 @@ def test_a_killed_trial_does_not_forget_what_parallel_questions_used_up(trials):
     cut(whole, asked[-1] + 1, lines)
     conduct(whole.path, trials.home)
     assert whole.state.tokens == tokens
-
-
-def test_a_folder_cannot_be_handed_in_by_it(trials):
-    submission = COIN.submission.model_copy(update={"form": "tree"})
-    assert "wants a folder" in find_agent("aide").inapplicable(COIN.model_copy(update={"submission": submission}))
 
 
 def test_the_workspace_holds_the_best_solution_and_every_node_but_not_what_scripts_left_behind(trials):

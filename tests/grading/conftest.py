@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.home import Home
-from assay.grading import Grade, grade_file
+from assay.grading import Grade, grade_submission
 from assay.tasks import Column, Leaderboard, Measured, Task
 
 GRADED = "id,price\n007,10\n8,20\n9,30\n"
@@ -121,7 +121,7 @@ def graded(tmp_path: Path, prepared: Prepared) -> Judge:
         (prepared.private / task.data.answers).write_text(answers)
         path = tmp_path / name
         path.write_bytes(submission.encode() if isinstance(submission, str) else submission)
-        return grade_file(path, task, prepared, home=Home(tmp_path))
+        return grade_submission(path, task, prepared, home=Home(tmp_path))
 
     return graded
 
@@ -156,7 +156,7 @@ def judge(squares: Task, home: Home, prepared: Prepared, tmp_path: Path) -> Judg
     def graded(*code: str) -> Grade:
         path = tmp_path / "squares.py"
         path.write_text("".join(map(textwrap.dedent, code)))
-        return grade_file(path, squares, prepared, home=home)
+        return grade_submission(path, squares, prepared, home=home)
 
     return graded
 

@@ -15,7 +15,7 @@ from hypothesis import strategies
 
 from assay.core.errors import InvalidSubmission, LabError, NotPrepared
 from assay.core.home import Home
-from assay.grading import Grade, grade_file, validate_file
+from assay.grading import Grade, grade_submission, validate_submission
 from assay.grading.by_running.checkpoint import MOST_ARRAYS, check_form
 from assay.tasks import Task
 
@@ -97,7 +97,7 @@ def save(tmp_path: Path) -> Save:
 @pytest.fixture
 def judged(slope: Task, prepared: Any, home: Home) -> Judge:
     """Grade a file on the small task."""
-    return lambda path: grade_file(path, slope, prepared, home=home)
+    return lambda path: grade_submission(path, slope, prepared, home=home)
 
 
 def test_weights_are_scored_by_what_the_model_makes_of_them(judged: Judge, save: Save, home: Home) -> None:
@@ -113,10 +113,10 @@ def test_a_perfect_model_has_the_perfect_score(judged: Judge, save: Save) -> Non
 
 def test_the_form_is_validated_without_running_anything(slope: Task, prepared: Any, save: Save) -> None:
     (slope.folder / "judge.py").unlink()
-    validate_file(save(slope=1.0), slope, prepared)
-    validate_file(save(anything=np.ones((3, 4)), more=np.array([True])), slope, prepared)
+    validate_submission(save(slope=1.0), slope, prepared)
+    validate_submission(save(anything=np.ones((3, 4)), more=np.array([True])), slope, prepared)
     with pytest.raises(InvalidSubmission, match="only plain numbers"):
-        validate_file(save(slope="words"), slope, prepared)
+        validate_submission(save(slope="words"), slope, prepared)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_hostile_file_is_refused_before_any_lab_opens(
     assert grade.score is None and not grade.valid_submission
     assert grade.why is not None and why in grade.why
     with pytest.raises(InvalidSubmission) as refused:
-        validate_file(path, slope, prepared)
+        validate_submission(path, slope, prepared)
     assert str(refused.value) == grade.why
     assert not (home.root / "labs").exists()
 
@@ -237,7 +237,7 @@ def test_a_file_that_is_too_large_or_missing_is_told(judged: Judge, save: Save) 
     path = save(slope=np.ones(300_000))
     size = f"{path.stat().st_size:,}"
     assert judged(path).why == f"checkpoint.npz is {size} bytes; at most 1,000,000 are accepted."
-    assert judged(None).why == "Nothing was handed in."
+    assert judged(None).why == "Nothing was submitted."
 
 
 def test_a_damage_that_only_reading_shows_is_told(judged: Judge, save: Save) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
-from assay.grading import grade_file, validate_file
+from assay.grading import grade_submission, validate_submission
 from assay.tasks import Task
 
 RULES = {
@@ -35,7 +35,7 @@ def judged(task, prepared, tmp_path):
         path, data = tmp_path / "submission.csv", dataclasses.replace(prepared, edition=edition)
         path.write_text(submission)
         grades = [
-            grade_file(path, one, data, home=Home(tmp_path)).model_copy(update={"created_at": ""})
+            grade_submission(path, one, data, home=Home(tmp_path)).model_copy(update={"created_at": ""})
             for one in (task, task.in_edition(edition))
         ]
         assert grades[0] == grades[1]
@@ -65,9 +65,9 @@ def test_a_task_without_rules_of_its_own_has_nothing_to_name(make_task, graded):
 def test_validation_goes_by_the_same_rules(task, prepared, tmp_path):
     path = tmp_path / "submission.csv"
     path.write_text(SORTS_RIGHT)
-    validate_file(path, task, dataclasses.replace(prepared, edition="v1"))
+    validate_submission(path, task, dataclasses.replace(prepared, edition="v1"))
     with pytest.raises(InvalidSubmission, match="unknown column"):
-        validate_file(path, task, dataclasses.replace(prepared, edition="fixed"))
+        validate_submission(path, task, dataclasses.replace(prepared, edition="fixed"))
 
 
 def test_answers_are_read_from_the_file_that_the_task_names(make_task, graded, prepared):

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from assay.core.home import Home
-from assay.grading import Grade, grade_file, grade_file_async
+from assay.grading import Grade, grade_submission, grade_submission_async
 from assay.tasks import Leaderboard, Measured, Solution
 
 PUBLISHED = [
@@ -57,7 +57,7 @@ def test_a_grade_has_the_published_fields_first_and_in_order():
 
 
 def test_a_score_on_a_human_leaderboard_wins_its_medal(submitted, make_task, prepared):
-    grade = grade_file(submitted, make_task(leaderboard=BOARD), prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, make_task(leaderboard=BOARD), prepared, home=Home(submitted.parent))
     assert grade.model_dump(include=set(PUBLISHED) - {"created_at"}) == {
         "competition_id": "prices",
         "score": 2.0,
@@ -84,7 +84,7 @@ def test_a_score_on_a_human_leaderboard_wins_its_medal(submitted, make_task, pre
 
 
 def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_no_medal(submitted, make_task, prepared):
-    grade = grade_file(submitted, make_task(measured=MEASURED), prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, make_task(measured=MEASURED), prepared, home=Home(submitted.parent))
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement) == (2, 2, 4.0, 0.5)
     assert grade.success is True
     assert not grade.any_medal and not grade.above_median and grade.gold_threshold is None and grade.percentile is None
@@ -93,7 +93,7 @@ def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_n
 @pytest.mark.parametrize("other", [{"edition": "fixed"}, {"variant": "synthetic-1"}])
 def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, submitted, make_task, prepared):
     changed = dataclasses.replace(prepared, **other)
-    grade = grade_file(submitted, make_task(measured=MEASURED), changed, home=Home(submitted.parent))
+    grade = grade_submission(submitted, make_task(measured=MEASURED), changed, home=Home(submitted.parent))
     assert grade.valid_submission
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement, grade.success) == (None,) * 5
 
@@ -102,7 +102,7 @@ def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, s
 def test_what_cannot_be_scored_still_gets_a_grade(exists, submitted, make_task, prepared):
     submitted.write_text("nonsense") if exists else submitted.unlink()
     task = make_task(leaderboard=BOARD, measured=MEASURED)
-    grade = grade_file(submitted, task, prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, task, prepared, home=Home(submitted.parent))
     assert grade.submission_exists is exists
     assert (grade.score, grade.valid_submission, grade.any_medal, grade.above_median) == (None, False, False, False)
     assert (grade.rank, grade.percentile, grade.improvement, grade.success) == (None, None, None, False)
@@ -111,13 +111,13 @@ def test_what_cannot_be_scored_still_gets_a_grade(exists, submitted, make_task, 
 
 
 def test_a_trial_that_handed_in_nothing_gets_a_grade(make_task, prepared, tmp_path):
-    grade = grade_file(None, make_task(), prepared, home=Home(tmp_path))
-    assert (grade.submission_exists, grade.submission_path, grade.why) == (False, "None", "Nothing was handed in.")
+    grade = grade_submission(None, make_task(), prepared, home=Home(tmp_path))
+    assert (grade.submission_exists, grade.submission_path, grade.why) == (False, "None", "Nothing was submitted.")
 
 
 def test_a_score_that_is_no_number_is_never_written_as_one(submitted, make_task, prepared):
     submitted.write_text("id,price\n007,-5\n8,18\n9,33\n")
-    grade = grade_file(submitted, make_task(metric="rmsle"), prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, make_task(metric="rmsle"), prepared, home=Home(submitted.parent))
     assert grade.score is None
     assert grade.why == "rmsle has no finite value for these predictions."
     json.loads(grade.model_dump_json(), parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
@@ -125,12 +125,12 @@ def test_a_score_that_is_no_number_is_never_written_as_one(submitted, make_task,
 
 def test_the_score_is_rounded_to_five_decimals(submitted, make_task, prepared):
     submitted.write_text("id,price\n007,10\n8,20\n9,31\n")
-    assert grade_file(submitted, make_task(), prepared, home=Home(submitted.parent)).score == 0.33333
+    assert grade_submission(submitted, make_task(), prepared, home=Home(submitted.parent)).score == 0.33333
 
 
 def test_grading_works_inside_an_event_loop(submitted, make_task, prepared):
     async def graded():
-        return await grade_file_async(submitted, make_task(), prepared, home=Home(submitted.parent))
+        return await grade_submission_async(submitted, make_task(), prepared, home=Home(submitted.parent))
 
     assert anyio.run(graded).score == 2.0
 
@@ -147,7 +147,7 @@ from assay.tasks import Task
 from assay.core.home import Home
 path, private, task = Path(sys.argv[1]), Path(sys.argv[2]), Task.model_validate_json(sys.argv[3])
 prepared = SimpleNamespace(private=private, edition="v1", variant="real")
-grade = assay.grading.grade_file(path, task, prepared, home=Home(path.parent))
+grade = assay.grading.grade_submission(path, task, prepared, home=Home(path.parent))
 print(json.dumps({"light": sorted(light), "score": grade.score, "modules": sorted(sys.modules)}))
 """
     words = [str(submitted), str(prepared.private), make_task(lenient=lenient).model_dump_json()]

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from assay.core.home import Home
-from assay.grading import grade_file
+from assay.grading import grade_submission
 
 GOOD = "id,price\na,1\nb,2\n"
 
@@ -67,7 +67,7 @@ def test_a_file_of_five_gigabytes_is_refused_unread(lenient, make_task, graded, 
     with path.open("wb") as sparse:
         sparse.write(GOOD.encode())
         sparse.truncate(5 * 10**9)
-    grade = grade_file(path, task, prepared, home=Home(tmp_path))
+    grade = grade_submission(path, task, prepared, home=Home(tmp_path))
     assert grade.why == "submission.csv is 5,000,000,000 bytes; at most 100,000,000 are accepted."
 
 
@@ -76,13 +76,14 @@ import resource, sys
 from pathlib import Path
 from types import SimpleNamespace
 import pandas
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.grading.submission import lenient
 from assay.core.home import Home
 from assay.tasks import Task
 path, private, task = Path(sys.argv[1]), Path(sys.argv[2]), Task.model_validate_json(sys.argv[3])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-grade = grade_file(path, task, SimpleNamespace(private=private, edition="v1", variant="real"), home=Home(path.parent))
+prepared = SimpleNamespace(private=private, edition="v1", variant="real")
+grade = grade_submission(path, task, prepared, home=Home(path.parent))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, grade.why)
 """
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core.home import Home
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.grading.submission.pandas_rules import MISSING_WORDS
 
 ANSWERS = "id,price\n1,10\n2,20\n3,30\n4,40\n"
@@ -244,5 +244,5 @@ def test_only_a_file_that_is_called_csv_was_handed_in(make_task, prepared, tmp_p
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere.csv")
     task, home = make_task(lenient=True), Home(tmp_path)
-    grades = {name: grade_file(tmp_path / name, task, prepared, home=home) for name in files + others}
+    grades = {name: grade_submission(tmp_path / name, task, prepared, home=home) for name in files + others}
     assert [name for name, grade in grades.items() if grade.submission_exists] == ["a.csv", "a.CSV"]

@@ -146,7 +146,7 @@ def test_what_the_quick_road_accepts_the_careful_road_accepts_alike(seed, lenien
         answers = read_answers(make_task(**case.rules), prepared)
         file.write_bytes(case.submission)
         try:
-            quick = check(file, answers)
+            quick = check(file, file.name, answers)
         except InvalidSubmission:
             continue  # The quick road refuses nothing: it was the careful one.
         if quick.published:
@@ -173,7 +173,7 @@ def test_a_plain_file_never_meets_pandas(make_task, prepared, file):
     shuffled = ["id,price", *random.Random(0).sample(answers.splitlines()[1:], 3000), ""]
     for submission in (answers, "\n".join(shuffled)):
         file.write_text(submission)
-        assert not check(file, read_answers(task, prepared)).published
+        assert not check(file, file.name, read_answers(task, prepared)).published
 
 
 @pytest.mark.parametrize(
@@ -188,4 +188,4 @@ def test_a_plain_file_never_meets_pandas(make_task, prepared, file):
 def test_ids_that_may_be_numbers_in_one_part_and_text_in_another_meet_pandas(ids, plain, make_task, prepared, file):
     (prepared.private / "answers.csv").write_text("id,price\n" + "".join(f"{id},1\n" for id in ids))
     file.write_text("id,price\n" + "".join(f"{id},1\n" for id in reversed(ids)))
-    assert check(file, read_answers(make_task(lenient=True), prepared)).published is not plain
+    assert check(file, file.name, read_answers(make_task(lenient=True), prepared)).published is not plain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.grading import grade_file, validate_file
+from assay.grading import grade_submission, validate_submission
 
 FAST = "def squares(numbers):\n    return numbers * numbers\n"
 
@@ -111,15 +111,15 @@ def test_code_that_ends_the_driver_is_refused(code, judge):
 
 
 def test_nothing_handed_in_starts_no_lab(squares, home, prepared, tmp_path):
-    grade = grade_file(tmp_path / "squares.py", squares, prepared, home=home)
+    grade = grade_submission(tmp_path / "squares.py", squares, prepared, home=home)
     assert (grade.submission_exists, grade.why, grade.sealed) == (False, "squares.py does not exist.", None)
-    assert grade_file(None, squares, prepared, home=home).why == "Nothing was handed in."
+    assert grade_submission(None, squares, prepared, home=home).why == "Nothing was submitted."
 
 
 def test_only_the_form_of_code_is_validated(squares, prepared, tmp_path):
     path = tmp_path / "squares.py"
     path.write_text("raise SystemExit(1)\n")
-    validate_file(path, squares, prepared)
+    validate_submission(path, squares, prepared)
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_only_the_form_of_code_is_validated(squares, prepared, tmp_path):
 def test_a_file_that_is_no_code_is_refused(content, why, squares, home, prepared, tmp_path):
     path = tmp_path / "squares.py"
     path.write_bytes(content)
-    assert grade_file(path, squares, prepared, home=home).why == why
+    assert grade_submission(path, squares, prepared, home=home).why == why

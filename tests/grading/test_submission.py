@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InvalidSubmission, NotPrepared
 from assay.core.home import Home
-from assay.grading import grade_file, validate_file
+from assay.grading import grade_submission, validate_submission
 from assay.grading.submission.answers import read_answers
 from assay.grading.submission.read import check
 from assay.tasks import Column
@@ -26,12 +26,12 @@ def file(tmp_path):
 
 
 def checked(file, task, prepared):
-    return check(file, read_answers(task, prepared))
+    return check(file, file.name, read_answers(task, prepared))
 
 
 def refusal(file, task, prepared):
     with pytest.raises(InvalidSubmission) as caught:
-        validate_file(file, task, prepared)
+        validate_submission(file, task, prepared)
     return str(caught.value)
 
 
@@ -208,28 +208,28 @@ def test_a_missing_file_is_refused(file, make_task, prepared):
 def test_a_symlinked_submission_is_refused(file, tmp_path, make_task, prepared):
     (tmp_path / "elsewhere.csv").write_text(GOOD)
     file.symlink_to("elsewhere.csv")
-    assert refusal(file, make_task(), prepared) == "submission.csv is a symbolic link; hand in a regular file."
+    assert refusal(file, make_task(), prepared) == "submission.csv is a symbolic link; submit a regular file."
 
 
 def test_a_folder_is_refused(file, make_task, prepared):
     file.mkdir()
-    assert refusal(file, make_task(), prepared) == "submission.csv is a folder; hand in a regular file."
+    assert refusal(file, make_task(), prepared) == "submission.csv is a folder; submit a regular file."
 
 
 def test_a_pipe_is_refused_without_waiting_for_a_writer(file, make_task, prepared):
     os.mkfifo(file)
-    assert refusal(file, make_task(), prepared) == "submission.csv is a pipe; hand in a regular file."
+    assert refusal(file, make_task(), prepared) == "submission.csv is a pipe; submit a regular file."
 
 
 def test_a_socket_is_refused(file, make_task, prepared, monkeypatch):
     monkeypatch.chdir(file.parent)  # socket addresses must be short
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(file.name)
-        assert refusal(file, make_task(), prepared) == "submission.csv is a socket; hand in a regular file."
+        assert refusal(file, make_task(), prepared) == "submission.csv is a socket; submit a regular file."
 
 
 def test_a_device_is_refused(make_task, prepared):
-    assert refusal(Path("/dev/zero"), make_task(), prepared) == "zero is a device; hand in a regular file."
+    assert refusal(Path("/dev/zero"), make_task(), prepared) == "zero is a device; submit a regular file."
 
 
 def test_a_file_above_the_size_limit_is_refused_unread(file, make_task, prepared):
@@ -247,17 +247,17 @@ def test_validation_says_the_same_whatever_the_answers_are(file, make_task, prep
     (prepared.private / "answers.csv").write_text("id,price\n007,not\n8,even\n9,numbers\n")
     assert refusal(file, make_task(), prepared) == before
     file.write_text(GOOD)
-    validate_file(file, make_task(), prepared)
+    validate_submission(file, make_task(), prepared)
 
 
 def test_damaged_answers_are_not_blamed_on_the_submission(file, make_task, prepared):
     file.write_text(GOOD)
     (prepared.private / "answers.csv").write_text("id,price\n007,x\n8,1\n9,1\n")
     with pytest.raises(NotPrepared, match="damaged; prepare it again"):
-        grade_file(file, make_task(), prepared, home=Home(file.parent))
+        grade_submission(file, make_task(), prepared, home=Home(file.parent))
     (prepared.private / "answers.csv").unlink()
     with pytest.raises(NotPrepared, match="prepare it again"):
-        grade_file(file, make_task(), prepared, home=Home(file.parent))
+        grade_submission(file, make_task(), prepared, home=Home(file.parent))
 
 
 PIECES = st.one_of(
@@ -282,7 +282,7 @@ ODD_FILES = st.one_of(
 @given(ODD_FILES)
 def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, content):
     file.write_bytes(content)
-    grade = grade_file(file, make_task(), prepared, home=Home(file.parent))
+    grade = grade_submission(file, make_task(), prepared, home=Home(file.parent))
     assert grade.submission_exists
     assert grade.valid_submission == (grade.score is not None) == (grade.why is None)
     assert grade.why is None or (grade.why.endswith(".") and "\n" not in grade.why)

@@ -11,7 +11,7 @@ import pytest
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data.store import prepare
-from assay.grading import Grade, grade_file
+from assay.grading import Grade, grade_submission
 from assay.tasks import Registry
 
 TASK = Registry().task("pocket/vectorization")
@@ -25,7 +25,7 @@ def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
     def graded(code: str) -> Grade:
         path = tmp_path / "convolve.py"
         path.write_text(code)
-        return grade_file(path, TASK, prepared, home=home)
+        return grade_submission(path, TASK, prepared, home=home)
 
     return graded
 

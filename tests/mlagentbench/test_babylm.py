@@ -16,7 +16,7 @@ from assay.audit.task_check import examine
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data import Prepared, prepare
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.lab.environments import environment
 from assay.tasks import Registry, Task, load_plugin
 
@@ -214,7 +214,7 @@ def test_a_model_of_bytes_that_has_learnt_nothing_costs_eight_bits_per_byte(
 ) -> None:
     """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
     path = changed(checkpoints / "plain.npz", tmp_path, forgotten)
-    grade = grade_file(path, made.task, made, home=home)
+    grade = grade_submission(path, made.task, made, home=home)
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
 
 
@@ -222,7 +222,7 @@ def test_merges_that_lose_bytes_make_no_valid_submission(
     made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
-    grade = grade_file(path, made.task, made, home=home)
+    grade = grade_submission(path, made.task, made, home=home)
     assert not grade.valid_submission and grade.score is None
     assert grade.why == f"checkpoint.npz: row 0 of merges {EVERY_BYTE}."
 
@@ -240,7 +240,7 @@ def test_what_the_starter_trains_is_graded_better_than_tokens_alone(
     assert grade["valid_submission"] and grade["sealed"], grade["why"]
 
     [trained] = trial.glob("submission/**/checkpoint.npz")
-    tokens_alone = grade_file(changed(trained, tmp_path, forgotten), babylm, made, home=home)
+    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), babylm, made, home=home)
     assert tokens_alone.score is not None
     assert grade["score"] < 0.9 * tokens_alone.score < 0.9 * 8
 

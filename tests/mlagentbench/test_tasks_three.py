@@ -15,7 +15,7 @@ from assay.core.disk import sha256_of
 from assay.core.home import Home
 from assay.core.progress import Silent
 from assay.data import prepare
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
 
 
@@ -99,7 +99,7 @@ def test_code_that_keeps_keys_and_values_is_graded_far_above_the_starter(
     llama: Task, home: Home, tmp_path: Path
 ) -> None:
     panel(llama, panel(llama, "--list").split()[-1], cwd=tmp_path)
-    grade = grade_file(tmp_path / "generate.py", llama, prepare(home, llama, progress=Silent()), home=home)
+    grade = grade_submission(tmp_path / "generate.py", llama, prepare(home, llama, progress=Silent()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 3 and grade.success
 

@@ -4,12 +4,10 @@ import json
 import os
 import platform
 import statistics
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,7 +16,7 @@ from assay.core.disk import write_json
 from assay.core.errors import AssayError, UnsafePath
 from assay.core.home import Home
 from assay.core.progress import Progress
-from assay.grading.grade import grade_file_async
+from assay.grading.grade import grade_submission_async
 from assay.lab import open_lab
 from assay.lab.environments import environment
 from assay.lab.interface import Completed, Limits, SandboxName, Setup
@@ -117,10 +115,7 @@ class _Bench:
         completed, submitted = await self._run(files, command, seed)
         if submitted is None:
             raise AssayError(f"{self.task.id}: {name} handed in no {self.task.submission.file}")
-        with tempfile.TemporaryDirectory(prefix="assay-panel-") as folder:
-            path = Path(folder) / self.task.submission.file
-            path.write_bytes(submitted)
-            grade = await grade_file_async(path, self.task, self.prepared, home=self.home, sandbox=self.sandbox)
+        grade = await grade_submission_async(submitted, self.task, self.prepared, home=self.home, sandbox=self.sandbox)
         if grade.score is None:
             raise AssayError(f"{self.task.id}: what {name} handed in is not valid: {grade.why}")
         return Solution(name=name, score=grade.score, seconds=round(completed.seconds, 2))

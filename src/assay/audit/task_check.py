@@ -6,7 +6,6 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.data.store import Prepared
 from assay.grading.by_running.checkpoint import table_of
-from assay.grading.grade import grade_file
+from assay.grading.grade import grade_submission
 from assay.tasks import Task
 
 _TABLES = (".csv", ".json", ".tsv", ".csv.zip", ".tsv.zip")
@@ -96,7 +95,7 @@ def _sample(prepared: Prepared, home: Home) -> Finding:
     name = "the sample is valid, without a medal"
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
-    grade = grade_file(path, prepared.task, prepared, home=home)
+    grade = grade_submission(path, prepared.task, prepared, home=home)
     if grade.valid_submission and not grade.any_medal:
         return Finding(name, True, f"score {_score(grade.score)}")
     return Finding(name, False, grade.why or f"score {_score(grade.score)} wins a medal")
@@ -105,15 +104,13 @@ def _sample(prepared: Prepared, home: Home) -> Finding:
 def _gold(prepared: Prepared, home: Home) -> Finding:
     """Grade the answers as if they were handed in, with the columns that are asked for and no others."""
     name, task = "the answers win gold", prepared.task
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "submission.csv"
-        gold = task.data.gold.removeprefix("private/") if task.data.gold else task.data.answers
-        wanted = [*([task.submission.id] if task.submission.id else []), *task.submission.columns]
-        table = pd.read_csv(prepared.private / gold, dtype=str, keep_default_na=False)
-        if prepared.task.kind == "checkpoint" and not {*wanted} <= {*table.columns}:
-            return Finding(name, None, "the answers are no predictions")
-        table[wanted].to_csv(path, index=False)
-        grade = grade_file(path, task, prepared, home=home)
+    gold = task.data.gold.removeprefix("private/") if task.data.gold else task.data.answers
+    wanted = [*([task.submission.id] if task.submission.id else []), *task.submission.columns]
+    table = pd.read_csv(prepared.private / gold, dtype=str, keep_default_na=False)
+    if prepared.task.kind == "checkpoint" and not {*wanted} <= {*table.columns}:
+        return Finding(name, None, "the answers are no predictions")
+    content = table[wanted].to_csv(index=False).encode()
+    grade = grade_submission(content, task, prepared, home=home)
     if task.leaderboard is None:
         return Finding(name, grade.valid_submission, grade.why or f"no leaderboard; score {_score(grade.score)}")
     return Finding(name, grade.gold_medal, grade.why or f"score {_score(grade.score)}")

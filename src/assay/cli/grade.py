@@ -10,7 +10,7 @@ from assay.cli.output import as_json, edition, quiet, registry, sandbox, table, 
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
-from assay.grading import grade_file, validate_file
+from assay.grading import grade_submission, validate_submission
 from assay.grading.result import Grade
 from assay.tasks import Task
 
@@ -79,7 +79,7 @@ def grade_command(
         from assay.grading.leaderboard import read
 
         found = found.model_copy(update={"leaderboard": read(leaderboard, found.metric)})
-    grade = grade_file(file, found, prepared(home, found, edition, variant), home=home, sandbox=sandbox)
+    grade = grade_submission(file, found, prepared(home, found, edition, variant), home=home, sandbox=sandbox)
     if json_:
         click.echo(grade.model_dump_json(indent=2))
     else:
@@ -136,7 +136,7 @@ def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: 
     """
     found = registry(folders).task(task)
     _must_exist(file)
-    validate_file(file, found, prepared(Home.default(), found, edition, variant))
+    validate_submission(file, found, prepared(Home.default(), found, edition, variant))
     click.echo(f"{file} is a valid submission for {found.id}")
 
 
@@ -215,18 +215,23 @@ def _print(task: Task, grade: Grade) -> None:
             f"  rank {grade.rank} of {(grade.panel_size or 0) + 1}, itself and {grade.panel_size} reference solutions"
         )
     if task.leaderboard:
-        medal = next((name for name in ("gold", "silver", "bronze") if getattr(grade, f"{name}_medal")), "no")
-        click.echo(f"  {medal} medal, {'above' if grade.above_median else 'not above'} the median team")
+        click.echo(f"  {grade.medal or 'no'} medal, {'above' if grade.above_median else 'not above'} the median team")
         if grade.percentile is not None:
             click.echo(f"  better than {grade.percentile:.1f} % of {task.leaderboard.teams} human teams")
     if grade.improvement is not None:
-        verdict = "a success" if grade.success else "not a success"
-        verdict += ", though within the starter's spread" if grade.success and grade.beyond_spread is False else ""
-        click.echo(
-            f"  {grade.improvement:+.1%} over the starter's {grade.baseline:.5g}: {verdict} (more than +10 % needed)"
-        )
+        click.echo(f"  {grade.improvement:+.1%} over the starter's {grade.baseline:.5g}{_verdict(task, grade)}")
     if notes := _notes(grade):
         click.echo(f"  {notes}")
+
+
+def _verdict(task: Task, grade: Grade) -> str:
+    """Say whether the improvement is a success, where success is an improvement and not a medal."""
+    if task.leaderboard:
+        return ""
+    verdict = "a success" if grade.success else "not a success"
+    if grade.success and grade.beyond_spread is False:
+        verdict += ", though within the starter's spread"
+    return f": {verdict} (more than +10 % needed)"
 
 
 def _notes(grade: Grade) -> str:

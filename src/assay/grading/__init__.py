@@ -4,17 +4,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.grading.grade import grade_file, grade_file_async, validate_file
+    from assay.grading.grade import grade_submission, grade_submission_async, validate_submission
     from assay.grading.result import Grade
 
 _HOME_OF = {
     "Grade": "assay.grading.result",
-    "grade_file": "assay.grading.grade",
-    "grade_file_async": "assay.grading.grade",
-    "validate_file": "assay.grading.grade",
+    "grade_submission": "assay.grading.grade",
+    "grade_submission_async": "assay.grading.grade",
+    "validate_submission": "assay.grading.grade",
 }
 
-__all__ = ["Grade", "grade_file", "grade_file_async", "validate_file"]
+__all__ = ["Grade", "grade_submission", "grade_submission_async", "validate_submission"]
 
 
 def __getattr__(name: str) -> object:

@@ -138,12 +138,12 @@ def _judge(
     entry: Entry, *, home: Path, folders: tuple[Path, ...], edition: str | None, variant: str, sandbox: Any
 ) -> Grade | NotGraded:
     from assay.data.store import prepared
-    from assay.grading.grade import grade_file
+    from assay.grading.grade import grade_submission
 
     try:
         task = Registry(folders).competition(entry.task)
         data = prepared(Home(home), task, edition, variant)
-        return grade_file(Path(entry.path) if entry.path else None, task, data, home=Home(home), sandbox=sandbox)
+        return grade_submission(Path(entry.path) if entry.path else None, task, data, home=Home(home), sandbox=sandbox)
     except AssayError as error:
         return NotGraded(entry.line, entry.task, str(error))
 

@@ -15,75 +15,79 @@ from assay.grading.metrics import evaluate
 from assay.grading.result import Grade, Judgement, NotFinite
 from assay.grading.submission.answers import read_answers
 from assay.grading.submission.read import check
-from assay.grading.submission.safe_open import read_plain_file
+from assay.grading.submission.safe_open import read_submission_bytes
 from assay.tasks import EditionRules, Measured, Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
     from assay.lab.interface import SandboxName
 
+Source = bytes | Path | None
+NOTHING_SUBMITTED = "Nothing was submitted."
+
 _NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 
-def grade_file(
-    path: Path | None, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+def grade_submission(
+    source: Source, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
 ) -> Grade:
-    """Judge the submission at `path`; None is a trial that handed in nothing.
+    """Grade a submission: the content of a file, the path of one, or None for a trial that submitted nothing.
 
-    A submission that cannot be scored gets a grade that says why. Errors are raised only for faults that are not the
-    submission's: a task that is not prepared, a lab that does not start. Inside an event loop use `grade_file_async`.
+    A submission that cannot be scored gets a grade that says why. Errors are raised only for what is not the
+    submission's fault: a task that is not prepared, a lab that does not start. Content counts as a file with the name
+    that the task asks for. Inside an event loop use `grade_submission_async`.
     """
     if not (task.timed or task.judged_in_lab):
         task = task.in_edition(prepared.edition)
-        return _graded(path, task, prepared, _judge_table(path, task, prepared))
+        return _graded(source, task, prepared, _judge_table(source, task, prepared))
     import anyio
 
-    return anyio.run(partial(grade_file_async, path, task, prepared, home=home, sandbox=sandbox))
+    return anyio.run(partial(grade_submission_async, source, task, prepared, home=home, sandbox=sandbox))
 
 
-async def grade_file_async(
-    path: Path | None, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+async def grade_submission_async(
+    source: Source, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
 ) -> Grade:
-    """The same for callers inside an event loop, which goes on while a lab runs what is judged by running it."""
+    """Do the same inside an event loop, which keeps running while submitted code runs in a lab."""
     import anyio.to_thread
 
     task = task.in_edition(prepared.edition)
     if not (task.timed or task.judged_in_lab):
-        judgement = await anyio.to_thread.run_sync(_judge_table, path, task, prepared)
+        judgement = await anyio.to_thread.run_sync(_judge_table, source, task, prepared)
     else:
         try:
             if task.timed:
                 from assay.grading.by_running.speed import judge_speed
 
-                judgement = await judge_speed(_code(path, task), task, prepared, home=home, sandbox=sandbox)
+                judgement = await judge_speed(_code(source, task), task, prepared, home=home, sandbox=sandbox)
             else:
-                judgement = await _judge_checkpoint(path, task, prepared, home, sandbox)
+                judgement = await _judge_checkpoint(source, task, prepared, home, sandbox)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
-    return _graded(path, task, prepared, judgement)
+    return _graded(source, task, prepared, judgement)
 
 
-def validate_file(path: Path, task: Task, prepared: "Prepared") -> None:
-    """Raise `InvalidSubmission` unless the file has the form that is asked for.
+def validate_submission(source: bytes | Path, task: Task, prepared: "Prepared") -> None:
+    """Raise `InvalidSubmission` unless the submission has the form that the task asks for.
 
-    It looks only at public facts, so that its answer tells nothing about the right values. Code is not run.
+    Only public facts are checked, so that the result says nothing about the true values. Code is not run.
     """
     if task.submission.form == "csv":
-        check(path, read_answers(task, prepared))
+        check(source, _name(source, task), read_answers(task, prepared))
     elif task.judged_in_lab:
         from assay.grading.by_running.checkpoint import check_form
 
-        check_form(_content(path, task), path.name, task.submission.max_size)
+        check_form(_content(source, task), _name(source, task), task.submission.max_size)
     else:
-        _code(path, task)
+        _code(source, task)
 
 
-def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgement:
-    if path is None:
-        return Judgement(why="Nothing was handed in.")
+def _judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
+    if source is None:
+        return Judgement(why=NOTHING_SUBMITTED)
     answers = read_answers(task, prepared)
     try:
-        checked = check(path, answers)
+        checked = check(source, _name(source, task), answers)
         params = task.metric.params | answers.parameters(checked)
         score = evaluate(task.metric.name, answers.truth(checked), checked.values, params)
     except InvalidSubmission as error:
@@ -94,48 +98,53 @@ def _judge_table(path: Path | None, task: Task, prepared: "Prepared") -> Judgeme
 
 
 async def _judge_checkpoint(
-    path: Path | None, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName"
+    source: Source, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName"
 ) -> Judgement:
-    """Run the checkpoint in a lab, and judge the table that comes of it."""
-    from tempfile import TemporaryDirectory
-
+    """Run the checkpoint in a lab, and score the table of predictions that it writes."""
     import anyio.to_thread
 
-    from assay.grading.by_running.checkpoint import PREDICTIONS, run_checkpoint, table_of
+    from assay.grading.by_running.checkpoint import run_checkpoint, table_of
 
-    run = await run_checkpoint(_content(path, task), task, prepared, home=home, sandbox=sandbox)
+    run = await run_checkpoint(_content(source, task), task, prepared, home=home, sandbox=sandbox)
     if run.predictions is None:
         return Judgement(why=run.why, sealed=run.sealed)
-    with TemporaryDirectory(prefix="assay-predictions-") as folder:
-        table = Path(folder) / PREDICTIONS
-        table.write_bytes(run.predictions)
-        judgement = await anyio.to_thread.run_sync(_judge_table, table, table_of(task), prepared)
+    judgement = await anyio.to_thread.run_sync(_judge_table, run.predictions, table_of(task), prepared)
     return replace(judgement, sealed=run.sealed)
 
 
-def _content(path: Path | None, task: Task) -> bytes:
-    if path is None:
-        raise InvalidSubmission("Nothing was handed in.")
-    return read_plain_file(path, task.submission.max_size)
+def _name(source: bytes | Path, task: Task) -> str:
+    return source.name if isinstance(source, Path) else task.submission.file
 
 
-def _code(path: Path | None, task: Task) -> bytes:
-    content = _content(path, task)
+def _content(source: Source, task: Task) -> bytes:
+    if source is None:
+        raise InvalidSubmission(NOTHING_SUBMITTED)
+    return read_submission_bytes(source, _name(source, task), task.submission.max_size)
+
+
+def _code(source: Source, task: Task) -> bytes:
+    content = _content(source, task)
     try:
         content.decode()
     except UnicodeDecodeError:
-        name = path.name if path else task.submission.file
+        name = task.submission.file if source is None else _name(source, task)
         raise InvalidSubmission(f"{name} is not UTF-8 text.") from None
     return content
 
 
-def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
+def _graded(source: Source, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
     board, measured = task.leaderboard, _comparable(task, prepared)
     rules = task.rules.get(prepared.edition, EditionRules())
     score = None if judgement.score is None else medals.rounded(judgement.score)
     finite = score is not None and math.isfinite(score)
     won = medals.medal(score, board, task.metric) if board and score is not None else None
     gain = medals.improvement(score, measured.baseline, task.metric) if measured and score is not None else None
+    if board:
+        success = won is not None
+    elif measured:
+        success = medals.succeeds(gain)
+    else:
+        success = None
     return Grade(
         competition_id=task.name,
         score=score if finite else None,
@@ -148,11 +157,11 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         silver_medal=won == "silver",
         bronze_medal=won == "bronze",
         above_median=board is not None and score is not None and medals.above_median(score, board, task.metric),
-        submission_exists=path is not None and _exists(path, task),
+        submission_exists=source is not None and _exists(source, task),
         valid_submission=score is not None,
         is_lower_better=task.metric.direction == "lower",
         created_at=datetime.now().isoformat(),
-        submission_path=str(path),
+        submission_path=_path(source, task),
         task=task.id,
         edition=prepared.edition,
         variant=prepared.variant,
@@ -166,7 +175,7 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
         panel_size=len(measured.panel) if measured else None,
         baseline=measured.baseline if measured else None,
         improvement=gain,
-        success=medals.succeeds(gain) if measured else won is not None if board else None,
+        success=success,
         beyond_spread=medals.beyond_spread(score, measured, task.metric) if measured and score is not None else None,
         deterministic=not task.timed,
         tolerance=judgement.tolerance,
@@ -174,11 +183,17 @@ def _graded(path: Path | None, task: Task, prepared: "Prepared", judgement: Judg
     )
 
 
-def _exists(path: Path, task: Task) -> bool:
-    """Whether something was handed in; for the published benchmark, whether there is a file that is called CSV."""
+def _exists(source: bytes | Path, task: Task) -> bool:
+    """Return whether anything was submitted; for the published benchmark, whether there is a file named `*.csv`."""
+    if isinstance(source, bytes):
+        return True
     if task.submission.lenient:
-        return path.suffix.lower() == ".csv" and path.is_file()
-    return os.path.lexists(path)
+        return source.suffix.lower() == ".csv" and source.is_file()
+    return os.path.lexists(source)
+
+
+def _path(source: Source, task: Task) -> str:
+    return task.submission.file if isinstance(source, bytes) else str(source)
 
 
 def _comparable(task: Task, prepared: "Prepared") -> Measured | None:

@@ -6,15 +6,13 @@ reaches nothing; an infinite one is compared like any other.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
+from assay.grading.result import Medal
 from assay.tasks import Leaderboard, Measured, Metric, Solution
 
 DECIMALS = 5
 NEEDED_IMPROVEMENT = 0.10
 CHANCE = 2.0
-
-Medal = Literal["gold", "silver", "bronze"]
 
 
 def rounded(score: float) -> float:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 NotFinite = Literal["nan", "inf", "-inf"]
+Medal = Literal["gold", "silver", "bronze"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,21 @@ class Grade(BaseModel):
     panel_size: int | None = None
     baseline: float | None = Field(None, description="score of the task's starter")
     improvement: float | None = Field(None, description="gain over the baseline as a share of it; negative is worse")
-    success: bool | None = Field(None, description="more than 10 % over the baseline; without one, a medal")
+    success: bool | None = Field(None, description="a medal, or without a leaderboard more than 10 % over the baseline")
     beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
     tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
     sealed: bool | None = Field(None, description="whether submitted code ran sealed off; None where none had to run")
+
+    @property
+    def medal(self) -> Medal | None:
+        """The medal that was won."""
+        medals: tuple[tuple[Medal, bool], ...] = (
+            ("gold", self.gold_medal),
+            ("silver", self.silver_medal),
+            ("bronze", self.bronze_medal),
+        )
+        return next((name for name, won in medals if won), None)
 
     @property
     def path(self) -> Path:

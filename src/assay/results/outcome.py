@@ -96,7 +96,7 @@ class Outcome:
             return False
         if self.grade is None or not self.valid:
             return None
-        return self.grade.any_medal if self.has_leaderboard else self.grade.success
+        return self.grade.success
 
     @property
     def has_leaderboard(self) -> bool:

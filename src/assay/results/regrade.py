@@ -12,7 +12,7 @@ from assay import __version__
 from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import prepared
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, TrialFolder
@@ -92,7 +92,7 @@ def _regrade(
     name = folder.path.name
     try:
         data = prepared(home, task, file.edition, file.variant)
-        again = grade_file(folder.submission, task, data, home=home, sandbox=sandbox)
+        again = grade_submission(folder.submission, task, data, home=home, sandbox=sandbox)
     except AssayError as error:
         yield Finding(name, "grade", f"not graded again: {error}", "remark")
         return

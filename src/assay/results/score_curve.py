@@ -1,14 +1,11 @@
 """How the score of a trial grew: its submission after every step, graded for the record."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from pydantic import BaseModel, ConfigDict
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, prepared
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.snapshots import load
 from assay.records import TrialFolder, read_events
@@ -33,7 +30,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
 
     Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
     """
-    if task.submission.form == "tree" or task.timed:
+    if task.timed:
         raise UsageError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
     file, grades = folder.file, dict[str | None, Grade]()
     data = prepared(home, task, file.edition, file.variant)
@@ -47,15 +44,13 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
         if digest not in grades:
             grades[digest] = grade_kept(folder, digest, task, data, home)
         grade = grades[digest]
-        won = ("gold", "silver", "bronze")
-        medal = next((name for name in won if getattr(grade, f"{name}_medal")), None)
         points.append(
             Point(
                 step=event.about["step"],
                 elapsed=elapsed,
                 score=grade.score,
                 valid=grade.valid_submission,
-                medal=medal,
+                medal=grade.medal,
                 why=grade.why,
             )
         )
@@ -64,9 +59,5 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
 
 def grade_kept(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
     """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
-    if digest is None:
-        return grade_file(None, task, data, home=home)
-    with TemporaryDirectory() as scratch:
-        path = Path(scratch) / task.submission.file
-        path.write_bytes((folder.snapshots / "objects" / digest).read_bytes())
-        return grade_file(path, task, data, home=home)
+    content = None if digest is None else (folder.snapshots / "objects" / digest).read_bytes()
+    return grade_submission(content, task, data, home=home)

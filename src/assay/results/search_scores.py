@@ -31,7 +31,7 @@ def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
 
     Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
     """
-    if task.submission.form == "tree" or task.timed:
+    if task.timed:
         raise UsageError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
     file, grades = folder.file, dict[str, Grade]()
     data = prepared(home, task, file.edition, file.variant)

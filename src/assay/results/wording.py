@@ -94,8 +94,7 @@ def trial_placing(outcome: Outcome) -> str:
         return NOTHING
     if not outcome.has_leaderboard:
         return placing(grade.rank, grade.panel_size)
-    medals = (("gold", grade.gold_medal), ("silver", grade.silver_medal), ("bronze", grade.bronze_medal))
-    return next((name for name, won in medals if won), "no medal")
+    return grade.medal or "no medal"
 
 
 def trial_result(outcome: Outcome) -> str:

@@ -19,7 +19,7 @@ from assay.core.disk import sha256_of
 from assay.core.errors import AssayError, LabError, ModelError, RecordError
 from assay.core.home import Home
 from assay.data.store import prepared
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab import open_lab
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
@@ -267,7 +267,7 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
         grade = Grade.model_validate(told["grade"])
     else:
         data = prepared(home, task, file.edition, file.variant)
-        judged = grade_file(folder.submission, task, data, home=home, sandbox=file.sandbox)
+        judged = grade_submission(folder.submission, task, data, home=home, sandbox=file.sandbox)
         worked_sealed = bool(folder.state.sealing and folder.state.sealing["sealed"])
         grade = judged.model_copy(update={"sealed": worked_sealed and judged.sealed is not False})
         lease.check()

@@ -1,15 +1,13 @@
 """What a trial is given, as its file asks for it: a lab, what is in it, models, and a check of a submission's form."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from assay.agents import Agent
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
 from assay.data.store import prepared
-from assay.grading import validate_file
+from assay.grading import validate_submission
 from assay.lab import Lab, Limits, Setup
 from assay.lab.environments import environment
 from assay.lab.host.gpus import gpu_nodes
@@ -56,11 +54,8 @@ def models_of(file: TrialFile) -> "Models":
 
 def fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
     """What is wrong with the form of a submission; its values are not looked at."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / task.submission.file
-        path.write_bytes(content)
-        try:
-            validate_file(path, task, prepared(home, task, file.edition, file.variant))
-        except InvalidSubmission as error:
-            return str(error)
+    try:
+        validate_submission(content, task, prepared(home, task, file.edition, file.variant))
+    except InvalidSubmission as error:
+        return str(error)
     return None

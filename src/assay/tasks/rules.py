@@ -83,7 +83,7 @@ class Submission(Model):
     Columns that share a rule may be written together, as `[[submission.alike]]` with `names` and the rule.
     """
 
-    form: Literal["csv", "file", "tree"]
+    form: Literal["csv", "file"]
     file: str
     id: str | None = None
     id_with: tuple[str, ...] = Field(default=(), description="columns that only together with id name a row")

@@ -22,7 +22,6 @@ from assay.agents.aide.reviews import reviewed
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.quantities import Seconds
-from assay.tasks import Task
 
 ANOTHER_SEED = 1_000_003
 
@@ -53,10 +52,6 @@ class Aide(Rules, Agent):
     tries: int = Setting(3, ge=1, description="how often one script is asked for until the answer can be read")
     memory: int = Setting(6_000, ge=0, description="characters about earlier nodes that the model is told")
     adaptive: bool = Setting(False, description="ask for more elaborate solutions the more were tried from one place")
-
-    def inapplicable(self, task: Task) -> str | None:
-        """It hands in one file."""
-        return "aide hands in a file, and this task wants a folder" if task.submission.form == "tree" else None
 
     async def work(self, bench: Workbench) -> None:
         """Round by round until the steps are used; the best submission so far lies in its place all the time."""

@@ -14,7 +14,7 @@ from assay.grading.submission.answers import Answers, key_of
 from assay.grading.submission.fast_path import check_table, plain_table
 from assay.grading.submission.file_signatures import refuse_other_kinds
 from assay.grading.submission.parsed import ParsedSubmission
-from assay.grading.submission.safe_open import plain_file
+from assay.grading.submission.safe_open import open_submission
 from assay.grading.submission.strict_rows import in_order
 from assay.grading.submission.strict_values import typed
 from assay.grading.submission.table import ROW, parse_table
@@ -23,23 +23,22 @@ _LARGE = 2**20
 """Bytes from which it is worth the while to let polars read a file by itself."""
 
 
-def check(path: Path, answers: Answers) -> ParsedSubmission:
-    """The submission at `path`, checked by the rules of the answers' task, and put into the order of the answers."""
+def check(source: bytes | Path, name: str, answers: Answers) -> ParsedSubmission:
+    """The submission, checked by the rules of the answers' task, and put into the order of the answers."""
     submission = answers.task.submission
-    if submission.lenient and path.suffix.lower() != ".csv":
-        raise InvalidSubmission(f"{path.name} is not called a CSV file: its name must end in .csv.")
-    with plain_file(path, submission.max_size) as file:
-        with file.mapped() as looked_at:
-            refuse_other_kinds(looked_at, path.name)
-            columns = plain_table(looked_at, answers, file.address if file.size >= _LARGE else None)
+    if submission.lenient and Path(name).suffix.lower() != ".csv":
+        raise InvalidSubmission(f"{name} is not called a CSV file: its name must end in .csv.")
+    with open_submission(source, name, submission.max_size) as file:
+        refuse_other_kinds(file.content, name)
+        columns = plain_table(file.content, answers, file.path if len(file.content) >= _LARGE else None)
         if columns is not None and (checked := check_table(columns, answers)) is not None:
             return checked
         content = file.read()
     if submission.lenient:
         from assay.grading.submission.lenient import check_as_published
 
-        return check_as_published(content, path.name, answers)
-    return check_strictly(content, path.name, answers)
+        return check_as_published(content, name, answers)
+    return check_strictly(content, name, answers)
 
 
 def check_strictly(content: bytes, name: str, answers: Answers) -> ParsedSubmission:

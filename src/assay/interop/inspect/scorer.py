@@ -1,8 +1,6 @@
 """Our grade as a score of Inspect."""
 
 import math
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -44,26 +42,14 @@ def score_of(grade: Grade | None, task: Task, why: str | None = None, **about: A
     that do not say what success is.
     """
     valid = grade is not None and grade.valid_submission
-    success = succeeded(grade)
+    success = grade.success if grade is not None and valid else False
     score = grade.score if grade is not None and grade.score is not None else math.nan
     told = grade.model_dump(mode="json", include=_TOLD) if grade else {}
     return Score(
         value={"score": score, "success": math.nan if success is None else int(success), "valid": int(valid)},
         explanation=f"{task.metric.name}: {score}; {task.metric.direction} is better" if valid else why or _why(grade),
-        metadata={"valid": valid, "medal": medal_of(grade), "success": success, **told, **about},
+        metadata={"valid": valid, "medal": grade.medal if grade else None, "success": success, **told, **about},
     )
-
-
-def succeeded(grade: Grade | None) -> bool | None:
-    """A medal where there is a leaderboard, else what the task calls success; None where it does not say."""
-    if grade is None or not grade.valid_submission:
-        return False
-    return grade.any_medal if grade.gold_threshold is not None else grade.success
-
-
-def medal_of(grade: Grade | None) -> str | None:
-    """The medal that was won."""
-    return next((name for name in ("gold", "silver", "bronze") if grade and getattr(grade, f"{name}_medal")), None)
 
 
 def _why(grade: Grade | None) -> str | None:
@@ -78,15 +64,10 @@ def _lab_sandbox() -> LabSandbox:
 
 
 async def _graded(content: bytes | None, place: LabSandbox) -> Grade:
-    from assay.grading.grade import grade_file_async
+    from assay.grading.grade import grade_submission_async
 
     task, home = place.data.task, Home.default()
-    with TemporaryDirectory(prefix="assay-submission-") as folder:
-        path = None
-        if content is not None:
-            path = Path(folder) / task.submission.file
-            path.write_bytes(content)
-        if not task.timed:
-            return await grade_file_async(path, task, place.data, home=home, sandbox=place.wanted.sandbox)
-        async with machine().alone():
-            return await grade_file_async(path, task, place.data, home=home, sandbox=place.wanted.sandbox)
+    if not task.timed:
+        return await grade_submission_async(content, task, place.data, home=home, sandbox=place.wanted.sandbox)
+    async with machine().alone():
+        return await grade_submission_async(content, task, place.data, home=home, sandbox=place.wanted.sandbox)
