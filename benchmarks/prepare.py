@@ -20,7 +20,7 @@ from figures import report
 from toy import make_suite
 
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 
 GOAL = 1.5
@@ -68,14 +68,14 @@ def main() -> None:
         make_table(raw / "table.csv", asked.rows)
         taken, least = in_turn(
             asked.times,
-            lambda: prepare(home, tasks["images"], progress=Silent(), again=True),
+            lambda: prepare(home, tasks["images"], progress=NoProgress(), again=True),
             lambda: copy_once(raw / "images" / "train", root / "copy"),
         )
         name, baseline = f"preparing {asked.images:,} images", f"copying them once ({least:.2f} s)"
         report(name, f"{taken:.2f} s", taken / least, baseline, GOAL)
         taken, least = in_turn(
             asked.times,
-            lambda: prepare(home, tasks["table"], progress=Silent(), again=True),
+            lambda: prepare(home, tasks["table"], progress=NoProgress(), again=True),
             lambda: pd.read_csv(raw / "table.csv").to_csv(root / "copy.csv", index=False),
         )
         name, baseline = f"preparing {asked.rows:,} rows", f"reading and writing them once ({least:.2f} s)"

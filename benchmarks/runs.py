@@ -26,14 +26,15 @@ from pathlib import Path
 from figures import report
 
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.lab import Limits, Setup
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.host import slots
 from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import RunFolder
-from assay.runs.executors.local import execute
+from assay.runs.driver import execute_run
+from assay.runs.executors.local import Local
 from assay.runs.plan import Plan
 from assay.tasks import Registry, Task
 
@@ -107,17 +108,17 @@ class Bench:
         run = RunFolder(self.folder / name)
         started = time.perf_counter()
         run.add(plan.trials(self.home))
-        execute(run, self.home, cores=self.cores, progress=Silent())
+        execute_run(run, Local(self.home, cores=self.cores), progress=NoProgress())
         taken = time.perf_counter() - started
         assert all(trial.grade and trial.grade.valid_submission for trial in run.trials())
         return taken
 
     def run_bare(self, trials: int) -> float:
         """Seconds for the same commands by nothing but bubblewrap."""
-        setup = Setup(environment(self.home, self.task.environment), data=self.data)
-        with slots.claim(self.home, Limits(), groups=False) as place:
-            (place.workspace / "data").mkdir()
-            wall = Bubblewrap(self.home, place, setup)
+        setup = Setup(find_environment(self.home, self.task.environment), data=self.data)
+        with slots.acquire_slot(self.home, Limits(), groups=False) as slot:
+            (slot.workspace / "data").mkdir()
+            wall = Bubblewrap(self.home, slot, setup)
             started = time.perf_counter()
             with ThreadPoolExecutor(self.cores) as pool:
                 list(pool.map(lambda number: run_all(wall), range(trials)))
@@ -126,7 +127,7 @@ class Bench:
     @property
     def data(self) -> Path:
         """What a lab sees of the task."""
-        return prepare(self.home, self.task, progress=Silent()).public
+        return prepare(self.home, self.task, progress=NoProgress()).public
 
 
 def main() -> None:
@@ -250,7 +251,7 @@ def made(folder: Path, cores: int) -> Bench:
     for name, text in texts.items():
         (folder / name).write_text(text)
     home, task = Home(folder / "home"), Registry([folder]).task("bench/coin")
-    prepare(home, task, progress=Silent())
+    prepare(home, task, progress=NoProgress())
     return Bench(home, task, folder, cores)
 
 

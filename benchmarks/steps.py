@@ -24,10 +24,10 @@ from toy import make_suite
 
 from assay.agents import Workbench
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.lab import Lab, Setup, open_lab
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.host import slots
 from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import Clock, EventLog
@@ -61,8 +61,8 @@ def main() -> None:
         (folder / "home" / "environments").symlink_to(Home.default().environments)
         home, task = Home(folder / "home"), make_suite(folder / "suite", {"large": PREPARE})["large"]
         os.environ["BENCH_MEGABYTES"] = str(asked.megabytes)
-        data = prepare(home, task, progress=Silent()).public
-        setup = Setup(environment(home, task.environment), data=data)
+        data = prepare(home, task, progress=NoProgress()).public
+        setup = Setup(find_environment(home, task.environment), data=data)
         anyio.run(measure_steps, home, task, setup, folder / "trial", asked.pairs)
         for count in FILES:
             anyio.run(measure_snapshots, home, setup, folder / f"store-{count}", count)
@@ -70,9 +70,9 @@ def main() -> None:
 
 async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pairs: int) -> None:
     """Take steps and run bare commands in turn, in two labs of the same making."""
-    with slots.claim(home, setup.limits, groups=False) as place:
-        (place.workspace / "data").mkdir()
-        wall = Bubblewrap(home, place, setup)
+    with slots.acquire_slot(home, setup.limits, groups=False) as slot:
+        (slot.workspace / "data").mkdir()
+        wall = Bubblewrap(home, slot, setup)
         async with open_lab(home, setup) as lab, at_bench(task, lab, folder) as bench:
             for name, command in COMMANDS.items():
                 steps, bare = [], []

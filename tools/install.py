@@ -33,7 +33,7 @@ SYSTEM = {
 LABS = {"demo": ["core"], "test": ["core", "torch"], "lint": []}
 AGENTS = {"demo": [], "test": ["aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli"], "lint": []}
 LAB_IS_BUILT = (
-    "import sys, assay.core.home as h, assay.lab.environments as e; e.environment(h.Home.default(), sys.argv[1])"
+    "import sys, assay.core.home as h, assay.lab.environments as e; e.find_environment(h.Home.default(), sys.argv[1])"
 )
 
 

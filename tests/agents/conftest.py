@@ -12,9 +12,9 @@ import pytest
 
 from assay.agents import Agent, Workbench
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.store import prepare, prepared
-from assay.lab import Lab, Setup, environment, open_lab
+from assay.lab import Lab, Setup, find_environment, open_lab
 from assay.lab.host import slots
 from assay.models import Models, Prices
 from assay.records import Clock, EventLog, OutOfBudget, read_events
@@ -45,7 +45,7 @@ def coin_home(coin: Task) -> Iterator[Home]:
     root.chmod(0o755)
     (root / "environments").symlink_to(Home.default().environments)
     home = Home(root)
-    prepare(home, coin, progress=Silent())
+    prepare(home, coin, progress=NoProgress())
     yield home
     slots.sweep(home)
     shutil.rmtree(root)
@@ -68,7 +68,7 @@ class Trial:
         """A bench in a fresh lab."""
         past = past_of(read_events(self.events)) if self.events.exists() else Past()
         data = prepared(self.home, self.task).public
-        setup = Setup(environment(self.home, self.task.environment), data=data, **self.lab_wishes)
+        setup = Setup(find_environment(self.home, self.task.environment), data=data, **self.lab_wishes)
         with EventLog(self.events, 1) as log:
             log.append("started")
             async with open_lab(self.home, setup) as lab:
@@ -100,7 +100,7 @@ class Trial:
 
     async def workspace(self) -> dict[str, bytes]:
         """The files of the open lab."""
-        return {str(path): await self.lab.read(str(path), most=10**8) async for path in self.lab.files()}
+        return {str(path): await self.lab.read(str(path), max_size=10**8) async for path in self.lab.files()}
 
     def told(self, what: str) -> list[dict]:
         """Every deed of a kind in the record: what was asked for and what came of it."""

@@ -12,7 +12,7 @@ from searcher import COINS, said, script
 
 from assay.agents.aide import POLICIES, Journal, journal_of
 from assay.agents.aide.agent import Aide
-from assay.lab.snapshots import load
+from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.results.score_curve import score_curve
@@ -470,7 +470,7 @@ def test_the_workspace_holds_the_best_solution_and_every_node_but_not_what_scrip
     messy = script(14) + "open('model.bin', 'wb').write(b'x' * 10**6)\nimport os\nos.makedirs('cache/deep')\n"
     trial = trials.run(messy, script(13), drafts=2)
     last = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"][-1]
-    kept = load(trial.snapshots, last)
+    kept = load_snapshot(trial.snapshots, last)
     nodes = {f"nodes/{id}/{name}" for id in (0, 1) for name in ("solution.py", "submission.csv")}
     assert set(kept.files) == nodes | {"best_solution.py", "description.md", "submission.csv", "train.py"}
     assert kept.files["best_solution.py"].sha256 == kept.files["nodes/0/solution.py"].sha256

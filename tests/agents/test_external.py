@@ -101,7 +101,7 @@ async def test_one_that_does_not_end_is_asked_then_killed_and_its_last_good_subm
     async with trial.bench({"main": script()}) as bench:
 
         async def let_time_pass():
-            while await trial.lab.stamp("torn") is None:
+            while await trial.lab.change_stamp("torn") is None:
                 await anyio.lowlevel.checkpoint()
             bench.clock.set({**bench.clock.used, "elapsed": 95.0})
 
@@ -147,7 +147,7 @@ async def test_one_that_was_interrupted_begins_anew_on_what_it_had_written(trial
     agent = External(command=shlex.join(["sh", "-c", words]))
     async with trial.bench({"main": script()}) as bench, anyio.create_task_group() as tasks:
         tasks.start_soon(agent.work, bench)
-        while await trial.lab.stamp("lives") is None:
+        while await trial.lab.change_stamp("lives") is None:
             await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
     left = await trial.work(agent, {"main": script()})

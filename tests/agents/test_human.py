@@ -13,7 +13,7 @@ from person import Person
 
 from assay.agents.human.agent import Human
 from assay.core.errors import LabError
-from assay.lab.snapshots import load
+from assay.lab.snapshots import load_snapshot
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
 
@@ -81,7 +81,7 @@ async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(t
 
     await work(trial, person, story, Human(look=0.1))
     kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
-    sizes = [load(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
+    sizes = [load_snapshot(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
     assert len(set(sizes)) == 3
     assert [each["step"] for each in kept] == [1, 2, 3, 3]
     assert whys(trial) == ["changed", "changed", "changed", "submit"]

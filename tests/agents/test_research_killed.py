@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.lab.snapshots import load
+from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, read_events
 from assay.runs.plan import Plan
 from assay.runs.trial import conduct
@@ -84,7 +84,7 @@ class Researched:
     def workspace(self):
         """What the workspace held in the end."""
         last = [event for event in self.events() if event.kind == "snapshot"][-1]
-        kept = load(self.trial.snapshots, last.about["id"])
+        kept = load_snapshot(self.trial.snapshots, last.about["id"])
         return {name: file.sha256 for name, file in kept.files.items()}
 
 

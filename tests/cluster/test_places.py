@@ -8,13 +8,13 @@ import pytest
 
 from assay.core.errors import AssayError, NotPrepared
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.store import prepare, prepared
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.records import RunFolder, TrialFile
-from assay.runs.machine_setup import provide
+from assay.runs.machine_setup import provision
 from assay.runs.plan import Plan
-from assay.runs.worker import Order, assigned_gpus, carry_out
+from assay.runs.worker import JobSpec, assigned_gpus, run_job
 from assay.tasks import Registry, Task
 
 TINY = Path(__file__).parent.parent / "tiny"
@@ -28,7 +28,7 @@ def coin() -> Task:
 @pytest.fixture
 def planned(home: Home, coin: Task) -> TrialFile:
     """A trial that was planned where everything is there."""
-    prepare(home, coin, progress=Silent())
+    prepare(home, coin, progress=NoProgress())
     (file,) = Plan(tasks=(coin,), agents=(("starter", {}),), tasks_folder=TINY).trials(home)
     return file
 
@@ -43,7 +43,7 @@ def bare(folder: Path, environments: Path | None = None) -> Home:
 
 def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
-    provide(planned, coin, node, home)
+    provision(planned, coin, node, home)
     there, here = prepared(home, coin), prepared(node, coin)
     assert here.manifest.token != there.manifest.token
     assert here.manifest.public == there.manifest.public and here.manifest.private == there.manifest.private
@@ -57,14 +57,14 @@ def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, 
 
 def test_a_machine_without_the_data_makes_it_from_its_source(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
-    provide(planned, coin, node)
+    provision(planned, coin, node)
     assert prepared(node, coin).manifest.public == prepared(home, coin).manifest.public
 
 
 def test_a_shared_home_that_has_nothing_is_told(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
     with pytest.raises(NotPrepared, match=r"could not be copied from .*: prepare it there, share ASSAY_HOME, or give"):
-        provide(planned, coin, node, bare(tmp_path / "empty"))
+        provision(planned, coin, node, bare(tmp_path / "empty"))
 
 
 def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coin, tmp_path):
@@ -72,7 +72,7 @@ def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coi
     answers.write_text(answers.read_text().replace(",1", ",0"))
     node = bare(tmp_path / "node", home.environments)
     with pytest.raises(NotPrepared, match="is not what its manifest says"):
-        provide(planned, coin, node, home)
+        provision(planned, coin, node, home)
     with pytest.raises(NotPrepared):
         prepared(node, coin)
 
@@ -80,20 +80,20 @@ def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coi
 def test_data_that_the_run_was_not_planned_with_is_refused(home, planned, coin):
     other = planned.model_copy(update={"hashes": planned.hashes | {"data": "0" * 64}})
     with pytest.raises(NotPrepared, match="is not what the run was planned with"):
-        provide(other, coin, home)
+        provision(other, coin, home)
 
 
 def test_a_machine_without_an_environment_copies_it_whole(home, planned, coin, tmp_path):
-    name = environment(home, coin.environment).name
+    name = find_environment(home, coin.environment).name
     shared, node = bare(tmp_path / "shared"), bare(tmp_path / "node")
     for made in (shared, node):
-        prepare(made, coin, progress=Silent())
+        prepare(made, coin, progress=NoProgress())
     interpreter = shared.environments / name / "bin" / "python3.11"
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text("an interpreter")
     interpreter.chmod(0o755)
     interpreter.with_name("python").symlink_to("python3.11")
-    provide(planned, coin, node, shared)
+    provision(planned, coin, node, shared)
     copied = node.environments / name / "bin"
     assert (copied / "python").readlink() == Path("python3.11")
     assert (copied / "python3.11").stat().st_mode & 0o777 == 0o755
@@ -106,7 +106,7 @@ def test_a_trial_is_carried_out_where_nothing_was_prepared(home, planned, tmp_pa
     (trial,) = run.trials()
     # Labs of another user must be able to pass through to their workspaces.
     node = bare(home.root / "node", home.environments)
-    carry_out(Order(work="conduct", trial=trial.path, home=node.root, source=home.root))
+    run_job(JobSpec(work="conduct", trial=trial.path, home=node.root, source=home.root))
     assert trial.state.status == "done"
 
 

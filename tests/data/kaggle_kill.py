@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.sources.kaggle import Raw, raw_folder
 from assay.tasks import Kaggle
 
@@ -24,7 +24,7 @@ def main(home: Home, archive: Path) -> None:
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
 
     def get() -> Raw:
-        return raw_folder(home, source, given=archive, unverified=False, progress=Silent())
+        return raw_folder(home, source, given=archive, unverified=False, progress=NoProgress())
 
     with zipfile.ZipFile(archive) as content:
         expected = {name: content.read(name) for name in content.namelist() if not name.endswith("/")}

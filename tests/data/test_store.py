@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from data_packages import CONTENT, MakeTask, MakeWheel
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare, prepared
 from assay.tasks import Package
 
@@ -37,7 +37,7 @@ def modes(folder: Path) -> Counter[tuple[str, int]]:
 def test_public_is_open_and_private_is_closed(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
     umask = os.umask(0o077)
     try:
-        ready = prepare(alone, toy(SIMPLE, wheel()), progress=Silent())
+        ready = prepare(alone, toy(SIMPLE, wheel()), progress=NoProgress())
     finally:
         os.umask(umask)
     assert modes(ready.public) == {("folder", 0o755): 3, ("file", 0o644): 2}
@@ -47,18 +47,18 @@ def test_public_is_open_and_private_is_closed(alone: Home, toy: MakeTask, wheel:
 
 
 def test_the_manifest_says_what_was_made_from_what(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
-    ready = prepare(alone, toy(SIMPLE, wheel()), progress=Silent())
+    ready = prepare(alone, toy(SIMPLE, wheel()), progress=NoProgress())
     kept = json.loads((alone.data / "toys/toy/v1/real/manifest.json").read_text())
     assert kept["format"] == "prepared/1"
     assert (kept["task"], kept["edition"], kept["variant"]) == ("toys/toy", "v1", "real")
     assert set(kept["public"]) == {"a.txt", "deep/er/b.txt"}
-    assert kept["private"]["answers.csv"] == {"sha256": sha256_of(ready.private / "answers.csv"), "size": 6}
+    assert kept["private"]["answers.csv"] == {"sha256": hash_file(ready.private / "answers.csv"), "size": 6}
     assert kept["raw"]["toydata/table.csv"]["size"] == len(CONTENT)
     assert {"assay", "python", "numpy", "polars"} <= set(kept["versions"])
 
 
 def test_the_public_folder_has_a_name_that_tells_nothing(alone: Home, toy: MakeTask) -> None:
-    ready = prepare(alone, toy(SIMPLE), progress=Silent())
+    ready = prepare(alone, toy(SIMPLE), progress=NoProgress())
     link = alone.data / "toys/toy/v1/real/public"
     assert link.is_symlink() and link.resolve() == ready.public == alone.public / ready.manifest.token
     assert not any(word in str(ready.public.relative_to(alone.root)) for word in ("toy", "v1", "real"))
@@ -66,28 +66,28 @@ def test_the_public_folder_has_a_name_that_tells_nothing(alone: Home, toy: MakeT
 
 def test_each_edition_has_its_own_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
-    first, second = (prepare(alone, task, edition, progress=Silent()) for edition in ("v1", "v2"))
+    first, second = (prepare(alone, task, edition, progress=NoProgress()) for edition in ("v1", "v2"))
     assert [(one.public / "deep/er/b.txt").read_text() for one in (first, second)] == ["v1", "v2"]
 
 
 def test_a_second_call_returns_what_is_there(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
-    first = prepare(alone, task, progress=Silent())
-    assert prepare(alone, task, progress=Silent()) == first == prepared(alone, task)
+    first = prepare(alone, task, progress=NoProgress())
+    assert prepare(alone, task, progress=NoProgress()) == first == prepared(alone, task)
 
 
 def test_a_home_behind_a_link_works_as_well(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
     alone.root.mkdir()
     (tmp_path / "link").symlink_to(alone.root)
     task, home = toy(SIMPLE), Home(tmp_path / "link")
-    first = prepare(home, task, progress=Silent())
-    assert prepare(home, task, progress=Silent()) == first
+    first = prepare(home, task, progress=NoProgress())
+    assert prepare(home, task, progress=NoProgress()) == first
     assert (first.public / "a.txt").read_text() == "a"
 
 
 def test_again_makes_it_anew_and_drops_the_old(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
-    first, second = (prepare(alone, task, progress=Silent(), again=again) for again in (False, True))
+    first, second = (prepare(alone, task, progress=NoProgress(), again=again) for again in (False, True))
     assert first.manifest.token != second.manifest.token
     assert not first.public.exists() and not first.folder.exists()
     assert [path.name for path in alone.public.iterdir()] == [second.manifest.token]
@@ -102,18 +102,18 @@ def test_what_is_not_prepared_names_the_command(alone: Home, toy: MakeTask) -> N
 def test_data_from_another_prepare_py_or_source_is_made_anew(
     alone: Home, toy: MakeTask, wheel: MakeWheel, change: str
 ) -> None:
-    old = prepare(alone, toy(SIMPLE), progress=Silent())
+    old = prepare(alone, toy(SIMPLE), progress=NoProgress())
     changed = toy(SIMPLE + "\n# changed") if change == "prepare.py" else toy(SIMPLE, wheel())
     with pytest.raises(NotPrepared, match=r"another version of its prepare\.py .* run: assay prepare toys/toy"):
         prepared(alone, changed)
-    new = prepare(alone, changed, progress=Silent())
+    new = prepare(alone, changed, progress=NoProgress())
     assert new.manifest.recipe != old.manifest.recipe
     assert not old.folder.exists() and not old.public.exists()
 
 
 def test_a_new_title_or_metric_leaves_the_data_valid(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
-    prepare(alone, task, progress=Silent())
+    prepare(alone, task, progress=NoProgress())
     metric = task.metric.model_copy(update={"name": "roc_auc"})
     prepared(alone, task.model_copy(update={"title": "Another", "metric": metric}))
 
@@ -121,14 +121,14 @@ def test_a_new_title_or_metric_leaves_the_data_valid(alone: Home, toy: MakeTask)
 @pytest.mark.parametrize("damage", ["manifest", "public"])
 def test_damaged_data_is_not_used(alone: Home, toy: MakeTask, damage: str) -> None:
     task = toy(SIMPLE)
-    ready = prepare(alone, task, progress=Silent())
+    ready = prepare(alone, task, progress=NoProgress())
     if damage == "manifest":
         (ready.folder / "manifest.json").write_text("{")
     else:
         ready.public.rename(alone.public / "gone")
     with pytest.raises(NotPrepared, match="run: assay prepare toys/toy"):
         prepared(alone, task)
-    assert prepare(alone, task, progress=Silent()).folder != ready.folder
+    assert prepare(alone, task, progress=NoProgress()).folder != ready.folder
 
 
 @pytest.mark.parametrize(("edition", "variant"), [("v9", "real"), ("v1", "synthetic-1")])
@@ -140,7 +140,7 @@ def test_an_unknown_edition_or_variant_is_a_wrong_call(alone: Home, toy: MakeTas
 def test_a_failing_prepare_py_leaves_nothing(alone: Home, toy: MakeTask) -> None:
     broken = "def prepare(raw, public, private, edition):\n    (public / 'a').write_text('a')\n    1 / 0\n"
     with pytest.raises(ZeroDivisionError):
-        prepare(alone, toy(broken), progress=Silent())
+        prepare(alone, toy(broken), progress=NoProgress())
     assert not list((alone.data / "toys/toy/v1").iterdir())
     assert not list(alone.public.iterdir())
 
@@ -153,14 +153,14 @@ def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
     if code is None:
         (task.folder / "prepare.py").unlink()
     with pytest.raises(UsageError, match=why):
-        prepare(alone, task, progress=Silent())
+        prepare(alone, task, progress=NoProgress())
 
 
 @pytest.mark.parametrize("where", ["public", "private"])
 def test_links_are_refused(alone: Home, toy: MakeTask, where: str) -> None:
     linking = f"def prepare(raw, public, private, edition):\n    ({where} / 'link').symlink_to('/etc/passwd')\n"
     with pytest.raises(AssayError, match="link, which is not a plain file"):
-        prepare(alone, toy(linking), progress=Silent())
+        prepare(alone, toy(linking), progress=NoProgress())
 
 
 def test_the_file_system_tells_nothing_about_labels(alone: Home, toy: MakeTask) -> None:
@@ -173,7 +173,7 @@ def prepare(raw, public, private, edition):
         (public / f"{name:06d}-{place // 200}").write_text("x")
     os.link(public / f"{names[0]:06d}-0", private / "linked")
 """
-    ready = prepare(alone, toy(ordered), progress=Silent())
+    ready = prepare(alone, toy(ordered), progress=NoProgress())
     facts = {path.name: path.stat() for path in ready.public.iterdir()}
     assert {fact.st_nlink for fact in facts.values()} == {1}
     assert len({fact.st_mtime_ns for fact in facts.values()}) == 1

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from whole import check_whole, workspace
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.home import Home
-from assay.core.progress import Silent
-from assay.runs.executors.local import execute
+from assay.core.progress import NoProgress
+from assay.runs.driver import execute_run
+from assay.runs.executors.local import Local
 from assay.runs.plan import Plan
 from assay.runs.retry import Retries
 from assay.tasks import Registry
@@ -50,7 +51,7 @@ def test_a_command_that_is_deaf_to_signals_ends_with_its_time(tiny, busy):
 
 
 def test_a_sandbox_that_is_held_still_ends_with_its_time(tiny, busy):
-    word = f"1{int(fresh_token(), 16)}"
+    word = f"1{int(random_token(), 16)}"
     process = tiny.start(*tiny.run_words(busy(f"Lingers,command=sleep {word}; true,seconds=5")))
     # Three at the least: bwrap, and in the sandbox a shell and what it runs.
     tiny.wait_until(process, lambda: any(is_asleep(one) for one in processes_with(word)))
@@ -71,7 +72,7 @@ def test_a_trial_whose_process_hangs_is_ended_after_its_time_and_taken_up_again(
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
     tiny.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
-    execute(tiny.folder, home, progress=Silent(), retries=Retries(wait=0.0, overdue=1.0))
+    execute_run(tiny.folder, Local(home, overdue=1.0), progress=NoProgress(), retries=Retries(wait=0.0, overdue=1.0))
     check_whole(tiny, 1)
     (trial,) = tiny.folder.trials()
     assert workspace(trial)["after.txt"] == "went on\n"

@@ -1,6 +1,6 @@
 """What became of a run: whether it is whole, whatever was done to it."""
 
-from assay.lab.snapshots import load
+from assay.lab.snapshots import load_snapshot
 from assay.records import TrialFolder, read_events
 from tiny_run import TinyRun
 
@@ -15,7 +15,7 @@ def finished(run: TinyRun) -> dict[str, bytes]:
 def workspace(trial: TrialFolder) -> dict[str, str]:
     """What a trial's workspace held when it was last kept."""
     last = [event for event in read_events(trial.events) if event.kind == "snapshot"][-1]
-    kept = load(trial.snapshots, last.about["id"])
+    kept = load_snapshot(trial.snapshots, last.about["id"])
     return {name: (trial.snapshots / "objects" / file.sha256).read_text() for name, file in kept.files.items()}
 
 

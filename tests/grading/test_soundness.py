@@ -9,7 +9,7 @@ import pytest
 from assay.audit.file_leaks import tells
 from assay.audit.task_check import Finding, examine
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.tasks import Registry
 
@@ -84,7 +84,7 @@ def findings(tmp_path: Path):
         (folder / "toy/task.toml").write_text(TASK)
         (folder / "toy/prepare.py").write_text(SOUND + "    " + spoil.replace("\n", "\n    ") + "\n")
         home = Home(tmp_path / "home")
-        ready = prepare(home, Registry([folder]).task("toys/toy"), progress=Silent())
+        ready = prepare(home, Registry([folder]).task("toys/toy"), progress=NoProgress())
         return {finding.check: finding for finding in examine(ready, home)}
 
     return examined

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.grading import Grade, grade_submission
 from assay.tasks import Registry
@@ -20,7 +20,7 @@ TASK = Registry().task("pocket/vectorization")
 @pytest.fixture
 def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
     """Grade a piece of code on the real task."""
-    prepared = prepare(home, TASK, progress=Silent())
+    prepared = prepare(home, TASK, progress=NoProgress())
 
     def graded(code: str) -> Grade:
         path = tmp_path / "convolve.py"

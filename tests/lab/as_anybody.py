@@ -58,7 +58,7 @@ async def main(home: Home, environment: Path, data: Path) -> None:
         await lab.write("notes/a.txt", b"1")
         kept = await lab.snapshot(home.root / "store")
         await lab.restore(home.root / "store", kept)
-        report["read"] = (await lab.read("notes/a.txt", most=10)).decode()
+        report["read"] = (await lab.read("notes/a.txt", max_size=10)).decode()
         report["hide"] = await python(HIDE)
     report["left over"] = [str(path) for path in home.labs.iterdir()]
     print(json.dumps(report))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from inside import Open
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.home import Home
-from assay.lab import Lab, Limits, SandboxName, Setup, environment, open_lab
+from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, open_lab
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def core() -> Path:
     """The machine's built `core` environment."""
-    return environment(Home.default(), "core")
+    return find_environment(Home.default(), "core")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def opened(home: Home, core: Path) -> Open:
 @pytest.fixture
 def secret() -> str:
     """A word that nobody in a lab should ever read."""
-    return f"secret-{fresh_token()}"
+    return f"secret-{random_token()}"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def answers(home: Home, secret: str) -> Path:
 @pytest.fixture
 def public(home: Home, answers: Path) -> Path:
     """Public data as a task has it: a link with the task's name in its path, to a folder that tells nothing."""
-    folder = home.public / fresh_token()
+    folder = home.public / random_token()
     folder.mkdir()
     (folder / "train.csv").write_text("id,y\n1,2\n")
     # Anybody may write here, so that nothing but the lab's walls keeps it as it is.

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from inside import Open, host_processes, shell
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
 
@@ -138,7 +138,7 @@ async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Hom
 
 def fresh_number() -> str:
     """A number of seconds that no other test sleeps."""
-    return str(int(fresh_token(), 16))[:9]
+    return str(int(random_token(), 16))[:9]
 
 
 def leftovers(home: Home, name: str = "") -> list[str]:

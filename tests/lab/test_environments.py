@@ -11,8 +11,8 @@ from inside import Open, python
 
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Silent
-from assay.lab.environments import build, environment
+from assay.core.progress import NoProgress
+from assay.lab.environments import build_environment, find_environment
 from assay.tasks import Registry
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -27,7 +27,7 @@ def own(home: Home) -> Home:
 
 def test_a_built_environment_is_not_built_again(core: Path):
     before = core.stat().st_ctime_ns
-    assert build(Home.default(), "core", Silent()) == core
+    assert build_environment(Home.default(), "core", NoProgress()) == core
     assert core.stat().st_ctime_ns == before
 
 
@@ -55,7 +55,7 @@ def test_a_file_to_leave_out_must_exist(own: Home, tmp_path: Path):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("without no/such/file.csv\n")
     with pytest.raises(LabError, match="no package has it"):
-        build(own, str(wanted), Silent())
+        build_environment(own, str(wanted), NoProgress())
 
 
 def test_every_user_can_read_it_and_none_but_its_owner_write(core: Path):
@@ -76,8 +76,8 @@ def test_two_builders_at_once_build_one_that_works_elsewhere(own: Home, tmp_path
     bare = tmp_path / "bare.txt"
     bare.write_text("# nothing but Python\n")
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda _: build(own, str(bare), Silent()), range(2))
-    assert one == other == environment(own, str(bare))
+        one, other = pool.map(lambda _: build_environment(own, str(bare), NoProgress()), range(2))
+    assert one == other == find_environment(own, str(bare))
     assert [folder.name for folder in own.environments.iterdir()] == [one.name]
     moved = tmp_path / "moved"
     one.rename(moved)
@@ -97,10 +97,10 @@ def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path:
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("no-such-package-of-anybody==0.0.1\n")
     with pytest.raises(LabError, match="pip could not install"):
-        build(own, str(wanted), Silent())
+        build_environment(own, str(wanted), NoProgress())
     assert all(folder.name.startswith(".") for folder in own.environments.iterdir())
     with pytest.raises(LabError, match="assay lab build"):
-        environment(own, str(wanted))
+        find_environment(own, str(wanted))
 
 
 @pytest.mark.parametrize("line", ["numpy", "numpy>=2", "-r other.txt", "--index-url x", "git+ssh://x"])
@@ -108,9 +108,9 @@ def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text(f"{line}\n")
     with pytest.raises(UsageError, match="exact pin"):
-        environment(home, str(wanted))
+        find_environment(home, str(wanted))
 
 
 def test_an_unknown_name_lists_the_known_ones(home: Home):
     with pytest.raises(UsageError, match=r"there is aide, .*core"):
-        environment(home, "nonsense")
+        find_environment(home, "nonsense")

@@ -16,7 +16,7 @@ async def test_a_link_to_the_answers_is_not_read(opened: Open, answers: Path, se
     async with opened() as lab:
         await shell(lab, f"ln -s {answers} submission.csv")
         with pytest.raises(UnsafePath, match="is a link"):
-            await lab.read("submission.csv", most=1000)
+            await lab.read("submission.csv", max_size=1000)
         assert [path async for path in lab.files()] == []
 
 
@@ -24,7 +24,7 @@ async def test_a_linked_folder_is_not_passed_through(opened: Open, answers: Path
     async with opened() as lab:
         await shell(lab, f"ln -s {answers.parent} out")
         with pytest.raises(UnsafePath, match="plain folders"):
-            await lab.read(f"out/{answers.name}", most=1000)
+            await lab.read(f"out/{answers.name}", max_size=1000)
         with pytest.raises(UnsafePath, match="plain folders"):
             await lab.write("out/planted", b"x")
     assert [file.name for file in answers.parent.iterdir()] == [answers.name]
@@ -33,17 +33,17 @@ async def test_a_linked_folder_is_not_passed_through(opened: Open, answers: Path
 async def test_a_folder_swapped_for_a_link_between_two_reads_is_noticed(opened: Open, answers: Path):
     async with opened() as lab:
         await lab.write(f"out/{answers.name}", b"mine")
-        assert await lab.read(f"out/{answers.name}", most=1000) == b"mine"
+        assert await lab.read(f"out/{answers.name}", max_size=1000) == b"mine"
         await shell(lab, f"mv out away && ln -s {answers.parent} out")
         with pytest.raises(UnsafePath, match="plain folders"):
-            await lab.read(f"out/{answers.name}", most=1000)
+            await lab.read(f"out/{answers.name}", max_size=1000)
 
 
 async def test_writing_replaces_a_link_and_not_what_it_points_to(opened: Open, answers: Path, secret: str):
     async with opened() as lab:
         await shell(lab, f"ln -s {answers} notes.txt")
         await lab.write("notes.txt", b"ours")
-        assert await lab.read("notes.txt", most=10) == b"ours"
+        assert await lab.read("notes.txt", max_size=10) == b"ours"
     assert answers.read_text() == secret
 
 
@@ -51,7 +51,7 @@ async def test_writing_replaces_a_link_and_not_what_it_points_to(opened: Open, a
 async def test_a_path_that_leaves_the_workspace_is_refused(opened: Open, path: str):
     async with opened() as lab:
         with pytest.raises(UnsafePath, match="not a path inside"):
-            await lab.read(path, most=10)
+            await lab.read(path, max_size=10)
         with pytest.raises(UnsafePath, match="not a path inside"):
             await lab.write(path, b"")
 
@@ -60,7 +60,7 @@ async def test_a_pipe_does_not_hold_the_host_up(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "mkfifo submission.csv")
         with pytest.raises(UnsafePath, match="not a plain file"):
-            await lab.read("submission.csv", most=10)
+            await lab.read("submission.csv", max_size=10)
         kept = await lab.snapshot(tmp_path)
     assert kept.left_out == ("submission.csv",)
 
@@ -71,7 +71,7 @@ async def test_a_folder_is_not_read_and_nothing_stays_open(opened: Open):
         handles = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(3):
             with pytest.raises(UnsafePath, match="is a folder"):
-                await lab.read("submission.csv", most=10)
+                await lab.read("submission.csv", max_size=10)
         assert len(list(Path("/proc/self/fd").iterdir())) <= handles + 1  # a thread may have come
 
 
@@ -79,19 +79,19 @@ async def test_a_socket_is_not_read(opened: Open):
     async with opened() as lab:
         await python(lab, "import socket; socket.socket(socket.AF_UNIX).bind('submission.csv')")
         with pytest.raises(UnsafePath, match="not a plain file"):
-            await lab.read("submission.csv", most=10)
+            await lab.read("submission.csv", max_size=10)
 
 
 def test_a_device_is_not_read():
     with pytest.raises(UnsafePath, match="not a plain file"):
-        workspace.read_file(Path("/dev"), "zero", most=10)
+        workspace.read_file(Path("/dev"), "zero", max_size=10)
 
 
 async def test_a_file_larger_than_asked_for_is_refused(opened: Open):
     async with opened() as lab:
         await shell(lab, "truncate --size 1T huge || truncate --size 1G huge")
         with pytest.raises(UnsafePath, match="larger than 1,000 bytes"):
-            await lab.read("huge", most=1000)
+            await lab.read("huge", max_size=1000)
 
 
 async def test_hard_links_in_the_workspace_are_kept_as_separate_files(opened: Open, tmp_path: Path):
@@ -100,7 +100,7 @@ async def test_hard_links_in_the_workspace_are_kept_as_separate_files(opened: Op
         kept = await lab.snapshot(tmp_path)
         await lab.restore(tmp_path, kept)
         await shell(lab, "echo two > a")
-        assert await lab.read("b", most=10) == b"one\n"
+        assert await lab.read("b", max_size=10) == b"one\n"
 
 
 async def test_names_that_are_no_text_are_listed_kept_and_restored(opened: Open, tmp_path: Path):
@@ -113,7 +113,7 @@ async def test_names_that_are_no_text_are_listed_kept_and_restored(opened: Open,
         await shell(lab, "rm -- *")
         await lab.restore(tmp_path, kept)
         assert {path async for path in lab.files()} == {PurePosixPath(name) for name in names}
-        assert await lab.read("c\udcff", most=10) == b"1"
+        assert await lab.read("c\udcff", max_size=10) == b"1"
 
 
 DEEP = """
@@ -135,7 +135,7 @@ async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, t
         kept = await lab.snapshot(tmp_path)
         assert len(kept.left_out) == 1
         await lab.restore(tmp_path, kept)
-        assert len(kept.folders) == workspace.DEEPEST - 1
+        assert len(kept.folders) == workspace.MAX_DEPTH - 1
 
 
 def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
@@ -165,9 +165,9 @@ def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
 def test_a_workspace_with_too_many_names_is_refused_in_bounded_memory(tmp_path: Path):
     for number in range(30):
         (tmp_path / str(number)).touch()
-    assert len(list(workspace.walk(tmp_path, most=30))) == 30
+    assert len(list(workspace.walk(tmp_path, max_entries=30))) == 30
     with pytest.raises(UnsafePath, match="more than 20 names"):
-        list(workspace.walk(tmp_path, most=20))
+        list(workspace.walk(tmp_path, max_entries=20))
 
 
 def test_a_walk_that_is_left_early_closes_its_folders(tmp_path: Path):

@@ -110,7 +110,7 @@ async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
     async with opened(limits=SMALL) as lab:
         filled = await python(lab, fill)
         assert filled.ended == "disk"
-        size = sum([len(await lab.read(str(path), most=10**8)) async for path in lab.files()])
+        size = sum([len(await lab.read(str(path), max_size=10**8)) async for path in lab.files()])
         assert size <= SMALL.disk * 1.05 or not held_by_kernel(lab, "disk")
         assert (await shell(lab, "rm part*")).succeeded
     async with opened(limits=dataclasses.replace(SMALL, disk=100 * 10**6)) as lab:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from inside import Open, python
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_udp_to_the_host_fails(opened: Open):
 
 
 async def test_an_abstract_unix_socket_of_the_host_is_not_reached(opened: Open):
-    name = f"assay-{fresh_token()}"
+    name = f"assay-{random_token()}"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0{name}")
         server.listen()
@@ -97,6 +97,7 @@ print(open('/proc/net/dev').read().count(':'), 'interfaces')
 async def test_socket_families_that_ignore_network_namespaces_are_refused(opened: Open):
     # Without the filter the packet family would answer EPERM in a lab, and vsock would reach a virtual machine's host.
     probe = """
+from assay.core.disk import random_token
 import errno, socket
 for family in (40, 17, 38, 31):  # vsock, packet, alg, bluetooth
     try:

@@ -64,7 +64,7 @@ else:
 
 
 async def sizes(lab) -> dict[str, int]:
-    return {str(path): len(await lab.read(str(path), most=10**9)) async for path in lab.files()}
+    return {str(path): len(await lab.read(str(path), max_size=10**9)) async for path in lab.files()}
 
 
 @SANDBOXES
@@ -81,14 +81,14 @@ async def test_a_paused_process_changes_nothing_and_goes_on_when_woken(opened: O
             after.pop("orphan")
         assert after == before
         await lab.write("from-outside", b"")
-        await process.wake()
+        await process.unpause()
         await process.send(b"hello\n")
         assert await process.receive(10) == b"got hello\n"
         grown = after
         while grown["child-a"] == before["child-a"]:  # for ever, if it had not been woken
             await process.pause()
             grown = await sizes(lab)
-            await process.wake()
+            await process.unpause()
         await process.kill()
 
 
@@ -101,7 +101,7 @@ async def test_processes_that_keep_starting_others_are_held_still_too(opened: Op
             before = await sizes(lab)
             await lab.run(["python", "-c", "print(sum(range(10**6)))"], seconds=60)
             assert await sizes(lab) == before
-            await process.wake()
+            await process.unpause()
         await process.kill()
 
 
@@ -125,7 +125,7 @@ async def test_what_had_stopped_by_itself_is_not_woken(opened: Open):
         process = await lab.start(["python", "-c", SELF_STOPPED])
         assert await process.receive(6) == b"ready\n"
         await process.pause()
-        await process.wake()
+        await process.unpause()
         await process.send(b"\n")
         assert await process.receive(7) == b"(0, 0)\n"
         await process.kill()
@@ -148,7 +148,7 @@ async def test_a_container_is_held_still_by_its_engine(opened: Open, tmp_path: P
             await lab.write("a", b"")
         await process.pause()
         await lab.write("a", b"")
-        await process.wake()
+        await process.unpause()
         await process.kill()
     asked = [line.split() for line in log.read_text().splitlines()]
     (name,) = {words[1] for words in asked if words[0] in ("pause", "unpause")}

@@ -8,7 +8,7 @@ from inside import Open, python, shell
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.execution import Gathered
+from assay.lab.execution import OutputBuffer
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_a_long_output_keeps_its_beginning_and_its_end(opened: Open):
 
 
 def test_gathering_keeps_every_byte_of_a_short_stream():
-    gathered = Gathered()
+    gathered = OutputBuffer()
     for byte in range(256):
         gathered.add(bytes([byte]) * 300)
     output = gathered.output()
@@ -74,7 +74,7 @@ async def test_a_long_lived_process_answers_until_it_is_killed(opened: Open, san
             await process.send(word + b"\n")
             assert await process.receive(8) == b"got " + word + b"\n"
         with pytest.raises(LabError, match="something runs in the lab"):
-            await lab.read("x", most=1)
+            await lab.read("x", max_size=1)
         assert (await shell(lab, "echo beside")).stdout.text == "beside\n"
         ended = await process.kill()
         assert (ended.ended, ended.code) == ("signal", 137)

@@ -10,12 +10,12 @@ from inside import Open
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.doctor import examine
+from assay.lab.doctor import diagnose
 from assay.lab.sandboxes import bwrap_args
 
 
 def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
-    found = {finding.name: finding for finding in examine(home)}
+    found = {finding.name: finding for finding in diagnose(home)}
     limits = {f"{limit} limit" for limit in ("memory", "processes", "disk", "cpu")}
     assert set(found) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
     for name in ("bubblewrap", "lab", "network", "system calls", "environment core", "memory limit", "disk limit"):

@@ -39,7 +39,7 @@ async def test_a_snapshot_is_restored_in_another_lab_from_its_id(opened: Open, t
         before = (await shell(lab, LIST)).stdout.text
         id = (await lab.snapshot(tmp_path)).id
     async with opened() as lab:
-        await lab.restore(tmp_path, snapshots.load(tmp_path, id))
+        await lab.restore(tmp_path, snapshots.load_snapshot(tmp_path, id))
         assert (await shell(lab, LIST)).stdout.text == before
 
 
@@ -76,7 +76,7 @@ async def test_a_change_that_keeps_size_and_modification_time_is_noticed(opened:
         await shell(lab, "echo two > a; touch -d 2001-02-03 a")
         second = await lab.snapshot(tmp_path, first)
         await lab.restore(tmp_path, second)
-        assert await lab.read("a", most=10) == b"two\n"
+        assert await lab.read("a", max_size=10) == b"two\n"
 
 
 async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(opened: Open, tmp_path: Path):
@@ -93,7 +93,7 @@ async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(op
 
 def test_a_missing_snapshot_says_which(tmp_path: Path):
     with pytest.raises(RecordError, match="abc"):
-        snapshots.load(tmp_path, "abc")
+        snapshots.load_snapshot(tmp_path, "abc")
 
 
 def wait_for_the_clock() -> None:

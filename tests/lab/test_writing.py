@@ -36,20 +36,20 @@ async def test_writing_outside_the_workspace_fails(opened: Open, place: str):
 
 async def test_the_budget_can_be_read_and_not_changed(opened: Open):
     async with opened() as lab:
-        await lab.status(b'{"seconds": 60}')
+        await lab.write_status(b'{"seconds": 60}')
         assert (await shell(lab, "cat /lab/budget.json")).stdout.head == b'{"seconds": 60}'
         assert not (await shell(lab, "echo '{}' > /lab/budget.json")).succeeded
-        await lab.status(b'{"seconds": 30}')
+        await lab.write_status(b'{"seconds": 30}')
         assert (await shell(lab, "cat /lab/budget.json")).stdout.head == b'{"seconds": 30}'
 
 
 async def test_a_running_command_sees_the_budget_change(opened: Open):
     async with opened() as lab:
-        await lab.status(b"1")
+        await lab.write_status(b"1")
         process = await lab.start(["/bin/sh", "-c", "while read line; do cat /lab/budget.json; done"])
         await process.send(b"\n")
         assert await process.receive(1) == b"1"
-        await lab.status(b"2")
+        await lab.write_status(b"2")
         await process.send(b"\n")
         assert await process.receive(1) == b"2"
 

@@ -14,10 +14,10 @@ import pytest
 
 from assay.audit.task_check import examine
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.grading import grade_submission
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task, load_plugin
 
 SOURCES = [
@@ -62,7 +62,7 @@ def babylm() -> Task:
 def made(babylm: Task, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     """The miniature with its raw data, made once."""
     home = Home(tmp_path_factory.mktemp("home"))
-    return prepare(home, babylm, variant="synthetic-0", progress=Silent(), keep_raw=True)
+    return prepare(home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def seen(babylm: Task, checkpoints: Path) -> dict[str, Any]:
     """What was found of model and judge where torch is installed, once; checkpoints are left behind."""
-    python = environment(Home.default(), "torch") / "bin" / "python"
+    python = find_environment(Home.default(), "torch") / "bin" / "python"
     script = Path(__file__).with_name("babylm_model.py")
     variables = os.environ | {"PYTHONPATH": str(babylm.folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([python, script, checkpoints], env=variables, capture_output=True, text=True, check=True)
@@ -136,7 +136,7 @@ def test_a_copy_of_the_archive_that_the_user_has_will_do_and_counts_as_not_verif
     babylm: Task, made: Prepared, tmp_path: Path
 ) -> None:
     given = made.folder / "raw" / "babylm_data.zip"
-    ready = prepare(Home(tmp_path), babylm, given=given, progress=Silent())
+    ready = prepare(Home(tmp_path), babylm, given=given, progress=NoProgress())
     assert (ready.manifest.origin.kind, ready.manifest.origin.verified) == ("given", False)
     assert (ready.manifest.public, ready.manifest.private) == (made.manifest.public, made.manifest.private)
 

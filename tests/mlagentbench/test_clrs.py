@@ -15,13 +15,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from assay.audit.task_check import examine
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare, prepared
 from assay.grading import grade_submission
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
 
 ANSWERS = "53a229b883a3c68c4b513cdf1f83b6fe6e7924b427bdc5e5b5b9f6bb09c554dd"
@@ -37,7 +37,7 @@ def clrs() -> Task:
 
 @pytest.fixture
 def miniature(clrs: Task, home: Home) -> Prepared:
-    return prepare(home, clrs, variant="synthetic-0", progress=Silent())
+    return prepare(home, clrs, variant="synthetic-0", progress=NoProgress())
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def run(clrs: Task, tmp_path: Path) -> Run:
     def run(code: str) -> str:
         head = f"import sys\nsys.path.insert(0, {str(clrs.folder)!r})\nimport numpy as np\nimport torch\n"
         head += "from model import *\ntorch.manual_seed(0)\ntorch.set_num_threads(1)\n"
-        python = environment(Home.default(), "torch") / "bin" / "python"
+        python = find_environment(Home.default(), "torch") / "bin" / "python"
         done = subprocess.run([python, "-B", "-c", head + code], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -112,7 +112,7 @@ def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None
 def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Task, miniature: Prepared) -> None:
     shown = sorted(path.name for path in miniature.public.iterdir())
     assert shown == ["model.py", "train.npz", "validation.npz"]
-    assert sha256_of(miniature.public / "model.py") == sha256_of(clrs.folder / "model.py")
+    assert hash_file(miniature.public / "model.py") == hash_file(clrs.folder / "model.py")
     train, (graphs, _) = assert_right(miniature), hidden(miniature)
     assert graphs.shape[1] > max(array.shape[1] for name, array in train.items() if name.startswith("graphs_"))
 
@@ -120,7 +120,7 @@ def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Tas
 def test_another_model_asks_for_preparing_again_and_another_judge_does_not(clrs: Task, tmp_path: Path) -> None:
     folder, home = shutil.copytree(clrs.folder, tmp_path / "clrs"), Home(tmp_path / "home")
     task = clrs.model_copy(update={"folder": folder})
-    prepare(home, task, variant="synthetic-0", progress=Silent())
+    prepare(home, task, variant="synthetic-0", progress=NoProgress())
     (folder / "judge.py").write_text("raise SystemExit\n")
     assert prepared(home, task, variant="synthetic-0")
     (folder / "model.py").write_text("raise SystemExit\n")
@@ -248,7 +248,7 @@ def test_the_starter_learns_on_the_miniature_and_hands_in_what_can_be_graded(
 def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
     clrs: Task, home: Home, tmp_path: Path
 ) -> None:
-    ready = prepare(home, clrs, progress=Silent())
+    ready = prepare(home, clrs, progress=NoProgress())
     assert not [name for name in sys.modules if name.partition(".")[0] in ("clrs", "jax", "tensorflow", "chex")]
     train, (graphs, pointers) = assert_right(ready), hidden(ready)
     assert {name: len(array) for name, array in train.items() if name.startswith("graphs_")} == {
@@ -259,13 +259,13 @@ def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
     assert abs((graphs > 0).mean() - 0.25) < 0.01
     there = (train["graphs_16"] > 0)[:, ~np.eye(16, dtype=bool)].mean()
     assert abs(there - np.mean(np.arange(0.1, 1.0, 0.1) ** 2)) < 0.02
-    assert sha256_of(ready.private / "answers.csv") == ANSWERS
+    assert hash_file(ready.private / "answers.csv") == ANSWERS
 
     (tmp_path / "data").symlink_to(ready.public)
     panel = (clrs.folder / "panel.py").read_text()
     assert '"edge_pointers": 1}, 300)' in panel
     (tmp_path / "panel.py").write_text(panel.replace('"edge_pointers": 1}, 300)', '"edge_pointers": 1}, 60)'))
-    python = environment(home, "torch") / "bin" / "python"
+    python = find_environment(home, "torch") / "bin" / "python"
     subprocess.run([python, "-B", "panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
     grade = grade_submission(tmp_path / "checkpoint.npz", clrs, ready, home=home)
     assert grade.why is None and grade.baseline is not None and grade.rank is not None

@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from assay.audit.task_check import examine
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.miniature import Miniature
 from assay.grading import grade_submission
@@ -56,7 +56,7 @@ Made = Callable[[str], Prepared]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """The miniature of a task with its raw data, made once."""
     home = Home(tmp_path_factory.mktemp("home"))
-    return lambda name: prepare(home, task(name), variant="synthetic-0", progress=Silent(), keep_raw=True)
+    return lambda name: prepare(home, task(name), variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
 
 def task(name: str) -> Task:
@@ -94,8 +94,8 @@ def test_a_task_says_what_agents_need(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_real_data_is_split_into_the_bytes_that_were_measured(home: Home, name: str) -> None:
-    ready = prepare(home, task(name), progress=Silent())
-    assert {file: sha256_of(ready.folder / file) for file in BYTES[name]} == BYTES[name]
+    ready = prepare(home, task(name), progress=NoProgress())
+    assert {file: hash_file(ready.folder / file) for file in BYTES[name]} == BYTES[name]
     assert ready.manifest.origin.verified
     for side in ("train", "test"):
         rows = table(ready.public / f"{side}.csv")
@@ -275,7 +275,7 @@ def test_starters_on_real_data_score_what_was_measured(assay: Callable[..., Any]
 def test_vectorized_code_is_graded_far_above_the_starter(home: Home, tmp_path: Path) -> None:
     panel(panel("--list").split()[-1], cwd=tmp_path)
     one = task("vectorization")
-    grade = grade_submission(tmp_path / "convolve.py", one, prepare(home, one, progress=Silent()), home=home)
+    grade = grade_submission(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 20 and grade.success
 

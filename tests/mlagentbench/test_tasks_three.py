@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from assay.audit.task_check import examine
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
@@ -26,12 +26,12 @@ def llama() -> Task:
 
 def test_a_miniature_passes_every_check(llama: Task, tmp_path: Path) -> None:
     home = Home(tmp_path)
-    ready = prepare(home, llama, variant="synthetic-0", progress=Silent())
+    ready = prepare(home, llama, variant="synthetic-0", progress=NoProgress())
     findings = {finding.check: finding.passed for finding in examine(ready, home)}
     assert findings == {"answers": None, "nothing private is in public": True}
     assert sorted(path.name for path in ready.public.iterdir()) == ["example.npz", "reference.py"]
     naive = llama.folder / "starter" / "generate.py"
-    assert sha256_of(ready.private / "reference.py") == sha256_of(naive)
+    assert hash_file(ready.private / "reference.py") == hash_file(naive)
     with np.load(ready.public / "example.npz", allow_pickle=False) as example:
         arguments = {name: example[name] for name in example.files if name != "output"}
         assert (load_plugin(naive).generate(**arguments) == example["output"]).all()
@@ -99,7 +99,7 @@ def test_code_that_keeps_keys_and_values_is_graded_far_above_the_starter(
     llama: Task, home: Home, tmp_path: Path
 ) -> None:
     panel(llama, panel(llama, "--list").split()[-1], cwd=tmp_path)
-    grade = grade_submission(tmp_path / "generate.py", llama, prepare(home, llama, progress=Silent()), home=home)
+    grade = grade_submission(tmp_path / "generate.py", llama, prepare(home, llama, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 3 and grade.success
 

@@ -17,7 +17,7 @@ import pytest
 
 from assay.audit.task_check import examine
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.miniature import Miniature
 from assay.formats import parse_mask
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
     """The miniature of a task with its raw data, made once."""
     home = Home(tmp_path_factory.mktemp("home"))
     return lambda name: prepare(
-        home, Registry().task(f"mlagentbench/{name}"), variant="synthetic-0", progress=Silent(), keep_raw=True
+        home, Registry().task(f"mlagentbench/{name}"), variant="synthetic-0", progress=NoProgress(), keep_raw=True
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.audit.task_check import examine
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.tasks import Registry, Task
 
@@ -17,7 +17,7 @@ EDITIONS = ("v1", "fixed")
 
 
 def miniature(home: Home, name: str, edition: str, seed: int = 0) -> Prepared:
-    return prepare(home, TASKS[name], edition, f"synthetic-{seed}", progress=Silent())
+    return prepare(home, TASKS[name], edition, f"synthetic-{seed}", progress=NoProgress())
 
 
 @pytest.mark.parametrize("name", TASKS)

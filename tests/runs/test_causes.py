@@ -6,12 +6,13 @@ import pytest
 
 from assay.core.errors import AssayError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.records import RunFolder, State
 from assay.results.collect import collect
 from assay.results.statistics import standings
-from assay.runs.executors.local import execute
+from assay.runs.driver import execute_run
+from assay.runs.executors.local import Local
 from assay.runs.retry import Allowance, Retries, Spending
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -118,4 +119,4 @@ def test_a_trial_that_needs_more_gpus_than_there_are_is_refused_before_anything_
     (trial,) = tiny.folder.trials()
     assert trial.file.resources.gpus == 2 and trial.state.status == "waiting"
     with pytest.raises(AssayError, match="needs 2 GPUs, and this machine has 1"):
-        execute(RunFolder(tiny.out), home, gpus=[0], progress=Silent())
+        execute_run(RunFolder(tiny.out), Local(home, gpus=[0]), progress=NoProgress())

@@ -29,13 +29,13 @@ class Ticks:
         return self.now
 
 
-def found_silent(path: Path) -> Claim:
+def found_expired(path: Path) -> Claim:
     """What a watcher says once it has seen no sign of life for long enough."""
     ticks = Ticks()
     watch = Watch(now=ticks)
-    assert watch.silent(path) is None
+    assert watch.expired(path) is None
     ticks.now += LAPSE
-    claim = watch.silent(path)
+    claim = watch.expired(path)
     assert claim is not None
     return claim
 
@@ -79,7 +79,7 @@ def test_who_died_on_another_machine_is_followed_only_after_being_watched(tmp_pa
     assert is_held(tmp_path) is None
     with hold(tmp_path) as lease:
         assert lease is None
-    with hold(tmp_path, found_silent(tmp_path)) as lease:
+    with hold(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None and (lease.epoch, lease.contested) == (2, True)
 
 
@@ -98,25 +98,25 @@ def test_a_living_holder_never_falls_silent(tmp_path: Path):
         assert lease is not None
         for _ in range(2):
             seen = newest_claim(tmp_path)
-            assert watch.silent(tmp_path) is None
+            assert watch.expired(tmp_path) is None
             wait_until(lambda seen=seen: newest_claim(tmp_path) != seen)
             ticks.now += 2 * LAPSE
-            assert watch.silent(tmp_path) is None
+            assert watch.expired(tmp_path) is None
 
 
 def test_a_claim_that_was_renewed_since_it_was_watched_is_not_taken_over(tmp_path: Path):
     with hold(tmp_path, machine="another machine") as lease:
         assert lease is not None
-        watched = found_silent(tmp_path)
+        watched = found_expired(tmp_path)
         wait_until(lambda: newest_claim(tmp_path) != watched)
         with hold(tmp_path, watched) as other:
             assert other is None
         lease.check()
 
 
-def try_to_take(path: Path, silent: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
+def try_to_take(path: Path, expired: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
     ready.wait()
-    with hold(path, silent) as lease:
+    with hold(path, expired) as lease:
         if lease:
             won.put(lease.epoch)
         ready.wait()
@@ -129,7 +129,7 @@ def test_of_many_who_would_take_over_one_does(tmp_path: Path):
     holder.join()
     many = 6
     ready, won = SPAWN.Barrier(many), SPAWN.Queue()
-    takers = [started(try_to_take, tmp_path, found_silent(tmp_path), ready, won) for _ in range(many)]
+    takers = [started(try_to_take, tmp_path, found_expired(tmp_path), ready, won) for _ in range(many)]
     assert won.get() == 2
     for taker in takers:
         taker.join()
@@ -152,7 +152,7 @@ def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_
     wait_until(lambda: events.exists() and len(read_events(events)) > 3, writer)
     os.kill(writer.pid, signal.SIGSTOP)
     wait_until(lambda: is_paused(writer.pid))
-    with hold(tmp_path, found_silent(tmp_path)) as lease:
+    with hold(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None and lease.contested
         with TrialFolder(tmp_path, lease).log() as log:
             log.append("mine")
@@ -170,7 +170,7 @@ def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(t
     wait_until(lambda: newest_claim(tmp_path), paused)
     os.kill(paused.pid, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused.pid))
-    with hold(tmp_path, found_silent(tmp_path)) as lease:
+    with hold(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None
         paused.kill()
         paused.join()
@@ -208,7 +208,7 @@ def write_late(path: Path, what: str) -> None:
 def test_a_writer_paused_in_the_last_moment_before_writing_changes_nothing(tmp_path: Path, what: str):
     writer = started(write_late, tmp_path, what)
     wait_until(lambda: is_paused(writer.pid), writer)
-    with hold(tmp_path, found_silent(tmp_path)) as lease:
+    with hold(tmp_path, found_expired(tmp_path)) as lease:
         folder = TrialFolder(tmp_path, lease)
         folder.write_state(State(status="running", epoch=2))
         with folder.log() as log:
@@ -245,7 +245,7 @@ def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused))
-    other = SPAWN.Process(target=conduct, args=(trial.path, tiny.home), kwargs={"silent": found_silent(trial.path)})
+    other = SPAWN.Process(target=conduct, args=(trial.path, tiny.home), kwargs={"expired": found_expired(trial.path)})
     other.start()
     other.join()
     assert trial.state.status == "done"

@@ -7,7 +7,13 @@ import pytest
 
 from assay.agents import find_agent
 from assay.core.errors import UsageError
-from assay.runs.plan_config import Wanted, from_environment, from_flags, read_plan, resolved
+from assay.runs.plan_config import (
+    PlanConfig,
+    config_from_environment,
+    config_from_flags,
+    read_plan_file,
+    resolve_config,
+)
 
 WHOLE = """
 format = "plan/1"
@@ -45,7 +51,7 @@ def plan_in(folder: Path, text: str) -> Path:
 
 
 def test_a_plan_says_all_that_flags_can_say(tmp_path):
-    plan = read_plan(plan_in(tmp_path, WHOLE))
+    plan = read_plan_file(plan_in(tmp_path, WHOLE))
     assert plan.tasks == ("tiny",) and plan.agents is not None and plan.models is not None
     assert [(agent.name, agent.settings) for agent in plan.agents] == [("starter", {}), ("automl", {"share": 0.5})]
     assert plan.models[0] == {"main": "scripted/replies.json"} and plan.models[1]["fast"] == "openai/gpt-5-mini"
@@ -72,13 +78,13 @@ def test_a_plan_says_all_that_flags_can_say(tmp_path):
 )
 def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, words):
     with pytest.raises(UsageError) as error:
-        read_plan(plan_in(tmp_path, text))
+        read_plan_file(plan_in(tmp_path, text))
     assert words in str(error.value) and "plan.toml" in str(error.value)
 
 
 def test_the_plan_in_the_documentation_is_one(tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
-    plan = read_plan(plan_in(tmp_path, text.partition("```toml\n")[2].partition("```")[0]))
+    plan = read_plan_file(plan_in(tmp_path, text.partition("```toml\n")[2].partition("```")[0]))
     assert plan.agents is not None and plan.total_cost == 200.0
     for agent in plan.agents:
         find_agent(agent.name, agent.settings)
@@ -91,8 +97,8 @@ def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(t
     variables = {
         "ASSAY_CONFIG": str(tmp_path / "config.toml"), "ASSAY_SEEDS": "8", "ASSAY_STEPS": "8", "ASSAY_TIME": "8s",
     }  # fmt: skip
-    plan = read_plan(plan_in(tmp_path, 'format = "plan/1"\nseeds = 7\n[budget]\nsteps = 7\n'))
-    wanted, origins = resolved(from_flags({"seeds": 6}), plan, variables)
+    plan = read_plan_file(plan_in(tmp_path, 'format = "plan/1"\nseeds = 7\n[budget]\nsteps = 7\n'))
+    wanted, origins = resolve_config(config_from_flags({"seeds": 6}), plan, variables)
     assert (wanted.seeds, wanted.budget.steps, wanted.budget.time, wanted.budget.cost) == (6, 7, 8.0, 1.0)
     assert origins == {
         "seeds": "flag",
@@ -106,12 +112,12 @@ def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(t
 
 def test_a_wrong_variable_is_named():
     with pytest.raises(UsageError, match="ASSAY_STEPS"):
-        from_environment({"ASSAY_STEPS": "many"})
+        config_from_environment({"ASSAY_STEPS": "many"})
 
 
 def test_without_anything_everything_is_left_open(tmp_path):
-    wanted, origins = resolved(Wanted(), Wanted(), {"XDG_CONFIG_HOME": str(tmp_path)})
-    assert origins == {} and wanted == Wanted()
+    wanted, origins = resolve_config(PlanConfig(), PlanConfig(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert origins == {} and wanted == PlanConfig()
 
 
 def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp_path):

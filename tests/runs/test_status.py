@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.records import RunFolder, TrialFolder
 from assay.runs.spent import events_backwards
-from assay.runs.status import read_status, right_now
+from assay.runs.status import read_status, utc_now
 
 TESTS = Path(__file__).parent.parent
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -84,7 +84,7 @@ def test_a_run_that_has_not_begun_is_all_waiting(tiny):
     result = tiny.call(*tiny.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s")
     assert result.returncode == 0, result.stderr
     assert "3 trials were not started, because the 1e-06 seconds for the whole run are over" in result.stdout
-    status = read_status(RunFolder(tiny.out), right_now())
+    status = read_status(RunFolder(tiny.out), utc_now())
     assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
 
 

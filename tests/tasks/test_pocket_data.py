@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare, prepared
 from assay.tasks import Registry
 
@@ -53,7 +53,7 @@ def table(path: Path) -> pl.DataFrame:
 
 
 def test_the_bytes_are_those_that_were_measured(ready: Prepared) -> None:
-    found = {name: sha256_of(ready.folder / name) for name in BYTES[ready.task.name]}
+    found = {name: hash_file(ready.folder / name) for name in BYTES[ready.task.name]}
     assert found == BYTES[ready.task.name]
 
 
@@ -61,7 +61,7 @@ def test_the_bytes_are_those_that_were_measured(ready: Prepared) -> None:
 def test_preparing_again_gives_the_same_bytes(home: Home, prepared_home: Home, name: str) -> None:
     first, second = (
         of(prepared_home, name).manifest,
-        prepare(home, Registry().task(f"pocket/{name}"), progress=Silent()),
+        prepare(home, Registry().task(f"pocket/{name}"), progress=NoProgress()),
     )
     assert (first.public, first.private) == (second.manifest.public, second.manifest.private)
 

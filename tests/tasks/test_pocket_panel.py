@@ -4,7 +4,7 @@ import pytest
 
 from assay.audit.reference_panel import measure
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.tasks import Measured, Registry, Task
 
 TASKS = ["digits", "house-price", "spaceship-titanic"]
@@ -45,7 +45,7 @@ def test_the_figures_say_what_they_were_measured_with(task: Task) -> None:
 
 @pytest.mark.slow
 def test_the_panel_gives_the_kept_figures_again(task: Task, prepared_home: Home) -> None:
-    again = measure(prepared_home, task, seeds=2, progress=Silent())
+    again = measure(prepared_home, task, seeds=2, progress=NoProgress())
     assert [one.name for one in again.panel] == [one.name for one in kept(task).panel]
     # The same seed on another processor may round otherwise somewhere in a tree or a solver.
     for now, then in zip(again.panel, kept(task).panel, strict=True):

@@ -2,7 +2,7 @@
 
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
-from assay.core.quantities import duration, size
+from assay.core.quantities import format_duration, format_size
 from assay.tasks import Budget, Task
 from assay.tasks.rules import Submission
 
@@ -40,15 +40,15 @@ def briefing_of(task: Task, description: str, budget: Budget, check: str = "") -
         direction=task.metric.direction,
         budget=_budget(budget),
         cores="one core" if task.resources.cores == 1 else f"{task.resources.cores} cores",
-        memory=size(task.resources.memory),
-        disk=size(task.resources.disk),
+        memory=format_size(task.resources.memory),
+        disk=format_size(task.resources.disk),
         rules=_rules(task),
     )
 
 
 def what_is_left(bench: Workbench) -> str:
     """What an agent is told now and then: how much of its budget it still has."""
-    left = [f"{bench.clock.steps_left} steps", duration(bench.clock.seconds_left), *left_for_models(bench)]
+    left = [f"{bench.clock.steps_left} steps", format_duration(bench.clock.seconds_left), *left_for_models(bench)]
     return f"You have {', '.join(left[:-1])} and {left[-1]} left."
 
 
@@ -68,13 +68,13 @@ def _submission(wanted: Submission) -> str:
     else:
         kind = "file" if wanted.form == "file" else "folder"
         what = f"The {kind} `{wanted.file}` in the workspace's top folder"
-    return f"{what}, of at most {size(wanted.max_size)}."
+    return f"{what}, of at most {format_size(wanted.max_size)}."
 
 
 def _budget(budget: Budget) -> str:
-    parts = [f"{duration(budget.time)} of time"]
+    parts = [f"{format_duration(budget.time)} of time"]
     if budget.working is not None:
-        parts.append(f"{duration(budget.working)} of it without waiting for models")
+        parts.append(f"{format_duration(budget.working)} of it without waiting for models")
     parts.append(f"{budget.steps:,} steps")
     if budget.tokens is not None:
         parts.append(f"{budget.tokens:,} tokens")

@@ -12,7 +12,7 @@ from assay.agents.serialize import Contents, collect
 from assay.agents.session import Session
 from assay.agents.terminal import TERMINAL
 from assay.lab.interface import Lab
-from assay.lab.snapshots import Snapshot, load
+from assay.lab.snapshots import Snapshot, load_snapshot
 from assay.records import Clock
 from assay.records.tape import Deed, Tape
 from assay.tasks import Task
@@ -161,7 +161,7 @@ class Footing:
         """Before the first thing that is done for real again, make the workspace what it was."""
         async with self._restoring:
             if self._to_restore:
-                self._last = load(self._store, self._to_restore)
+                self._last = load_snapshot(self._store, self._to_restore)
                 await self._lab.restore(self._store, self._last)
                 self._to_restore = None
 
@@ -171,5 +171,5 @@ class Footing:
 
     async def tell_budget(self, allowed: float) -> dict[str, str]:
         """Put what is left where code in the lab can read it, and say what it finds in its variables."""
-        await self._lab.status(json.dumps(self.clock.left).encode())
+        await self._lab.write_status(json.dumps(self.clock.left).encode())
         return {"SEED": str(self.seed), "PYTHONHASHSEED": str(self.seed), "DEADLINE": f"{time.time() + allowed:.0f}"}

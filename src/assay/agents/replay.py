@@ -11,7 +11,7 @@ from assay.agents.agent import Agent
 from assay.agents.observation import Observation
 from assay.agents.serialize import Contents
 from assay.agents.workbench import Workbench
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import UnsafePath
 from assay.records import TrialFolder, read_events
 from assay.records.tape import Deed, past_of
@@ -44,7 +44,7 @@ class Replay(Agent):
     def _of_that_log(cls, digest: str, info: ValidationInfo) -> str:
         if "trial" not in info.data:
             return digest
-        found = sha256_of(TrialFolder(info.data["trial"]).events)
+        found = hash_file(TrialFolder(info.data["trial"]).events)
         if digest not in ("", found):
             raise ValueError(f"the log of {info.data['trial']} is not the one that was meant to be done again")
         return found

@@ -49,7 +49,7 @@ async def collect(lab: Lab, folder: Path, patterns: Sequence[str], most: int) ->
         if not any(fnmatchcase(name, pattern) for pattern in patterns) or not name.isprintable():
             continue
         try:
-            content = await lab.read(name, most=most)
+            content = await lab.read(name, max_size=most)
         except UnsafePath:
             continue  # too large for what is left, or gone
         target = folder / name

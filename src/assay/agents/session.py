@@ -8,9 +8,9 @@ from importlib.resources import files
 
 import anyio
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import LabError
-from assay.lab.execution import Gathered
+from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Ended, Lab, Process
 
 LONGEST_OUTPUT = 20 * 10**6
@@ -43,10 +43,10 @@ class Session:
     async def execute(self, command: str, seconds: float) -> Said:
         """Run a command; one that takes longer than `seconds` or prints without end takes the session with it."""
         began = time.monotonic()
-        gathered = Gathered()
+        gathered = OutputBuffer()
         ended: Ended | None = None
         try:
-            await self._process.wake()
+            await self._process.unpause()
             with anyio.move_on_after(seconds) as limit:
                 if not await self._listen(command, gathered):
                     ended = "output"
@@ -67,9 +67,9 @@ class Session:
             ended = left.ended if ended == "exit" else ended
         return Said(gathered.output().text, round(time.monotonic() - began, 3), ended)
 
-    async def _listen(self, command: str, gathered: Gathered) -> bool:
+    async def _listen(self, command: str, gathered: OutputBuffer) -> bool:
         """Take in what the command prints up to its mark; False if that is too much."""
-        mark = fresh_token().encode()
+        mark = random_token().encode()
         await self._process.send(json.dumps({"command": command, "mark": mark.decode()}).encode() + b"\n")
         while gathered.total <= LONGEST_OUTPUT:
             self._held += await self._process.receive_some(_CHUNK)

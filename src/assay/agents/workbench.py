@@ -142,7 +142,7 @@ class Workbench(Footing):
 
         async def do() -> dict[str, Any]:
             try:
-                return self._contents.keep(await self._lab.read(path, most=most))
+                return self._contents.keep(await self._lab.read(path, max_size=most))
             except UnsafePath as error:
                 return {"refused": str(error)}
 
@@ -238,7 +238,7 @@ class Workbench(Footing):
         await self._live()
         wanted = self.task.submission
         try:
-            return await self._lab.read(path or wanted.file, most=wanted.max_size), None
+            return await self._lab.read(path or wanted.file, max_size=wanted.max_size), None
         except UnsafePath as error:
             return None, f"nothing was handed in: {error}"
 

@@ -18,7 +18,7 @@ from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.grading.grade import grade_submission_async
 from assay.lab import open_lab
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.interface import Completed, Limits, SandboxName, Setup
 from assay.tasks import Measured, Solution, Task
 
@@ -82,7 +82,7 @@ class _Bench:
         self.task = task
         self.prepared = prepared
         self.sandbox: SandboxName = sandbox
-        self.environment = environment(home, task.environment)
+        self.environment = find_environment(home, task.environment)
 
     async def panel_names(self) -> list[str]:
         """The solutions in the order that the panel gives."""
@@ -137,6 +137,6 @@ class _Bench:
                 said = completed.stderr.text.strip().splitlines() or [f"ended by {completed.ended}, {completed.code}"]
                 raise AssayError(f"{self.task.id}: {' '.join(command)} failed: {said[-1]}")
             try:
-                return completed, await lab.read(submission.file, most=submission.max_size)
+                return completed, await lab.read(submission.file, max_size=submission.max_size)
             except (FileNotFoundError, UnsafePath):
                 return completed, None

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from assay.audit.file_leaks import tells
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.data.store import Prepared
@@ -149,8 +149,8 @@ def _nothing_private(prepared: Prepared) -> Finding:
     """No link leads out of public, and no private file lies there under whatever name."""
     name = "nothing private is in public"
     shown = {hashlib.sha256(content).hexdigest() for content in prepared.task.starter.values()}
-    secrets = [path for path in prepared.private.rglob("*") if path.is_file() and sha256_of(path) not in shown]
-    private, sizes = {sha256_of(path): path.name for path in secrets}, {path.stat().st_size for path in secrets}
+    secrets = [path for path in prepared.private.rglob("*") if path.is_file() and hash_file(path) not in shown]
+    private, sizes = {hash_file(path): path.name for path in secrets}, {path.stat().st_size for path in secrets}
     count = 0
     for folder, _, names in os.walk(prepared.public):
         for file in names:
@@ -158,7 +158,7 @@ def _nothing_private(prepared: Prepared) -> Finding:
             facts = path.lstat()
             if path.is_symlink() or facts.st_nlink != 1:
                 return Finding(name, False, f"{path.relative_to(prepared.public)} is a link")
-            if facts.st_size in sizes and (twin := private.get(sha256_of(path))) and not _is_sample(prepared, path):
+            if facts.st_size in sizes and (twin := private.get(hash_file(path))) and not _is_sample(prepared, path):
                 return Finding(name, False, f"{path.relative_to(prepared.public)} is a copy of private/{twin}")
     return Finding(name, True, f"{count:,} files")
 

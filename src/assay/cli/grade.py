@@ -96,10 +96,10 @@ def _grade_batch(
     quiet: bool,
     json_: bool,
 ) -> None:
-    from assay.core.progress import Bars, Silent
+    from assay.core.progress import NoProgress, ProgressBars
     from assay.grading.batch import NotGraded, grade_all, read_list, report, write_report
 
-    progress = Silent() if quiet or json_ else Bars()
+    progress = NoProgress() if quiet or json_ else ProgressBars()
     entries, home = read_list(path), Home.default()
     results = grade_all(
         entries, home=home, folders=folders, edition=edition, variant=variant, sandbox=sandbox, progress=progress

@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json, quiet, table
 from assay.core.home import Home
-from assay.core.progress import Bars, Silent
+from assay.core.progress import NoProgress, ProgressBars
 
 
 @click.group("lab")
@@ -26,9 +26,9 @@ def build_command(name: str, quiet: bool) -> None:
       assay lab build core
       assay lab build my/requirements.txt
     """
-    from assay.lab.environments import build
+    from assay.lab.environments import build_environment
 
-    click.echo(str(build(Home.default(), name, Silent() if quiet else Bars())))
+    click.echo(str(build_environment(Home.default(), name, NoProgress() if quiet else ProgressBars())))
 
 
 @lab_command.command("doctor")
@@ -40,9 +40,9 @@ def doctor_command(json_: bool) -> None:
     Example:
       assay lab doctor
     """
-    from assay.lab.doctor import examine
+    from assay.lab.doctor import diagnose
 
-    findings = examine(Home.default())
+    findings = diagnose(Home.default())
     if json_:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return

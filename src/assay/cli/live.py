@@ -11,17 +11,17 @@ from rich.text import Text
 
 from assay.cli.status_summary import totals
 from assay.core.errors import AssayError
-from assay.core.progress import Advance, Bars, Progress
+from assay.core.progress import Advance, Progress, ProgressBars
 from assay.records import RunFolder
 from assay.results.wording import duration, plain
-from assay.runs.status import RunStatus, TrialStatus, read_status, right_now
+from assay.runs.status import RunStatus, TrialStatus, read_status, utc_now
 
 _MOST_ROWS = 20
 
 
 def watching(run: RunFolder) -> Progress:
     """What shows a run's progress: a table on a terminal, a line per stage elsewhere."""
-    return LiveTable(run) if sys.stderr.isatty() else Bars()
+    return LiveTable(run) if sys.stderr.isatty() else ProgressBars()
 
 
 class LiveTable:
@@ -43,7 +43,7 @@ class LiveTable:
 
     def _drawn(self, what: str) -> RenderableType:
         try:
-            return drawn(read_status(self._run, right_now(), self._over), what)
+            return drawn(read_status(self._run, utc_now(), self._over), what)
         except (OSError, AssayError) as error:
             # A disk may be gone for a while; the run itself deals with that, and says so at its end.
             return Text(plain(f"{what}; the records cannot be read now: {error}"))

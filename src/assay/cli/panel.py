@@ -8,7 +8,7 @@ import click
 from assay.audit.reference_panel import measure, write
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
 from assay.core.home import Home
-from assay.core.progress import Bars, Silent
+from assay.core.progress import NoProgress, ProgressBars
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
@@ -42,7 +42,7 @@ def panel_command(
       assay panel pocket/house-price
     """
     found, home = registry(folders).task(task), Home.default()
-    progress = Silent() if quiet or json_ else Bars()
+    progress = NoProgress() if quiet or json_ else ProgressBars()
     measured = measure(home, found, edition=edition, sandbox=sandbox, seeds=seeds, progress=progress)
     if keep:
         write(found, measured)

@@ -10,12 +10,12 @@ from click.core import ParameterSource
 
 from assay.cli.output import edition, registry, sandbox, variant
 from assay.core.errors import UsageError
-from assay.core.quantities import bytes_of
-from assay.tasks import seconds_of
+from assay.core.quantities import parse_size
+from assay.tasks import parse_duration
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
-    from assay.runs.plan_config import Wanted
+    from assay.runs.plan_config import PlanConfig
 
 _BUDGET = {"time_": "time", "steps": "steps", "working": "working", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"trial_cores": "cores", "memory": "memory", "disk": "disk", "gpus": "gpus"}
@@ -24,7 +24,7 @@ _RESOURCES = {"trial_cores": "cores", "memory": "memory", "disk": "disk", "gpus"
 def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """A length of time such as 90s, 10m or 1h30m, in seconds."""
     try:
-        return None if value is None else seconds_of(value)
+        return None if value is None else parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -32,7 +32,7 @@ def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A size such as 500MB or 4GB, in bytes."""
     try:
-        return None if value is None else bytes_of(value)
+        return None if value is None else parse_size(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -141,9 +141,9 @@ execution_options = (
 """How a run is carried out: for `assay resume` too."""
 
 
-def planned(ctx: click.Context) -> "tuple[Plan, Wanted]":
+def planned(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     """The plan that a call asks for, with its plan file, the environment and the user's configuration."""
-    from assay.runs.plan_config import Wanted, from_flags, plan_of, read_plan, resolved
+    from assay.runs.plan_config import PlanConfig, build_plan, config_from_flags, read_plan_file, resolve_config
 
     folders: tuple[Path, ...] = ctx.obj
     if len(folders) > 1:
@@ -151,9 +151,9 @@ def planned(ctx: click.Context) -> "tuple[Plan, Wanted]":
     files = [name for name in ctx.params["names"] if name.endswith(".toml")]
     if len(files) > 1:
         raise UsageError(f"one plan at a time; {' and '.join(files)} are {len(files)}")
-    flags, plan = from_flags(_flags(ctx)), read_plan(Path(files[0])) if files else Wanted()
-    wanted, origins = resolved(flags, plan)
-    return plan_of(wanted, origins, registry(folders), folders[0] if folders else None), wanted
+    flags, plan = config_from_flags(_flags(ctx)), read_plan_file(Path(files[0])) if files else PlanConfig()
+    wanted, origins = resolve_config(flags, plan)
+    return build_plan(wanted, origins, registry(folders), folders[0] if folders else None), wanted
 
 
 def _flags(ctx: click.Context) -> dict[str, Any]:

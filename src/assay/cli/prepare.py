@@ -8,7 +8,7 @@ import click
 from assay.cli.output import as_json, edition, quiet, registry
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Bars, Silent
+from assay.core.progress import NoProgress, ProgressBars
 from assay.data.store import Prepared, prepare
 
 
@@ -58,7 +58,7 @@ def prepare_command(
     """
     variant = _variant(synthetic, seed, keep_raw, raw, unverified)
     known, home = registry(folders), Home.default()
-    progress = Silent() if quiet or json_ else Bars()
+    progress = NoProgress() if quiet or json_ else ProgressBars()
     tasks = known.chosen(names)
     done, failed = [], []
     for task in tasks:

@@ -8,7 +8,7 @@ import click
 from assay.cli.output import as_json
 from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
-from assay.core.progress import Bars
+from assay.core.progress import ProgressBars
 from assay.records import RunFolder
 
 
@@ -83,7 +83,7 @@ def write_page(run: RunFolder, path: Path) -> None:
     from assay.results.report import html
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Bars().stage("drawing the page"):
+    with ProgressBars().stage("drawing the page"):
         made_at = datetime.fromisoformat(run.file.created_at)
         page = html(collect(run), panels(run), title=run.name, made_at=made_at)
     atomic_write(path, page)

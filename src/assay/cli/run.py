@@ -12,12 +12,12 @@ from assay.cli.planning import execution_options, plan_options, planned
 from assay.cli.report import print_report
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.records import RunFolder, TrialFolder
 from assay.records.fork import fork
 
 if TYPE_CHECKING:
-    from assay.runs.plan_config import Wanted
+    from assay.runs.plan_config import PlanConfig
 
 
 @click.command("run")
@@ -65,9 +65,11 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
       assay resume runs/first
       assay resume runs/first/trials/digits-research-1-0a1b2c3d4e --step 7
     """
-    from assay.runs.plan_config import Wanted, from_flags, resolved
+    from assay.runs.plan_config import PlanConfig, config_from_flags, resolve_config
 
-    wanted, _ = resolved(from_flags({name: value for name, value in said.items() if value is not None}), Wanted())
+    wanted, _ = resolve_config(
+        config_from_flags({name: value for name, value in said.items() if value is not None}), PlanConfig()
+    )
     if not (folder / "trial.json").exists():
         if step is not None:
             raise UsageError(f"--step goes with a trial; {folder} is not one")
@@ -80,26 +82,26 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
     _execute(run, wanted, quiet, only=trial.path.name)
 
 
-def _execute(run: RunFolder, wanted: "Wanted", quiet: bool, only: str | None = None, anew: bool = False) -> None:
+def _execute(run: RunFolder, wanted: "PlanConfig", quiet: bool, only: str | None = None, anew: bool = False) -> None:
     from assay.cli.live import watching
-    from assay.runs.driver import Stopped, execute
-    from assay.runs.executors.config import Place, executor_at, remember, remembered
+    from assay.runs.driver import Stopped, execute_run
+    from assay.runs.executors.config import ExecutorConfig, load_executor_config, make_executor, save_executor_config
     from assay.runs.retry import Allowance, Retries
 
     chosen = {"attempts": wanted.attempts, "wait": wanted.retry_wait}
     retries = Retries(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
     said = {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(wanted, name))}
     # Where a run goes on that is taken up again: where it was, unless something else is said.
-    before = Place() if anew or "on" in said else remembered(run)
-    place = Place.model_validate(before.model_dump() | said)
-    executor = executor_at(place, run, Home.default(), cores=wanted.cores, retries=retries)
-    remember(run, place)
+    before = ExecutorConfig() if anew or "on" in said else load_executor_config(run)
+    place = ExecutorConfig.model_validate(before.model_dump() | said)
+    executor = make_executor(place, run, Home.default(), cores=wanted.cores, retries=retries)
+    save_executor_config(run, place)
     try:
-        left = execute(
+        left = execute_run(
             run,
             executor,
             only=only,
-            progress=Silent() if quiet else watching(run),
+            progress=NoProgress() if quiet else watching(run),
             retries=retries,
             allowance=Allowance(wanted.total_time, wanted.total_cost),
         )

@@ -36,15 +36,15 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
       assay status runs/first --follow
       assay status runs/first --trial digits-starter-1-0a1b2c3d4e
     """
-    from assay.runs.status import last_lines, read_status, right_now
+    from assay.runs.status import read_status, tail_log, utc_now
 
     run = RunFolder(folder)
     if trial:
-        _print_lines(last_lines(_trial(run, trial), lines), json_)
+        _print_lines(tail_log(_trial(run, trial), lines), json_)
     elif follow:
         _follow(run, json_)
     else:
-        _print(read_status(run, right_now()), json_)
+        _print(read_status(run, utc_now()), json_)
 
 
 def _trial(run: RunFolder, name: str) -> TrialFolder:
@@ -115,14 +115,14 @@ def _follow(run: RunFolder, json_: bool) -> None:
     """Show the status until the run is over: a table that changes on a terminal, elsewhere a line for each change."""
     from assay.cli.live import watching
     from assay.cli.status_summary import totals
-    from assay.runs.status import TrialStatus, read_status, right_now
+    from assay.runs.status import TrialStatus, read_status, utc_now
 
     over: dict[str, TrialStatus] = {}
     before = None
     on_terminal = sys.stderr.isatty() and not json_
     with watching(run).stage(run.name):
         while True:
-            status = read_status(run, right_now(), over)
+            status = read_status(run, utc_now(), over)
             if not on_terminal and status.stages != before:
                 click.echo(json.dumps(_told(status)) if json_ else totals(status)[0])
                 before = status.stages

@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json, registry, table
 from assay.core.home import Home
-from assay.core.quantities import duration, size
+from assay.core.quantities import format_duration, format_size
 from assay.tasks import EditionRules, Task
 
 
@@ -59,10 +59,11 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         ("kind", found.kind),
         ("metric", _metric(found)),
         ("submission", f"{found.submission.file} ({found.submission.form})"),
-        ("budget", f"{duration(found.budget.time)}, {found.budget.steps} steps"),
+        ("budget", f"{format_duration(found.budget.time)}, {found.budget.steps} steps"),
         (
             "lab",
-            f"{found.resources.cores} core, {size(found.resources.memory)} memory, environment {found.environment}",
+            f"{found.resources.cores} core, {format_size(found.resources.memory)} memory, "
+            f"environment {found.environment}",
         ),
         ("editions", ", ".join(found.editions)),
         ("source", found.source.about),
@@ -106,7 +107,7 @@ def _row(task: Task, variants: list[str]) -> dict[str, str | list[str]]:
         "kind": task.kind,
         "metric": _metric(task),
         "direction": task.metric.direction,
-        "budget": duration(task.budget.time),
+        "budget": format_duration(task.budget.time),
         "prepared": ", ".join(variants) or "no",
     }
 

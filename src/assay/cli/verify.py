@@ -13,7 +13,7 @@ import click
 from assay.cli.output import as_json, quiet, registry, sandbox
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
-from assay.core.progress import Bars, Progress, Silent
+from assay.core.progress import NoProgress, Progress, ProgressBars
 from assay.records import RunFolder
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def verify_command(
     from assay.results.wording import counted, plain
 
     run = RunFolder(folder)
-    progress = Silent() if quiet or json_ else Bars()
+    progress = NoProgress() if quiet or json_ else ProgressBars()
     found = head_if_whole(run)
     findings = [*check_run(run), *check_head(run, found, head=head, key=key)]
     findings += _recheck(run, folders, findings, sandbox, not no_regrade, progress)

@@ -17,21 +17,21 @@ def atomic_write(
     mode: int = 0o644,
     *,
     check: Callable[[], None] | None = None,
-    lasting: bool = True,
+    durable: bool = True,
 ) -> None:
     """Write a file so that a reader, or a crash, sees all of it or none of it.
 
-    `check` may raise at the last moment before it is in place. One that is not `lasting` outlives this process; a power
+    `check` may raise at the last moment before it is in place. One that is not `durable` outlives this process; a power
     cut may leave the one before, none, or an empty one: for what follows from other files.
     """
     data = content.encode() if isinstance(content, str) else content
-    beside = path.with_name(f".{path.name}.{fresh_token()}")
+    beside = path.with_name(f".{path.name}.{random_token()}")
     try:
         with beside.open("xb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
-            if lasting:
+            if durable:
                 os.fsync(file.fileno())
         if check:
             check()
@@ -39,14 +39,14 @@ def atomic_write(
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    if lasting:
+    if durable:
         sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None, lasting: bool = True) -> None:
+def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None, durable: bool = True) -> None:
     """Write `content` as JSON that any parser reads: bare NaN and infinity are refused."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    atomic_write(path, text, check=check, lasting=lasting)
+    atomic_write(path, text, check=check, durable=durable)
 
 
 def sync_folder(folder: Path) -> None:
@@ -59,7 +59,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold an exclusive lock on `path`; yields False when it is taken and `wait` is off.
 
     The kernel releases it when the holder dies, so there is no stale lock to clean up.
@@ -77,12 +77,12 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
         os.close(handle)
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fresh_token() -> str:
+def random_token() -> str:
     """A name that nobody can guess, for folders that must not tell what they hold."""
     return secrets.token_hex(12)

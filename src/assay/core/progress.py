@@ -17,7 +17,7 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class NoProgress:
     """Shows nothing."""
 
     @contextmanager
@@ -25,7 +25,7 @@ class Silent:
         yield lambda amount: None
 
 
-class Bars:
+class ProgressBars:
     """Shows a bar per open stage on a terminal's standard error, or a line per outer stage elsewhere."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ _current: ContextVar[Progress] = ContextVar("progress")
 
 
 @contextmanager
-def shown_by(progress: Progress) -> Iterator[None]:
+def use_progress(progress: Progress) -> Iterator[None]:
     """Within this block, `stage` below shows itself here; so that a task's own few lines need not hand it on."""
     token = _current.set(progress)
     try:
@@ -84,4 +84,4 @@ def shown_by(progress: Progress) -> Iterator[None]:
 
 def stage(what: str, total: float | None = None) -> AbstractContextManager[Advance]:
     """Open a stage of whatever work is going on."""
-    return _current.get(Silent()).stage(what, total)
+    return _current.get(NoProgress()).stage(what, total)

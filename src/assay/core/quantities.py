@@ -9,7 +9,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-def seconds_of(text: str | int | float) -> float:
+def parse_duration(text: str | int | float) -> float:
     """Seconds in a duration such as `90`, `90s`, `10m`, `1h30m` or `2d`."""
     if isinstance(text, int | float):
         return float(text)
@@ -19,7 +19,7 @@ def seconds_of(text: str | int | float) -> float:
     return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
 
 
-def bytes_of(text: str | int) -> int:
+def parse_size(text: str | int) -> int:
     """Bytes in a size such as `500MB` or `4GB`."""
     if isinstance(text, int):
         return text
@@ -29,21 +29,21 @@ def bytes_of(text: str | int) -> int:
     return int(float(match[1]) * _SIZES[match[2]])
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration as a person writes it: `90s`, `10m`, `1h30m`."""
     whole = round(seconds)
     parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     """A number of bytes as a person writes it: `500MB`, `4GB`."""
     unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)
     return f"{count / _SIZES[unit]:.3g}{unit}" if unit else f"{count}B"
 
 
-Seconds = Annotated[float, BeforeValidator(seconds_of)]
-Bytes = Annotated[int, BeforeValidator(bytes_of)]
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+Bytes = Annotated[int, BeforeValidator(parse_size)]
 Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

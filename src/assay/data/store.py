@@ -13,10 +13,10 @@ from typing import Literal, cast
 
 from pydantic import Field, ValidationError
 
-from assay.core.disk import fresh_token, locked, sync_folder, write_json
+from assay.core.disk import file_lock, random_token, sync_folder, write_json
 from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Progress, shown_by, stage
+from assay.core.progress import Progress, stage, use_progress
 from assay.core.quantities import Model
 from assay.data.acquire import Origin, RawData, acquire, check_variant
 from assay.data.publish import File, publish, seal
@@ -75,11 +75,11 @@ def prepare(
     kept only if asked for. From `source`, another home, what is prepared there is copied instead.
     """
     edition, place = _place(home, task, edition, variant)
-    with locked(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
+    with file_lock(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
         _sweep(home, place)
         if again or not _usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
             try:
-                with shown_by(progress):
+                with use_progress(progress):
                     built = (
                         _copy(prepared(source, task, edition, variant), home, place)
                         if source
@@ -189,7 +189,7 @@ def _build(
 ) -> Path:
     from importlib.metadata import version
 
-    recipe, token = _recipe(task, variant), fresh_token()
+    recipe, token = _recipe(task, variant), random_token()
     folder = place.with_name(f".{place.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
     # The link comes before what it points to, so that a sweep finds every public folder that was ever begun.
@@ -226,7 +226,7 @@ def _build(
 
 def _copy(there: Prepared, home: Home, place: Path) -> Path:
     """Copy what is prepared in another home, and check that it is what its manifest says."""
-    token = fresh_token()
+    token = random_token()
     folder = place.with_name(f".{place.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
     (folder / "public").symlink_to(home.public / token)

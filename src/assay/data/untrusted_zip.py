@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.core.errors import SourceError
 from assay.core.progress import Advance, Progress
-from assay.core.quantities import size
+from assay.core.quantities import format_size
 
 # What systems say of a disk that takes no more: it is full, the user's share of it is, the file would be too large.
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -50,7 +50,7 @@ def check_space(folder: Path, needed: int, what: str) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise SourceError(
-            f"{what} needs {size(needed)}, and the disk of {folder} has {size(free)} free; "
+            f"{what} needs {format_size(needed)}, and the disk of {folder} has {format_size(free)} free; "
             "make room, or let ASSAY_HOME name a folder on a larger disk"
         )
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.lab.environments import build, environment
+    from assay.lab.environments import build_environment, find_environment
     from assay.lab.interface import Completed, Lab, Limits, Output, Process, SandboxName, Sealing, Setup
     from assay.lab.lab import open_lab
     from assay.lab.snapshots import Snapshot
@@ -22,12 +22,17 @@ __all__ = [
     "Sealing",
     "Setup",
     "Snapshot",
-    "build",
-    "environment",
+    "build_environment",
+    "find_environment",
     "open_lab",
 ]
 
-_MODULES = {"Snapshot": "snapshots", "build": "environments", "environment": "environments", "open_lab": "lab"}
+_MODULES = {
+    "Snapshot": "snapshots",
+    "build_environment": "environments",
+    "find_environment": "environments",
+    "open_lab": "lab",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,7 @@ _AS_ROOT = "run as root, or have an administrator delegate control groups to you
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing labs need: whether it is there, what was seen, and what to do if it is not."""
 
     name: str
@@ -43,36 +43,36 @@ class Finding:
     remedy: str = ""
 
 
-def examine(home: Home) -> list[Finding]:
+def diagnose(home: Home) -> list[Diagnosis]:
     """Try everything a lab needs on this machine; takes a few seconds."""
     return [*_programs(), *anyio.run(_walls, home), _environment(home), _engine(), _gpus()]
 
 
-def _programs() -> Iterator[Finding]:
+def _programs() -> Iterator[Diagnosis]:
     try:
         path = bwrap_args.program()
-        yield Finding("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, bwrap_args.version(path)))}")
+        yield Diagnosis("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, bwrap_args.version(path)))}")
     except LabError as error:
-        yield Finding("bubblewrap", "missing", "not installed, or too old", str(error))
+        yield Diagnosis("bubblewrap", "missing", "not installed, or too old", str(error))
     for name in ("prlimit", *(("setpriv",) if os.geteuid() == 0 else ())):
         try:
-            yield Finding(name, "ok", tool(name))
+            yield Diagnosis(name, "ok", tool(name))
         except LabError as error:
-            yield Finding(name, "missing", "not installed", str(error))
+            yield Diagnosis(name, "missing", "not installed", str(error))
 
 
-async def _walls(home: Home) -> list[Finding]:
+async def _walls(home: Home) -> list[Diagnosis]:
     try:
         with _stand_in() as environment:
             async with open_lab(home, Setup(environment, limits=_SMALL)) as lab:
                 return [finding async for finding in _try_walls(lab)]
     except LabError as error:
-        return [Finding("lab", "missing", "no lab can be opened", str(error))]
+        return [Diagnosis("lab", "missing", "no lab can be opened", str(error))]
 
 
-async def _try_walls(lab: Lab) -> AsyncIterator[Finding]:
+async def _try_walls(lab: Lab) -> AsyncIterator[Diagnosis]:
     sh = partial(_shell, lab)
-    yield Finding("lab", "ok", f"opens, as {lab.sealing.enforced['user']}")
+    yield Diagnosis("lab", "ok", f"opens, as {lab.sealing.enforced['user']}")
     seen = await sh("tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs")
     yield _wall("network", seen.stdout.text == "lo\n", "none but its own loopback", f"it sees {seen.stdout.text}")
     filtered = await sh("grep -q '^Seccomp:.*2' /proc/self/status && ! unshare --user true")
@@ -84,41 +84,43 @@ async def _try_walls(lab: Lab) -> AsyncIterator[Finding]:
     yield _limit(lab, "cpu", held=_seconds_of_children(spun) < 0.6)
 
 
-def _environment(home: Home) -> Finding:
+def _environment(home: Home) -> Diagnosis:
     try:
-        return Finding("environment core", "ok", str(environments.environment(home, "core")))
+        return Diagnosis("environment core", "ok", str(environments.find_environment(home, "core")))
     except AssayError as error:
-        return Finding("environment core", "missing", "not built", str(error))
+        return Diagnosis("environment core", "missing", "not built", str(error))
 
 
-def _engine() -> Finding:
+def _engine() -> Diagnosis:
     try:
-        return Finding("container engine", "ok", docker.engine())
+        return Diagnosis("container engine", "ok", docker.engine())
     except LabError as error:
-        return Finding("container engine", "degraded", "none; only --sandbox docker needs one", str(error))
+        return Diagnosis("container engine", "degraded", "none; only --sandbox docker needs one", str(error))
 
 
-def _gpus() -> Finding:
+def _gpus() -> Diagnosis:
     numbers = gpu_numbers()
     if not numbers:
-        return Finding("gpus", "degraded", "none; only trials with --gpus need any", "install the driver if there are")
+        return Diagnosis(
+            "gpus", "degraded", "none; only trials with --gpus need any", "install the driver if there are"
+        )
     if lost := [node for node in gpu_nodes(numbers) if not os.access(node, os.R_OK | os.W_OK)]:
-        return Finding("gpus", "missing", f"{lost[0]} cannot be opened", f"make it readable and writable: {lost[0]}")
-    return Finding("gpus", "ok", f"{len(numbers)}, each trial gets the nodes of its own and no others")
+        return Diagnosis("gpus", "missing", f"{lost[0]} cannot be opened", f"make it readable and writable: {lost[0]}")
+    return Diagnosis("gpus", "ok", f"{len(numbers)}, each trial gets the nodes of its own and no others")
 
 
-def _wall(name: str, holds: bool, detail: str, failure: str) -> Finding:
+def _wall(name: str, holds: bool, detail: str, failure: str) -> Diagnosis:
     if holds:
-        return Finding(name, "ok", detail)
-    return Finding(name, "missing", failure, "please report this: a lab on this machine is not sealed")
+        return Diagnosis(name, "ok", detail)
+    return Diagnosis(name, "missing", failure, "please report this: a lab on this machine is not sealed")
 
 
-def _limit(lab: Lab, name: str, held: bool) -> Finding:
+def _limit(lab: Lab, name: str, held: bool) -> Diagnosis:
     means = lab.sealing.enforced.get(name) or lab.sealing.missing.get(name, "")
     if not held:
-        return Finding(f"{name} limit", "missing", f"not enforced: {means}", _AS_ROOT)
+        return Diagnosis(f"{name} limit", "missing", f"not enforced: {means}", _AS_ROOT)
     weaker = "polled" in means
-    return Finding(f"{name} limit", "degraded" if weaker else "ok", means, _AS_ROOT if weaker else "")
+    return Diagnosis(f"{name} limit", "degraded" if weaker else "ok", means, _AS_ROOT if weaker else "")
 
 
 async def _shell(lab: Lab, script: str, seconds: float = 15) -> Completed:

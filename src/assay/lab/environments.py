@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.disk import locked, write_json
+from assay.core.disk import file_lock, write_json
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
@@ -40,7 +40,7 @@ _MARKS = ("without", "alone", "npm")
 _PIP_SETTINGS_WE_DECIDE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 
 
-def environment(home: Home, name: str) -> Path:
+def find_environment(home: Home, name: str) -> Path:
     """The folder of a built environment: one that comes with Assay, by name, or the path of a requirements file."""
     folder = _folder(home, _order(name))
     if not folder.is_dir():
@@ -49,13 +49,13 @@ def environment(home: Home, name: str) -> Path:
     return folder
 
 
-def build(home: Home, name: str, progress: Progress) -> Path:
+def build_environment(home: Home, name: str, progress: Progress) -> Path:
     """Build an environment, or return the one that is there already."""
     order = _order(name)
     folder = _folder(home, order)
     if folder.is_dir():
         return folder
-    with locked(home.locks / f"environment-{folder.name}"):
+    with file_lock(home.locks / f"environment-{folder.name}"):
         if folder.is_dir():
             return folder
         unfinished = folder.with_name(f".{folder.name}")
@@ -314,7 +314,7 @@ def main(names: list[str]) -> int:
     """Build the environments with these names into the default home."""
     for name in names:
         try:
-            sys.stdout.write(f"{build(Home.default(), name, _Lines())}\n")
+            sys.stdout.write(f"{build_environment(Home.default(), name, _Lines())}\n")
         except (UsageError, LabError) as error:
             sys.stderr.write(f"{error}\n")
             return error.exit_code

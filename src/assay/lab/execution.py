@@ -12,7 +12,7 @@ from anyio.abc import ByteReceiveStream
 
 from assay.core.errors import LabError
 from assay.lab.host.polling import disk_used, over_limit
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Completed, Ended, Limits, Output
 from assay.lab.sandboxes.base import KILLED, Started
 
@@ -22,9 +22,9 @@ _LAST_WORDS_SECONDS = 1.0
 _NEXT_TO_NOTHING = 2**20
 
 
-async def run_to_end(started: Started, place: Place, limits: Limits, seconds: float) -> Completed:
+async def run_to_end(started: Started, slot: LabSlot, limits: Limits, seconds: float) -> Completed:
     """Watch a command until it ends, or its time or another limit does, and leave nothing of it behind."""
-    running = Running(started, place, limits)
+    running = RunningCommand(started, slot, limits)
     try:
         async with running.watched(), running.gathering():
             with anyio.move_on_after(seconds):
@@ -37,21 +37,21 @@ async def run_to_end(started: Started, place: Place, limits: Limits, seconds: fl
     return running.completed()
 
 
-class Running:
+class RunningCommand:
     """A command while it runs."""
 
-    def __init__(self, started: Started, place: Place, limits: Limits) -> None:
+    def __init__(self, started: Started, slot: LabSlot, limits: Limits) -> None:
         self.started = started
-        self.stdout = Gathered()
-        self.stderr = Gathered()
-        self._place = place
+        self.stdout = OutputBuffer()
+        self.stderr = OutputBuffer()
+        self._slot = slot
         self._limits = limits
         self._stopped: Ended | None = None
         self._undying: LabError | None = None
         self._began = time.monotonic()
         self._seconds = 0.0
-        self._memory_kills = place.group.memory_kills()
-        self._polled = place.volume is None or "memory" not in place.group.enforced
+        self._memory_kills = slot.group.memory_kills()
+        self._polled = slot.volume is None or "memory" not in slot.group.enforced
         self._disk = limits.disk
 
     @asynccontextmanager
@@ -77,7 +77,7 @@ class Running:
             # Everything that could print is dead, except in a sandbox that seals nothing.
             tasks.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_SECONDS
 
-    async def gather(self, stream: ByteReceiveStream | None, into: "Gathered") -> None:
+    async def gather(self, stream: ByteReceiveStream | None, into: "OutputBuffer") -> None:
         """Take in one stream to its end, or stop the command when it prints too much."""
         assert stream is not None
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -120,14 +120,14 @@ class Running:
         ended = self._stopped
         if ended == "signal" and code not in (None, KILLED):
             ended = None  # it ended by itself before the signal came
-        kills = self._place.group.memory_kills() - self._memory_kills
+        kills = self._slot.group.memory_kills() - self._memory_kills
         if ended is None and (kills > 0 or self.started.out_of_memory):
             ended = "memory"
-        if _full(self._place.folder):
-            raise LabError(f"the disk that {self._place.folder} is on is full")
+        if _full(self._slot.folder):
+            raise LabError(f"the disk that {self._slot.folder} is on is full")
         if ended is None and code is None:
             raise self.started.failure(self.stderr.output().text)
-        if ended is None and code != 0 and self._place.volume is not None and self._place.volume.full():
+        if ended is None and code != 0 and self._slot.volume is not None and self._slot.volume.full():
             ended = "disk"
         if ended is None:
             ended = "signal" if code is not None and 128 < code <= 128 + 64 else "exit"
@@ -135,9 +135,9 @@ class Running:
         return Completed(ended, code, self.stdout.output(), self.stderr.output(), self._seconds)
 
     async def _watch(self) -> None:
-        if self._place.volume is None:
+        if self._slot.volume is None:
             # In a workspace that is too full already, a command may still clean up.
-            used = await anyio.to_thread.run_sync(disk_used, self._place.workspace)
+            used = await anyio.to_thread.run_sync(disk_used, self._slot.workspace)
             self._disk = max(self._limits.disk, used)
         while True:
             before = time.monotonic()
@@ -149,7 +149,7 @@ class Running:
 
     async def _look(self) -> Ended | None:
         limits = dataclasses.replace(self._limits, disk=self._disk)
-        return await anyio.to_thread.run_sync(over_limit, self._place, limits, self.started.root)
+        return await anyio.to_thread.run_sync(over_limit, self._slot, limits, self.started.root)
 
 
 def _full(folder: Path) -> bool:
@@ -159,7 +159,7 @@ def _full(folder: Path) -> bool:
     return left * found.f_frsize < _NEXT_TO_NOTHING
 
 
-class Gathered:
+class OutputBuffer:
     """The beginning and the end of a stream, in bounded memory."""
 
     def __init__(self) -> None:

@@ -124,15 +124,15 @@ class Process(Protocol):
         """Read exactly `size` bytes of its standard output; `LabError` if it ends first."""
         ...
 
-    async def receive_some(self, most: int) -> bytes:
-        """Read what it printed next, at least one byte and at most `most`; `LabError` if it ends first."""
+    async def receive_some(self, max_bytes: int) -> bytes:
+        """Read what it printed next, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
         ...
 
     async def pause(self) -> None:
         """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
         ...
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause."""
         ...
 
@@ -145,7 +145,7 @@ class Lab(Protocol):
     """A sealed place with a workspace. Paths are relative to the workspace."""
 
     sealing: Sealing
-    seen: LabPaths
+    paths: LabPaths
 
     async def run(
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
@@ -157,8 +157,8 @@ class Lab(Protocol):
         """Start a long-lived process; the workspace is read and written by us only while it is paused or over."""
         ...
 
-    async def read(self, path: str, *, most: int) -> bytes:
-        """The content of a plain file of at most `most` bytes; `UnsafePath` for links, pipes, devices and folders."""
+    async def read(self, path: str, *, max_size: int) -> bytes:
+        """Return the content of a plain file; `UnsafePath` if it is larger than `max_size`, a link, pipe or folder."""
         ...
 
     async def write(self, path: str, content: bytes) -> None:
@@ -177,7 +177,7 @@ class Lab(Protocol):
         """Make the workspace what it was at `snapshot`."""
         ...
 
-    async def stamp(self, path: str) -> tuple[int, ...] | None:
+    async def change_stamp(self, path: str) -> tuple[int, ...] | None:
         """Something that changes when a plain file does, told without holding anything still; None if there is none."""
         ...
 
@@ -185,6 +185,6 @@ class Lab(Protocol):
         """Listen on a socket that code in the lab finds as `name` in its status folder; network `models` allows it."""
         ...
 
-    async def status(self, content: bytes) -> None:
+    async def write_status(self, content: bytes) -> None:
         """Replace what `budget.json` in the lab's read-only status folder says."""
         ...

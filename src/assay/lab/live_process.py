@@ -4,14 +4,14 @@ import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from assay.core.errors import LabError
-from assay.lab.execution import Running
+from assay.lab.execution import RunningCommand
 from assay.lab.interface import Completed
 
 
 class LiveProcess:
     """A process that is spoken to over its standard input and output until it ends or is ended."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningCommand) -> None:
         stdout = running.started.process.stdout
         assert stdout is not None
         self._running = running
@@ -46,10 +46,10 @@ class LiveProcess:
         except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise self._gone() from error
 
-    async def receive_some(self, most: int) -> bytes:
-        """Read what it printed next, at least one byte and at most `most`; `LabError` if it ends first."""
+    async def receive_some(self, max_bytes: int) -> bytes:
+        """Read what it printed next, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
         try:
-            return await self._stdout.receive(most)
+            return await self._stdout.receive(max_bytes)
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise self._gone() from error
 
@@ -57,9 +57,9 @@ class LiveProcess:
         """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
         await self._running.started.pause()
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause."""
-        await self._running.started.wake()
+        await self._running.started.unpause()
 
     async def kill(self) -> Completed:
         """End it and everything it started; what it printed and nobody received is in the result."""

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.core.disk import atomic_write, fresh_token, sync_folder
+from assay.core.disk import atomic_write, random_token, sync_folder
 from assay.core.errors import RecordError, UnsafePath
 from assay.lab import workspace
 from assay.lab.workspace import Entry, Owner
@@ -29,7 +29,7 @@ _DOUBT = 50_000_000
 
 
 @dataclass(frozen=True)
-class Kept:
+class SnapshotFile:
     """One plain file in a snapshot: its content, its mode, and what shows whether it has changed since.
 
     `ctime_ns` is 0 for a file that may change again without showing it.
@@ -47,7 +47,7 @@ class Kept:
 class Snapshot:
     """Which files, folders and links a workspace held. `left_out` names pipes, devices and folders too deep to keep."""
 
-    files: Mapping[str, Kept]
+    files: Mapping[str, SnapshotFile]
     folders: Mapping[str, int]
     links: Mapping[str, str]
     left_out: tuple[str, ...]
@@ -76,7 +76,7 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
     for folder in (objects, manifests):
         folder.mkdir(parents=True, exist_ok=True)
     settled_ns = time.time_ns() - _DOUBT
-    files: dict[str, Kept] = {}
+    files: dict[str, SnapshotFile] = {}
     folders: dict[str, int] = {}
     links: dict[str, str] = {}
     left_out: list[str] = []
@@ -101,7 +101,7 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
     return snapshot
 
 
-def load(store: Path, id: str) -> Snapshot:
+def load_snapshot(store: Path, id: str) -> Snapshot:
     """The snapshot a store keeps under `id`."""
     path = store / "manifests" / f"{id}.json"
     try:
@@ -111,7 +111,7 @@ def load(store: Path, id: str) -> Snapshot:
     if found.pop("format", None) != _FORMAT:
         raise RecordError(f"{path} is not a {_FORMAT}")
     found.pop("taken_ns", None)  # earlier versions kept it
-    files = {name: Kept(**kept) for name, kept in found.pop("files").items()}
+    files = {name: SnapshotFile(**kept) for name, kept in found.pop("files").items()}
     return Snapshot(files=files, left_out=tuple(found.pop("left_out")), **found)
 
 
@@ -135,7 +135,7 @@ def restore(root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None,
         workspace.set_folder_mode(root, path, mode)
 
 
-def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
+def _unchanged(entry: Entry, before: Snapshot | None) -> SnapshotFile | None:
     kept = before.files.get(entry.path) if before else None
     if kept is None:
         return None
@@ -143,7 +143,7 @@ def _unchanged(entry: Entry, before: Snapshot | None) -> Kept | None:
     return kept if now == (kept.ctime_ns, kept.inode, kept.size) else None
 
 
-def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
+def _keep(entry: Entry, objects: Path, settled_ns: int) -> SnapshotFile:
     with workspace.open_at(entry.folder, entry.name, entry.path) as source:
         first = source.read(_CHUNK)
         kept = hashlib.sha256(first).hexdigest()
@@ -152,13 +152,13 @@ def _keep(entry: Entry, objects: Path, settled_ns: int) -> Kept:
             kept = _copied(chain([first], iter(partial(source.read, _CHUNK), b"")), objects)
     found = entry.stat
     changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
-    return Kept(kept, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
+    return SnapshotFile(kept, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
 
 
 def _copied(content: Iterable[bytes], objects: Path) -> str:
     """Keep some content, unless it is there already; the name it is kept under."""
     digest = hashlib.sha256()
-    beside = objects / f".{fresh_token()}"
+    beside = objects / f".{random_token()}"
     try:
         with beside.open("xb") as copy:
             for chunk in content:

@@ -14,30 +14,30 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import UnsafePath
 
 Owner = tuple[int, int]
 Kind = Literal["file", "folder", "link", "other"]
 
-MOST_ENTRIES = 200_000
-DEEPEST = 64
+MAX_ENTRIES = 200_000
+MAX_DEPTH = 64
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def read_file(root: Path, path: str, *, most: int) -> bytes:
-    """The content of the plain file at `path` below `root`, which may hold at most `most` bytes."""
+def read_file(root: Path, path: str, *, max_size: int) -> bytes:
+    """The content of the plain file at `path` below `root`, which may hold at most `max_size` bytes."""
     with opened(root, path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise UnsafePath(f"{path!r} is larger than {most:,} bytes")
+        content = file.read(max_size + 1)
+    if len(content) > max_size:
+        raise UnsafePath(f"{path!r} is larger than {max_size:,} bytes")
     return content
 
 
-def stamp_of(root: Path, path: str) -> tuple[int, ...] | None:
+def change_stamp(root: Path, path: str) -> tuple[int, ...] | None:
     """Something that changes when the plain file at `path` does; None where there is no such file.
 
     It looks at no content, so it may be asked for while code runs that changes the file.
@@ -87,7 +87,7 @@ def write_file(root: Path, path: str, content: bytes, *, owner: Owner | None, mo
 def writing(root: Path, path: str, *, owner: Owner | None, mode: int = 0o644) -> Iterator[BinaryIO]:
     """A new file that takes the place of whatever is at `path` when the block ends well."""
     *folders, name = parts_of(path)
-    beside = f".{fresh_token()}"
+    beside = f".{random_token()}"
     with (
         _folder(root, folders, path, make_for=(owner,)) as folder,
         os.fdopen(os.open(beside, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file,
@@ -140,15 +140,15 @@ class Entry:
 
 
 def walk(
-    root: Path, *, without: str | None = None, most: int = MOST_ENTRIES, deepest: int = DEEPEST
+    root: Path, *, without: str | None = None, max_entries: int = MAX_ENTRIES, max_depth: int = MAX_DEPTH
 ) -> Iterator[Entry]:
     """Everything below `root` in order of names, folders before what they hold, except the top name `without`.
 
-    A folder deeper than `deepest`, or one we may not open, is told with `readable` off and not entered.
+    A folder deeper than `max_depth`, or one we may not open, is told with `readable` off and not entered.
     """
     seen = 0
     top = os.open(root, _FOLDER)
-    open_folders = [(top, "", iter(_names(top, most, skip=without)))]
+    open_folders = [(top, "", iter(_names(top, max_entries, skip=without)))]
     try:
         while open_folders:
             folder, prefix, names = open_folders[-1]
@@ -158,16 +158,16 @@ def walk(
                 os.close(folder)
                 continue
             seen += 1
-            if seen > most:
-                raise UnsafePath(f"the workspace holds more than {most:,} names; remove some")
+            if seen > max_entries:
+                raise UnsafePath(f"the workspace holds more than {max_entries:,} names; remove some")
             try:
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
                 continue
             kind = _kind(found.st_mode)
-            inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < deepest else None
+            inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
-                open_folders.append((inner, f"{prefix}{name}/", iter(_names(inner, most))))
+                open_folders.append((inner, f"{prefix}{name}/", iter(_names(inner, max_entries))))
             yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
     finally:
         for folder, _, _ in open_folders:
@@ -256,9 +256,9 @@ def _refused(path: str, error: OSError) -> UnsafePath:
     return UnsafePath(f"{path!r} {reasons.get(error.errno or 0, os.strerror(error.errno or 0))}")
 
 
-def _names(folder: int, most: int, skip: str | None = None) -> list[str]:
+def _names(folder: int, limit: int, skip: str | None = None) -> list[str]:
     with os.scandir(folder) as entries:
-        return sorted(islice((entry.name for entry in entries if entry.name != skip), most + 1))
+        return sorted(islice((entry.name for entry in entries if entry.name != skip), limit + 1))
 
 
 def _kind(mode: int) -> Kind:
@@ -286,7 +286,7 @@ def _remove_from(top: int, name: str) -> None:
             for inner in names:
                 if _is_folder(folder, inner):
                     os.close(_open_claimed(folder, inner))
-                    os.rename(inner, fresh_token(), src_dir_fd=folder, dst_dir_fd=top)
+                    os.rename(inner, random_token(), src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
     finally:

@@ -6,7 +6,7 @@ from rich.text import Text
 from tenacity import RetryError
 
 from assay.core.errors import AssayError, ModelError, ModelUnavailable, UsageError
-from assay.core.quantities import duration
+from assay.core.quantities import format_duration
 
 LONGEST = 500
 # For hints only: Inspect decides what there is, and packages can add to it.
@@ -30,7 +30,7 @@ def not_opened(name: str, error: Exception) -> AssayError:
 def too_late(name: str, timeout: float) -> ModelUnavailable:
     """That our patience is over."""
     return ModelUnavailable(
-        f"{name} has not answered within {duration(timeout)}, retries included (the setting `timeout`)"
+        f"{name} has not answered within {format_duration(timeout)}, retries included (the setting `timeout`)"
     )
 
 

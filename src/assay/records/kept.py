@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.records.events import Event
 
 
@@ -15,14 +15,14 @@ def check_snapshots(store: Path, events: list[Event]) -> Iterator[tuple[str, str
     there = {path.name for path in objects.iterdir()} if objects.is_dir() else set()
     for name in sorted(there):
         # A name with a dot is a copy that a crash interrupted.
-        if not name.startswith(".") and sha256_of(objects / name) != name:
+        if not name.startswith(".") and hash_file(objects / name) != name:
             yield f"snapshots/objects/{name}", "its content does not have the hash it is named by: it was changed"
     known = dict.fromkeys(str(event.about.get("id")) for event in events if event.kind == "snapshot")
     for id in known:
         path = manifests / f"{id}.json"
         if not path.is_file():
             yield f"snapshots/manifests/{path.name}", "the log names this snapshot, but it is missing"
-        elif sha256_of(path) != id:
+        elif hash_file(path) != id:
             yield f"snapshots/manifests/{path.name}", "its content does not have the hash it is named by"
         else:
             for digest in _named(json.loads(path.read_text())["files"].values()) - there:

@@ -89,10 +89,10 @@ class Claim:
 
 
 @contextmanager
-def hold(folder: Path, silent: Claim | None = None, *, machine: str | None = None) -> Iterator[Lease | None]:
+def hold(folder: Path, expired: Claim | None = None, *, machine: str | None = None) -> Iterator[Lease | None]:
     """Take a trial for this process; yields None when another has it.
 
-    `silent` is a claim that was watched until its holder counted as gone: it is taken over if it is still the same.
+    `expired` is a claim that was watched until its holder counted as gone: it is taken over if it is still the same.
     """
     machine = machine or this_machine()
     handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -101,7 +101,7 @@ def hold(folder: Path, silent: Claim | None = None, *, machine: str | None = Non
         # whoever takes the trial in between has that epoch, and it is not to be had again.
         locked, known, before = _locked(handle), _epoch(folder / "lease"), newest_claim(folder)
         gone = _gone(before, locked, machine)
-        if not gone and (before is None or before != silent):
+        if not gone and (before is None or before != expired):
             yield None
             return
         holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -118,13 +118,13 @@ def hold(folder: Path, silent: Claim | None = None, *, machine: str | None = Non
 
 
 class Watch:
-    """Finds out whether holders have fallen silent, by watching their claims on a clock that never jumps."""
+    """Finds out whether leases have expired, by watching their claims on a clock that never jumps."""
 
     def __init__(self, lapse: float = LAPSE, now: Callable[[], float] = time.monotonic) -> None:
         self._lapse, self._now = lapse, now
         self._seen: dict[Path, tuple[Claim, float]] = {}
 
-    def silent(self, folder: Path) -> Claim | None:
+    def expired(self, folder: Path) -> Claim | None:
         """The claim of a holder that has not stirred for too long; None while it may live. To be asked repeatedly."""
         claim = newest_claim(folder)
         if claim is None or claim.released:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.core.disk import locked, write_json
+from assay.core.disk import file_lock, write_json
 from assay.core.errors import UsageError
 from assay.records.trial import TrialFile, TrialFolder, now, read_record
 
@@ -51,7 +51,7 @@ class RunFolder:
         Several can add to the same run at once.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with locked(self.path / ".adding"):
+        with file_lock(self.path / ".adding"):
             self._add(files)
 
     def _add(self, files: Iterable[TrialFile]) -> None:

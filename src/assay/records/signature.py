@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.core.disk import sha256_of, write_json
+from assay.core.disk import hash_file, write_json
 from assay.core.errors import RecordError, UsageError
 from assay.records.events import START, read_events
 from assay.records.run import RunFolder
@@ -40,7 +40,7 @@ def run_digest(run: RunFolder) -> str:
     if strange := [name for name in run.file.trials if not is_name(name)]:
         raise RecordError(f"{run.path}/run.json: {strange[0]!r} is no name of a trial")
     trials = [
-        [folder.path.name, sha256_of(folder.path / "trial.json"), _end_of_chain(folder)] for folder in run.trials()
+        [folder.path.name, hash_file(folder.path / "trial.json"), _end_of_chain(folder)] for folder in run.trials()
     ]
     content = {"format": "head/1", "created_at": run.file.created_at, "trials": trials}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.core.disk import atomic_write, sha256_of, write_json
+from assay.core.disk import atomic_write, hash_file, write_json
 from assay.core.errors import RecordError
 from assay.grading.result import Grade
 from assay.lab.interface import Network, SandboxName
@@ -173,7 +173,7 @@ class TrialFolder:
 
     def write_state(self, state: State) -> None:
         """Replace the state."""
-        write_json(self.path / "state.json", state.model_dump(mode="json"), check=self._check, lasting=False)
+        write_json(self.path / "state.json", state.model_dump(mode="json"), check=self._check, durable=False)
 
     def write_grade(self, grade: Grade) -> None:
         """Keep the grade."""
@@ -186,16 +186,16 @@ class TrialFolder:
         folder = self.path / "submission"
         folder.mkdir(exist_ok=True)
         atomic_write(folder / name, content, check=self._check)
-        return SubmissionEntry(at=now(), file=name, size=len(content), sha256=sha256_of(folder / name))
+        return SubmissionEntry(at=now(), file=name, size=len(content), sha256=hash_file(folder / name))
 
     def hand_in(self, entry: SubmissionEntry) -> None:
         """End the agent's work: with this on disk it is never repeated."""
         (self.path / "submission").mkdir(exist_ok=True)
         write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"), check=self._check)
 
-    def lease(self, silent: Claim | None = None) -> AbstractContextManager[Lease | None]:
+    def lease(self, expired: Claim | None = None) -> AbstractContextManager[Lease | None]:
         """Take the trial for this process; None when another has it, or may have it: see `assay.records.lease`."""
-        return hold(self.path, silent)
+        return hold(self.path, expired)
 
     def log(self) -> EventLog:
         """Open the log to write on; only its holder may."""

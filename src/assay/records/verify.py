@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import RecordError
 from assay.grading.result import Grade
 from assay.records.events import Event, read_events
@@ -135,7 +135,7 @@ def _check_log(run: RunFolder, folder: TrialFolder, file: TrialFile, events: lis
     if strangers:
         yield Finding(name, "events.jsonl", f"it is the log of {strangers[0]}: files were swapped between trials")
     told = {event.about.get("file") for event in begun if event.about["trial"] == file.id} - {None}
-    if told - {sha256_of(folder.path / "trial.json")}:
+    if told - {hash_file(folder.path / "trial.json")}:
         yield Finding(name, "trial.json", "its hash is not the one the log begins with: it was changed")
     if begun and not told and not strangers and begun[-1].about["trial"] == file.id:
         yield Finding(name, "events.jsonl", "made before logs named the hash of trial.json", "remark")
@@ -177,7 +177,7 @@ def _check_submission(folder: TrialFolder, events: list[Event], exported: bool) 
     if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not submission_entry.is_file():
         level: Level = "remark" if exported else "wrong"
         yield Finding(name, f"submission/{entry.file}", "what was handed in is missing", level)
-    elif (submission_entry.stat().st_size, sha256_of(submission_entry)) != (entry.size, entry.sha256):
+    elif (submission_entry.stat().st_size, hash_file(submission_entry)) != (entry.size, entry.sha256):
         yield Finding(
             name, f"submission/{entry.file}", "its hash is not the one in the log: the submission was changed"
         )

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from assay.core.quantities import duration
+from assay.core.quantities import format_duration
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
 from assay.results.published_figures import Published, published_of
@@ -42,7 +42,7 @@ def _tasks(files: list[TrialFile]) -> dict[str, Task]:
 
 def _outcome(folder: TrialFolder, file: TrialFile, task: Task, several_budgets: bool) -> Outcome:
     """One trial's outcome; an agent that worked under two budgets counts as two agents."""
-    budget = f" ({duration(file.budget.time)}, {file.budget.steps} steps)" if several_budgets else ""
+    budget = f" ({format_duration(file.budget.time)}, {file.budget.steps} steps)" if several_budgets else ""
     state = folder.state
     return Outcome(
         task=file.task,

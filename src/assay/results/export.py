@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import UsageError
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, report
@@ -35,7 +35,7 @@ def export(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
         "head": head,
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
-    beside = path.with_name(f".{path.name}.{fresh_token()}")
+    beside = path.with_name(f".{path.name}.{random_token()}")
     try:
         with beside.open("xb") as file, ZipWriter(file) as archive:
             archive.add("index.json", _packed(_json(index)))

@@ -7,7 +7,7 @@ from assay.core.home import Home
 from assay.data.store import Prepared, prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
-from assay.lab.snapshots import load
+from assay.lab.snapshots import load_snapshot
 from assay.records import TrialFolder, read_events
 from assay.tasks import Task
 
@@ -39,7 +39,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
         elapsed = event.about.get("used", {}).get("elapsed", elapsed) if event.kind == "observation" else elapsed
         if event.kind != "snapshot":
             continue
-        kept = load(folder.snapshots, event.about["id"]).files.get(task.submission.file)
+        kept = load_snapshot(folder.snapshots, event.about["id"]).files.get(task.submission.file)
         digest = kept.sha256 if kept else None
         if digest not in grades:
             grades[digest] = grade_kept(folder, digest, task, data, home)

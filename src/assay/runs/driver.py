@@ -11,11 +11,11 @@ from typing import Protocol
 
 from assay.agents.agent import agent_class
 from assay.core.errors import AssayError, RecordError
-from assay.core.progress import Progress, Silent
+from assay.core.progress import NoProgress, Progress
 from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.records.trial import now
 from assay.runs.retry import Allowance, Retries, Spending
-from assay.runs.worker import TAKEN, TICK, UNRECORDED, Work
+from assay.runs.worker import TAKEN, TICK, UNRECORDED, JobKind
 
 Files = Mapping[TrialFolder, TrialFile]
 
@@ -32,11 +32,11 @@ class Executor(Protocol):
         """Get ready for these trials; an error if they cannot run here. A person may be needed at the terminal."""
         ...
 
-    def has_room(self, file: TrialFile, work: Work) -> bool:
+    def has_room(self, file: TrialFile, work: JobKind) -> bool:
         """Whether one more can be started now."""
         ...
 
-    def start(self, folder: TrialFolder, file: TrialFile, work: Work) -> None:
+    def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
         """Start a trial's process, or have it start as soon as it can."""
         ...
 
@@ -69,7 +69,7 @@ class Unstarted:
     why: str
 
 
-def execute(
+def execute_run(
     run: RunFolder,
     executor: Executor,
     *,
@@ -88,7 +88,7 @@ def execute(
         return None
     at_terminal = any(agent_class(name).at_terminal for name in {file.agent for file in unfinished.values()})
     if at_terminal:
-        progress = Silent()  # nobody else may write on a person's terminal
+        progress = NoProgress()  # nobody else may write on a person's terminal
     executor.begin(unfinished, at_terminal=at_terminal)
     driver = _Driver(executor, retries or Retries(), Spending(allowance or Allowance(), run.trials()))
     with progress.stage(f"{counted(len(unfinished), 'trial')} on {executor.place}", len(unfinished)) as advance:
@@ -115,7 +115,7 @@ class _Driver:
         self._failures = Counter[Path]()
         self.unrecorded: dict[TrialFolder, Exception] = {}
 
-    def drive(self, files: Files, work: Work, ended: Callable[[], None]) -> Unstarted | None:
+    def drive(self, files: Files, work: JobKind, ended: Callable[[], None]) -> Unstarted | None:
         """Have it done on all trials, or on as many as the allowance lasts for."""
         executor, going = self._executor, set[TrialFolder]()
         waiting, later = list(files), list[tuple[float, TrialFolder]]()

@@ -11,7 +11,7 @@ from assay.runs.plan import Plan
 
 
 @dataclass(frozen=True)
-class Line:
+class ForecastLine:
     """The trials of one agent with one choice of models on one task."""
 
     task: str
@@ -30,7 +30,7 @@ class Line:
 class Forecast:
     """Everything a plan would do. Bounds are what trials may use up, not what they are likely to."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ForecastLine, ...]
     unready: dict[str, str]
     cores: int
 
@@ -60,7 +60,7 @@ class Forecast:
 
 def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -> Forecast:
     """What the plan would do in the folder of `run`; tasks that are not ready are told apart, with what to do."""
-    lines: list[Line] = []
+    lines: list[ForecastLine] = []
     unready: dict[str, str] = {}
     for task in plan.tasks:
         try:
@@ -72,12 +72,12 @@ def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -
     return Forecast(tuple(lines), unready, cores)
 
 
-def _lines(files: Iterable[TrialFile], run: RunFolder | None) -> list[Line]:
+def _lines(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:
     alike: dict[str, list[TrialFile]] = defaultdict(list)
     for file in files:
         alike[f"{file.label} {file.models} {file.settings}"].append(file)
     return [
-        Line(
+        ForecastLine(
             task=one[0].task,
             agent=one[0].label,
             models=one[0].models,

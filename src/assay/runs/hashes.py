@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import assay
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.data.store import Prepared
 from assay.tasks import Task
 
@@ -35,17 +35,17 @@ def hash_of_data(data: Prepared) -> str:
 def hash_of_environment(folder: Path) -> str | None:
     """A hash of which packages a lab's environment holds, in which versions; None where it does not tell."""
     path = folder / "environment.json"
-    return sha256_of(path) if path.is_file() else None
+    return hash_file(path) if path.is_file() else None
 
 
 def hash_of_agent(name: str) -> str | None:
     """A hash of the file an agent is written in, which is not run for it; None where there is no such file."""
     if ":" in name:
         path = Path(name.rpartition(":")[0])
-        return sha256_of(path) if path.is_file() else None
+        return hash_file(path) if path.is_file() else None
     for entry in entry_points(group="assay.agents", name=name):
         spec = importlib.util.find_spec(entry.module)
-        return sha256_of(Path(spec.origin)) if spec and spec.origin else None
+        return hash_file(Path(spec.origin)) if spec and spec.origin else None
     return None
 
 
@@ -60,7 +60,7 @@ def hash_of_folder(folder: Path, *, without: Path | None = None) -> str:
     """A hash of all files below a folder, by name and content."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     listed = [
-        [path.relative_to(folder).as_posix(), sha256_of(path)]
+        [path.relative_to(folder).as_posix(), hash_file(path)]
         for path in paths
         if without is None or not path.is_relative_to(without)
     ]

@@ -5,18 +5,18 @@ import socket
 from pathlib import Path
 
 from assay.agents import find_agent
-from assay.core.disk import locked
+from assay.core.disk import file_lock
 from assay.core.errors import AssayError, LabError, NotPrepared
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.store import Prepared, prepare, prepared
-from assay.lab.environments import build, environment
+from assay.lab.environments import build_environment, find_environment
 from assay.records import TrialFile
 from assay.runs.hashes import hash_of_data
 from assay.tasks import Task
 
 
-def provide(file: TrialFile, task: Task, home: Home, source: Home | None = None) -> None:
+def provision(file: TrialFile, task: Task, home: Home, source: Home | None = None) -> None:
     """See to it that this machine has what a trial needs.
 
     What is not in its home is copied from `source`, a home on a shared folder, or else made anew: data from where it
@@ -39,7 +39,7 @@ def _data(file: TrialFile, task: Task, home: Home, source: Home | None) -> Prepa
         return prepared(home, task, file.edition, file.variant)
     except NotPrepared as missing:
         try:
-            return prepare(home, task, file.edition, file.variant, progress=Silent(), source=source)
+            return prepare(home, task, file.edition, file.variant, progress=NoProgress(), source=source)
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
             told = f"it could not be {'copied from ' + str(source.root) if source else 'prepared there'} ({error})"
             ways = "prepare it there, share ASSAY_HOME, or give --data-from a home on a shared folder that has it"
@@ -48,14 +48,14 @@ def _data(file: TrialFile, task: Task, home: Home, source: Home | None) -> Prepa
 
 def _environment(name: str, home: Home, source: Home | None) -> None:
     try:
-        environment(home, name)
+        find_environment(home, name)
         return
     except LabError:
         if source is None:
-            build(home, name, Silent())
+            build_environment(home, name, NoProgress())
             return
-    there = environment(source, name)
-    with locked(home.locks / f"environment-{there.name}"):
+    there = find_environment(source, name)
+    with file_lock(home.locks / f"environment-{there.name}"):
         target = home.environments / there.name
         if not target.is_dir():
             _copy_whole(there, target)

@@ -11,7 +11,7 @@ from assay.agents import Agent, find_agent
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, prepared
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
@@ -51,7 +51,7 @@ class Plan:
         Whether the models can be asked is found out before the first one, unless nothing is going to run.
         """
         data = {task.id: prepared(home, task, self.edition, self.variant) for task in self.tasks}
-        places = {task.environment: environment(home, task.environment) for task in self.tasks}
+        places = {task.environment: find_environment(home, task.environment) for task in self.tasks}
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         if check_models and any(agent.asks_models for _, agent in agents):
             self._check_models()
@@ -66,7 +66,7 @@ class Plan:
                     for models in self._models_for(name, agent):
                         place = places[task.environment].name
                         wanted = agent.wants().tools
-                        tools = environment(home, wanted) if wanted else None
+                        tools = find_environment(home, wanted) if wanted else None
                         trial = self._trial(task, data[task.id], place, tools, name, agent, models, seed)
                         yield trial.model_copy(update={"hashes": trial.hashes | made[task.id, name]})
 

@@ -83,7 +83,7 @@ def _model(text: Any) -> Any:
 _NESTED: dict[str, type[Model]] = {"agents": ChosenAgent, "budget": ChosenBudget, "resources": ChosenResources}
 
 
-class Wanted(Model):
+class PlanConfig(Model):
     """All that can be asked of a run; what is None is left open."""
 
     tasks: tuple[str, ...] | None = None
@@ -111,13 +111,13 @@ class Wanted(Model):
     lease: Seconds | None = Field(default=None, gt=0)
 
 
-class _File(Wanted):
+class _File(PlanConfig):
     """A plan or a user's configuration, as it stands in a file."""
 
     format: Literal["plan/1", "config/1"]
 
 
-def read_plan(path: Path) -> Wanted:
+def read_plan_file(path: Path) -> PlanConfig:
     """A plan file; `UsageError` names what is wrong in it."""
     try:
         content = tomllib.loads(path.read_text())
@@ -130,36 +130,38 @@ def read_plan(path: Path) -> Wanted:
     return _checked(_File, content, str(path))
 
 
-def from_environment(variables: Mapping[str, str]) -> Wanted:
+def config_from_environment(variables: Mapping[str, str]) -> PlanConfig:
     """What the environment asks for: see `VARIABLES`."""
     content: dict[str, Any] = {}
     for variable, key in VARIABLES.items():
         if value := variables.get(variable):
             group, _, name = key.rpartition(".")
             (content.setdefault(group, {}) if group else content)[name] = value
-    return _checked(Wanted, content, "environment", {key: name for name, key in VARIABLES.items()})
+    return _checked(PlanConfig, content, "environment", {key: name for name, key in VARIABLES.items()})
 
 
-def from_flags(content: Mapping[str, Any]) -> Wanted:
+def config_from_flags(content: Mapping[str, Any]) -> PlanConfig:
     """What flags ask for."""
-    return _checked(Wanted, content, "flags")
+    return _checked(PlanConfig, content, "flags")
 
 
-def user_configuration(variables: Mapping[str, str]) -> Wanted:
+def load_user_config(variables: Mapping[str, str]) -> PlanConfig:
     """What the user's own `config.toml` asks for, if there is one: the keys of a plan, `format = "config/1"`."""
     named = variables.get("ASSAY_CONFIG")
     folder = Path(variables.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser())
     path = Path(named) if named else folder / "assay" / "config.toml"
-    return read_plan(path) if named or path.is_file() else Wanted()
+    return read_plan_file(path) if named or path.is_file() else PlanConfig()
 
 
-def resolved(flags: Wanted, plan: Wanted, variables: Mapping[str, str] = os.environ) -> tuple[Wanted, dict[str, str]]:
+def resolve_config(
+    flags: PlanConfig, plan: PlanConfig, variables: Mapping[str, str] = os.environ
+) -> tuple[PlanConfig, dict[str, str]]:
     """What counts, and for each setting where it came from."""
     layers = [
         ("flag", flags),
         ("plan file", plan),
-        ("environment", from_environment(variables)),
-        ("user config", user_configuration(variables)),
+        ("environment", config_from_environment(variables)),
+        ("user config", load_user_config(variables)),
     ]
     content: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -169,10 +171,12 @@ def resolved(flags: Wanted, plan: Wanted, variables: Mapping[str, str] = os.envi
                 origins[key] = origin
                 group, _, name = key.partition(".")
                 (content.setdefault(group, {}) if name else content)[name or group] = value
-    return Wanted.model_validate(content), origins
+    return PlanConfig.model_validate(content), origins
 
 
-def plan_of(wanted: Wanted, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None) -> Plan:
+def build_plan(
+    wanted: PlanConfig, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None
+) -> Plan:
     """The plan that follows, for tasks that are known."""
     if not wanted.tasks:
         raise UsageError("run what? Name tasks, a suite or a split, or a plan file that does")
@@ -206,7 +210,7 @@ def _check_model_settings(settings: Mapping[str, Any]) -> None:
         raise UsageError("; ".join(faults)) from None
 
 
-def _settings(wanted: Wanted) -> dict[str, Any]:
+def _settings(wanted: PlanConfig) -> dict[str, Any]:
     """The settings that are not left open, those of groups by their full names."""
     content = wanted.model_dump(exclude_none=True, exclude_unset=True, exclude={"format"})
     flat = {key: value for key, value in content.items() if key not in _GROUPS}
@@ -214,8 +218,8 @@ def _settings(wanted: Wanted) -> dict[str, Any]:
 
 
 def _checked(
-    model: type[Wanted], content: Mapping[str, Any], where: str, names: Mapping[str, str] | None = None
-) -> Wanted:
+    model: type[PlanConfig], content: Mapping[str, Any], where: str, names: Mapping[str, str] | None = None
+) -> PlanConfig:
     try:
         return model.model_validate(dict(content))
     except ValidationError as error:

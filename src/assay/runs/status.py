@@ -100,7 +100,7 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
     return RunStatus(run.name, tuple(trials))
 
 
-def last_lines(folder: TrialFolder, count: int) -> list[str]:
+def tail_log(folder: TrialFolder, count: int) -> list[str]:
     """The last events of a trial, a line each and in order; what agents wrote is in them as it is."""
     found = []
     for event in events_backwards(folder):
@@ -156,6 +156,6 @@ def _told(event: dict[str, Any]) -> str:
     return "  ".join(str(part).strip() for part in parts if part)
 
 
-def right_now() -> datetime:
+def utc_now() -> datetime:
     """The time on this machine's clock."""
     return datetime.now(UTC)

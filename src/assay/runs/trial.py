@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from assay.agents import Agent, Workbench, find_agent
-from assay.core.disk import sha256_of
+from assay.core.disk import hash_file
 from assay.core.errors import AssayError, LabError, ModelError, RecordError
 from assay.core.home import Home
 from assay.data.store import prepared
@@ -55,14 +55,14 @@ class Taken(Exception):
 
 
 def conduct(
-    path: Path, home: Home, gpus: tuple[int, ...] = (), *, silent: Claim | None = None, ready: Ready | None = None
+    path: Path, home: Home, gpus: tuple[int, ...] = (), *, expired: Claim | None = None, ready: Ready | None = None
 ) -> None:
     """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it.
 
-    It is taken over from a holder that was watched and found `silent`. `ready` sees to it that this machine has what
+    It is taken over from a holder that was watched and found `expired`. `ready` sees to it that this machine has what
     the trial needs.
     """
-    with _held(path, silent) as (folder, lease):
+    with _held(path, expired) as (folder, lease):
         if folder.state.final:
             return
         try:
@@ -82,10 +82,10 @@ def conduct(
 
 
 def grade_timed(
-    path: Path, home: Home, gpus: tuple[int, ...] = (), *, silent: Claim | None = None, ready: Ready | None = None
+    path: Path, home: Home, gpus: tuple[int, ...] = (), *, expired: Claim | None = None, ready: Ready | None = None
 ) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
-    with _held(path, silent) as (folder, lease):
+    with _held(path, expired) as (folder, lease):
         if folder.state.final or not folder.submission_entry:
             return
         try:
@@ -99,10 +99,10 @@ def grade_timed(
 
 
 @contextmanager
-def _held(path: Path, silent: Claim | None) -> Iterator[tuple[TrialFolder, Lease]]:
+def _held(path: Path, expired: Claim | None) -> Iterator[tuple[TrialFolder, Lease]]:
     """The trial's folder for the one process that may write to it; `Taken` if that is another, or becomes another."""
     try:
-        with TrialFolder(path).lease(silent) as lease:
+        with TrialFolder(path).lease(expired) as lease:
             if lease is None:
                 raise Taken
             yield TrialFolder(path, lease), lease
@@ -132,7 +132,7 @@ async def _work(
     """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
     agent = find_agent(file.agent, file.settings)
     with folder.log() as log:
-        log.add("started", trial=file.id, attempt=lease.epoch, file=sha256_of(folder.path / "trial.json"))
+        log.add("started", trial=file.id, attempt=lease.epoch, file=hash_file(folder.path / "trial.json"))
         if why := agent.inapplicable(task):
             log.append("ended", status="inapplicable", why=why)
             _end(folder, "inapplicable", why=why, epoch=lease.epoch)

@@ -9,7 +9,7 @@ from assay.core.home import Home
 from assay.data.store import prepared
 from assay.grading import validate_submission
 from assay.lab import Lab, Limits, Setup
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.host.gpus import gpu_nodes
 from assay.records import TrialFile
 from assay.tasks import Task
@@ -27,9 +27,9 @@ def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
     tools = agent.wants().tools
     return Setup(
-        environment=environment(home, task.environment),
+        environment=find_environment(home, task.environment),
         data=data.public,
-        tools=environment(home, tools) if tools else None,
+        tools=find_environment(home, tools) if tools else None,
         network=file.network,
         limits=limits,
         variables=variables,

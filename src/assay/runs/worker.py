@@ -21,7 +21,7 @@ from assay.core.home import Home
 from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LAPSE, Claim, Watch
-from assay.runs.machine_setup import provide
+from assay.runs.machine_setup import provision
 from assay.runs.trial import Taken, conduct, grade_timed
 from assay.tasks import Task
 
@@ -30,29 +30,29 @@ TICK = 0.5
 TAKEN = 75
 UNRECORDED = 74
 
-Work = Literal["conduct", "grade"]
-WORK = {"conduct": conduct, "grade": grade_timed}
+JobKind = Literal["conduct", "grade"]
+JOB_KINDS = {"conduct": conduct, "grade": grade_timed}
 """What can be done with a trial."""
 _NAMED_BY = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
 
 
-class Order(BaseModel):
+class JobSpec(BaseModel):
     """What is to be done with which trial, and where things are on the machine that does it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    work: Work
+    work: JobKind
     trial: Path
     home: Path
     source: Path | None = None
     lapse: float = LAPSE
     overdue: float = 1800.0
-    silent: tuple[int, str] | None = None
+    expired: tuple[int, str] | None = None
     folder: Path | None = None
     """The working folder, in which relative paths of tasks and agents mean what they meant to the driver."""
 
 
-def start(order: Order) -> "subprocess.Popen[bytes]":
+def start(order: JobSpec) -> "subprocess.Popen[bytes]":
     """Start the process on this machine; in a session of its own, so that only its starter signals it."""
     command = [sys.executable, "-m", "assay.runs.worker", order.model_dump_json()]
     folder = order.folder if order.folder and order.folder.is_dir() else None
@@ -62,10 +62,10 @@ def start(order: Order) -> "subprocess.Popen[bytes]":
 def main() -> int:
     """Do what the order on the command line says, and end when whoever gave it is gone."""
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    order = Order.model_validate_json(sys.argv[1])
+    order = JobSpec.model_validate_json(sys.argv[1])
     threading.Thread(target=_end_with_starter, daemon=True).start()
     try:
-        carry_out(order)
+        run_job(order)
     except (AssayError, OSError) as error:
         # What is wrong with the trial is in its record by now; this is what is wrong with the record.
         sys.stderr.write(f"assay: {error}\n")
@@ -73,24 +73,24 @@ def main() -> int:
     return 0
 
 
-def carry_out(order: Order) -> None:
+def run_job(order: JobSpec) -> None:
     """Conduct or grade a trial as soon as nobody else is at it; nothing is left to do if they have finished it."""
     folder, watch = TrialFolder(order.trial), Watch(order.lapse)
-    silent = Claim(*order.silent) if order.silent else None
+    expired = Claim(*order.expired) if order.expired else None
 
     def ready(file: TrialFile, task: Task, home: Home) -> None:
-        provide(file, task, home, Home(order.source) if order.source else None)
+        provision(file, task, home, Home(order.source) if order.source else None)
 
     file = folder.file
     gpus = assigned_gpus(file.resources.gpus, os.environ, gpu_numbers())
     while not folder.state.final:
         try:
             with _end_if_overdue(folder, file.budget.time + order.overdue):
-                WORK[order.work](order.trial, Home(order.home), gpus, silent=silent, ready=ready)
+                JOB_KINDS[order.work](order.trial, Home(order.home), gpus, expired=expired, ready=ready)
             return
         except Taken:
             time.sleep(TICK)
-            silent = watch.silent(order.trial)
+            expired = watch.expired(order.trial)
 
 
 def assigned_gpus(count: int, variables: Mapping[str, str], there: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """What is measured: tasks, suites, and how they are found."""
 
-from assay.core.quantities import seconds_of
+from assay.core.quantities import parse_duration
 from assay.tasks.model import (
     Budget,
     Installed,
@@ -37,5 +37,5 @@ __all__ = [
     "load_plugin",
     "load_suite",
     "load_task",
-    "seconds_of",
+    "parse_duration",
 ]

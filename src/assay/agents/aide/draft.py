@@ -13,7 +13,7 @@ from assay.agents.briefing import left_for_models
 from assay.agents.mlagentbench.turns import Unreadable
 from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
-from assay.core.quantities import duration
+from assay.core.quantities import format_duration
 from assay.records import OutOfBudget
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _left(terms: DraftConfig) -> Left:
     clock, more = terms.bench.clock, left_for_models(terms.bench)
     return Left(
         steps_left=clock.steps_left + 1,
-        time_left=duration(clock.seconds_left),
-        limit=duration(terms.limit()),
+        time_left=format_duration(clock.seconds_left),
+        limit=format_duration(terms.limit()),
         models=f" and with {' and '.join(more)} for models" if more else "",
     )

@@ -16,7 +16,7 @@ from assay.agents.external.http import Request, Response, json_response, serve_a
 from assay.agents.serialize import told
 from assay.agents.workbench import Workbench
 from assay.core.errors import AssayError, LabError, ModelError, UnsafePath
-from assay.lab.execution import Gathered
+from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Process
 
 SOCKET = "models"
@@ -41,7 +41,7 @@ class Order:
 
 def known(bench: Workbench, model: str, task: str, *, resumed: bool) -> dict[str, str]:
     """What the names in braces stand for, in the open lab of a trial."""
-    seen = bench.lab.seen
+    seen = bench.lab.paths
     sealed = bench.lab.sealing.sandbox != "none"
     # In a sealed lab every port is free; elsewhere the machine knows one that is.
     port = PORT if sealed else _free_port()
@@ -90,7 +90,7 @@ class Outside:
         self._bench = bench
         self._order = order
         self._port = port
-        self._stdout = Gathered()
+        self._stdout = OutputBuffer()
         self._over = anyio.Event()
         self._still = anyio.Lock()
         self._process: Process | None = None
@@ -104,7 +104,7 @@ class Outside:
         """Let it work until it ends or must be ended; says how it ended."""
         bench, lab = self._bench, self._bench.lab
         relay = files("assay.agents").joinpath("scripts", "relay.py").read_text()
-        socket_seen = f"{lab.seen.status}/{SOCKET}"
+        socket_seen = f"{lab.paths.status}/{SOCKET}"
         command = ["python", "-u", "-c", relay, socket_seen, str(self._port), *self._order.command]
         variables = await bench.tell_budget(max(0.0, bench.clock.seconds_left - grace(bench)))
         process = self._process = await lab.start(command, variables={**variables, **self._order.variables})
@@ -146,14 +146,14 @@ class Outside:
                 # Without a word now and then, a trial that is killed would not know how long it had worked.
                 beat = anyio.current_time()
                 await bench.note("at work")
-            await bench.lab.status(json.dumps(bench.clock.left).encode())
+            await bench.lab.write_status(json.dumps(bench.clock.left).encode())
             with anyio.move_on_after(min(LOOK, max(0.05, bench.clock.seconds_left - grace(bench)))):
                 await _first(self._over.wait, self.endpoint.over.wait)
 
     async def _look(self) -> None:
         """Take what is handed in so far, once it has changed and then stayed the same from one look to the next."""
         for path in (self._bench.task.submission.file, *self._order.submissions):
-            stamp = await self._bench.lab.stamp(path)
+            stamp = await self._bench.lab.change_stamp(path)
             settled = stamp == self._stamps.get(path) and stamp != self._taken.get(path)
             self._stamps[path] = stamp
             if stamp is not None and settled:
@@ -166,7 +166,7 @@ class Outside:
         """Keep a submission that lies there, as what is handed in so far."""
         bench, wanted = self._bench, self._bench.task.submission
         try:
-            content = await bench.lab.read(path, most=wanted.max_size)
+            content = await bench.lab.read(path, max_size=wanted.max_size)
         except UnsafePath:
             return
         digest = hashlib.sha256(content).hexdigest()
@@ -185,7 +185,7 @@ class Outside:
         """Take what it wrote last; where it was cut off in the middle, the last good one is what it handed in."""
         bench, wanted = self._bench, self._bench.task.submission
         for path in (*self._order.submissions, wanted.file):
-            if await bench.lab.stamp(path) not in (None, self._taken.get(path)):
+            if await bench.lab.change_stamp(path) not in (None, self._taken.get(path)):
                 await self._take(path)
         if self.cut and self._valid and self._handed_in != self._valid:
             await bench.write(wanted.file, bench.kept_content(self._valid))
@@ -221,7 +221,7 @@ class Outside:
             try:
                 yield
             finally:
-                await process.wake()
+                await process.unpause()
 
     async def _gather(self, process: Process) -> None:
         try:

@@ -13,8 +13,8 @@ import anyio
 from assay.agents.human.prompt import Screen
 from assay.agents.workbench import Workbench
 from assay.core.errors import LabError
-from assay.core.quantities import duration
-from assay.lab.execution import Gathered
+from assay.core.quantities import format_duration
+from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Ended, Process
 
 Why = Literal["changed", "kept", "validate", "submit", "left", "gone", "ended", "time"]
@@ -66,10 +66,10 @@ class Desk:
 
         A person who has worked before is told when the shell is not the one of before.
         """
-        process, shown = self._process or await self._start(again), Gathered()
+        process, shown = self._process or await self._start(again), OutputBuffer()
         why: Why = "time"
         try:
-            await process.wake()
+            await process.unpause()
             with anyio.move_on_after(self._bench.clock.seconds_left):
                 why = await self._until_something_happens(process, shown)
             ended = None
@@ -100,7 +100,7 @@ class Desk:
         """A fresh shell, and words that say so."""
         await self._screen.say("\n\n".join(filter(None, [self._greeting, AGAIN if again else ""])))
         self._greeting = ""
-        self._stamp = self._taken = await self._bench.lab.stamp(self._watch.file)
+        self._stamp = self._taken = await self._bench.lab.change_stamp(self._watch.file)
         source = files("assay.agents").joinpath("scripts", "desk.py").read_text()
         variables = await self._bench.tell_budget(self._bench.clock.seconds_left)
         self._process = await self._bench.lab.start(["python", "-u", "-c", source], variables=variables)
@@ -115,7 +115,7 @@ class Desk:
             raise LabError(f"no shell can be had in the lab: {completed.stderr.text.strip()[-2000:]}")
         return completed.ended
 
-    async def _until_something_happens(self, process: Process, shown: Gathered) -> Why:
+    async def _until_something_happens(self, process: Process, shown: OutputBuffer) -> Why:
         """Type, show and look side by side; whichever finds something first says what it is."""
         found: list[Why | LabError] = []
         async with anyio.create_task_group() as tasks:
@@ -150,7 +150,7 @@ class Desk:
             except LabError:
                 return None  # it has ended; whoever listens to it knows how
 
-    async def _show(self, process: Process, shown: Gathered) -> Why:
+    async def _show(self, process: Process, shown: OutputBuffer) -> Why:
         """Show what the shell prints and hear what the person's commands ask, until one of them ends the sitting."""
         while True:
             while (frame := self._frame()) is not None:
@@ -191,7 +191,7 @@ class Desk:
         if name == "validate":
             return "validate"
         left = (
-            f"{duration(self._bench.clock.seconds_left)} left"
+            f"{format_duration(self._bench.clock.seconds_left)} left"
             if name == "time-left"
             else f"there is no command {name!r}"
         )
@@ -205,7 +205,7 @@ class Desk:
         """
         keep_at = monotonic() + self._watch.keep
         while True:
-            before, self._stamp = self._stamp, await self._bench.lab.stamp(self._watch.file)
+            before, self._stamp = self._stamp, await self._bench.lab.change_stamp(self._watch.file)
             if self._stamp == before and self._stamp != self._taken:
                 self._taken = self._stamp
                 return "changed"

@@ -9,11 +9,11 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from assay.core.disk import locked, sha256_of, sync_folder, write_json
+from assay.core.disk import file_lock, hash_file, sync_folder, write_json
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
-from assay.core.quantities import size
+from assay.core.quantities import format_size
 from assay.data import files
 from assay.data.untrusted_zip import DISK_IS_FULL, check_space
 from assay.tasks.model import WebFile
@@ -37,7 +37,7 @@ def fetch(home: Home, source: WebFile, *, given: Path | None = None, progress: P
         return _checked(own, source, "give another copy, or leave it out to have it fetched")
     place = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
     kept = place / PurePosixPath(source.file).name
-    with locked(place.with_name(f"{place.name}.lock")):
+    with file_lock(place.with_name(f"{place.name}.lock")):
         place.mkdir(mode=0o700, exist_ok=True)
         if not kept.is_file():
             part = _Part(place / ".part", place / ".part.json")
@@ -61,7 +61,7 @@ def _checked(path: Path, source: WebFile, advice: str) -> Path:
     expected, found = source.size, path.stat().st_size
     if expected is not None and found != expected:
         raise SourceError(f"{other}: it has {found:,} bytes, not {expected:,}; {advice}")
-    if source.sha256 is not None and (digest := sha256_of(path)) != source.sha256:
+    if source.sha256 is not None and (digest := hash_file(path)) != source.sha256:
         raise SourceError(f"{other}: its SHA-256 is {digest}, not {source.sha256}; {advice}")
     return path
 
@@ -141,7 +141,7 @@ def _more(source: WebFile, part: _Part, advance: Advance) -> bool:
         length = answer.headers.get("Content-Length")
         missing = int(length) if length and length.isdigit() else None
         if missing is not None:
-            check_space(part.path.parent, missing, f"fetching {source.url} ({size(have + missing)})")
+            check_space(part.path.parent, missing, f"fetching {source.url} ({format_size(have + missing)})")
         came = _write_down(answer, part.path, advance)
     return missing is None or came == missing
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from assay.core.disk import locked, sync_folder, write_json
+from assay.core.disk import file_lock, sync_folder, write_json
 from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
-from assay.core.quantities import size
+from assay.core.quantities import format_size
 from assay.data.untrusted_zip import DISK_IS_FULL, check_space, extract
 from assay.tasks import Kaggle
 
@@ -51,7 +51,7 @@ def raw_folder(home: Home, source: Kaggle, *, given: Path | None, unverified: bo
     if given is not None and own is None:
         return Raw(given.absolute(), verified=False, archive_md5=None, given=True)
     place = home.downloads / "kaggle" / source.competition
-    with locked(place.with_name(f"{source.competition}.lock")):
+    with file_lock(place.with_name(f"{source.competition}.lock")):
         place.mkdir(mode=0o700, exist_ok=True)
         if own is None:
             md5 = _extracted_md5(place / "raw")
@@ -149,7 +149,7 @@ def _download(competition: str, archive: Path, progress: Progress) -> None:
         if first.size is not None:
             missing = first.size - first.have
             check_space(archive.parent, missing + first.size, f"fetching and extracting {archive.name}")
-        amount = f" ({size(first.size)})" if first.size is not None else ""
+        amount = f" ({format_size(first.size)})" if first.size is not None else ""
         with progress.stage(f"Downloading {archive.name}{amount}", first.size) as advance:
             with suppress(BrokenPipeError):  # it has ended, and what it told last says why
                 process.stdin.write("go\n")

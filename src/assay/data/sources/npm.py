@@ -6,7 +6,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from assay.core.disk import fresh_token, locked, sha256_of, sync_folder
+from assay.core.disk import file_lock, hash_file, random_token, sync_folder
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Progress
@@ -24,11 +24,11 @@ def fetch(home: Home, package: NpmPackage, *, given: Path | None = None, progres
     if given is not None:
         return _given(package, given)
     kept = home.downloads / f"{package.sha256}.tgz"
-    with locked(home.downloads / f"{package.sha256}.lock"):
+    with file_lock(home.downloads / f"{package.sha256}.lock"):
         for leftover in home.downloads.glob(f".{package.sha256}.*"):
             shutil.rmtree(leftover, ignore_errors=True)
-        if not kept.is_file() or sha256_of(kept) != package.sha256:
-            staging = home.downloads / f".{package.sha256}.{fresh_token()}"
+        if not kept.is_file() or hash_file(kept) != package.sha256:
+            staging = home.downloads / f".{package.sha256}.{random_token()}"
             staging.mkdir(mode=0o700)
             try:
                 with progress.stage(f"Fetching {package.name} {package.version}"):
@@ -88,7 +88,7 @@ def _checked_download(package: NpmPackage, staging: Path) -> Path:
 
 
 def _check(package: NpmPackage, archive: Path) -> None:
-    if (digest := sha256_of(archive)) != package.sha256:
+    if (digest := hash_file(archive)) != package.sha256:
         raise SourceError(
             f"{archive.name} is not the file this task was made from: SHA-256 {digest}, not {package.sha256}"
         )

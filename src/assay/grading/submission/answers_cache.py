@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 
 _WORTHWHILE = 2**20
 
@@ -35,7 +35,7 @@ def remembered(folder: Path | None, source: Path, how: Any, parse: Callable[[], 
         except (OSError, pl.exceptions.PolarsError):
             path.unlink(missing_ok=True)
     table = parse()
-    beside = path.with_name(f".{path.name}.{fresh_token()}")
+    beside = path.with_name(f".{path.name}.{random_token()}")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

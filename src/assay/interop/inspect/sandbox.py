@@ -28,7 +28,7 @@ from assay.core.quantities import Model
 from assay.data.store import Prepared, prepared
 from assay.interop.inspect.holding import HeldLab
 from assay.interop.inspect.machine import machine
-from assay.lab import Lab, Limits, SandboxName, Setup, environment, workspace
+from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, workspace
 from assay.lab.lab import DATA
 from assay.runs.descriptions import Describe, chosen_description
 from assay.tasks import Registry, Task
@@ -86,7 +86,7 @@ class LabSandbox(SandboxEnvironment):
         data = prepared(home, task, config.edition, config.variant)
         given = task.resources
         limits = Limits(memory=given.memory, cores=given.cores, disk=given.disk)
-        setup = Setup(environment(home, task.environment), data=data.public, limits=limits)
+        setup = Setup(find_environment(home, task.environment), data=data.public, limits=limits)
         held = await HeldLab.open(home, setup, config.sandbox)
         try:
             await furnish(held.lab, task, config.description(task))
@@ -172,23 +172,23 @@ class LabSandbox(SandboxEnvironment):
         wanted = self.data.task.submission
         async with self._turn:
             try:
-                return await self.lab.read(wanted.file, most=wanted.max_size), None
+                return await self.lab.read(wanted.file, max_size=wanted.max_size), None
             except UnsafePath as error:
                 return None, f"Nothing was handed in: {error}."
 
     async def _read(self, path: str, most: int) -> bytes:
         top, _, rest = path.partition("/")
         root, file = (self.data.public, rest) if top == DATA and rest else (None, path)
-        stamp = workspace.stamp_of(root, file) if root else await self.lab.stamp(file)
+        stamp = workspace.change_stamp(root, file) if root else await self.lab.change_stamp(file)
         if stamp and stamp[1] > most:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
         if root:  # in the workspace as the host sees it, the data is an empty folder
-            return await to_thread.run_sync(partial(workspace.read_file, root, file, most=most))
-        return await self.lab.read(file, most=most)
+            return await to_thread.run_sync(partial(workspace.read_file, root, file, max_size=most))
+        return await self.lab.read(file, max_size=most)
 
     def _path(self, file: str) -> str:
         """A path as Inspect gives it, relative to the workspace."""
-        path, workspace = PurePosixPath(file), PurePosixPath(self.lab.seen.workspace)
+        path, workspace = PurePosixPath(file), PurePosixPath(self.lab.paths.workspace)
         if not path.is_absolute():
             return str(path)
         if not path.is_relative_to(workspace):
@@ -200,7 +200,7 @@ class LabSandbox(SandboxEnvironment):
         limits = sample_limits()
         left = {"seconds_left": limits.time.remaining, "steps_left": limits.turn.remaining}
         told = {name: round(amount, 1) for name, amount in left.items() if amount is not None}
-        await self.lab.status(json.dumps(told).encode())
+        await self.lab.write_status(json.dumps(told).encode())
         seconds = min(timeout or math.inf, told.get("seconds_left", math.inf))
         return {"DEADLINE": f"{time.time() + seconds:.0f}"} if seconds < math.inf else {}
 

@@ -17,9 +17,9 @@ from assay.core.home import Home
 from assay.data.store import prepared
 from assay.interop.inspect.sandbox import Wanted
 from assay.interop.inspect.scorer import grade
-from assay.lab import SandboxName, environment
+from assay.lab import SandboxName, find_environment
 from assay.runs.descriptions import Describe
-from assay.tasks import Budget, Registry, seconds_of
+from assay.tasks import Budget, Registry, parse_duration
 from assay.tasks import Task as OurTask
 
 _RULES = """\
@@ -99,7 +99,7 @@ def _chosen(suite: str, names: str | Sequence[str] | None) -> list[OurTask]:
 def _budget(chosen: Sequence[OurTask], time: str | int | None, steps: int | None) -> Budget:
     """What every sample is told that it may use, and is held to; Inspect knows one limit for all of them."""
     return Budget(
-        time=max(one.budget.time for one in chosen) if time is None else seconds_of(time),
+        time=max(one.budget.time for one in chosen) if time is None else parse_duration(time),
         steps=max(one.budget.steps for one in chosen) if steps is None else steps,
     )
 
@@ -108,7 +108,7 @@ def _sample(wanted: Wanted, budget: Budget) -> Sample:
     """One task; an error says what to do where its data or its Python is not on this machine."""
     found, home = wanted.found(), Home.default()
     prepared(home, found, wanted.edition, wanted.variant)
-    environment(home, found.environment)
+    find_environment(home, found.environment)
     return Sample(
         input=briefing_of(found, wanted.description(found), budget),
         id=found.name,

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from assay.core.errors import UnsafePath
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Ended, Limits
 from assay.lab.workspace import walk
 
@@ -13,11 +13,11 @@ _UNCOUNTABLE = 2**63
 _LEAST = 4096  # even an empty file takes a name and an inode, of which a disk has only so many
 
 
-def over_limit(place: Place, limits: Limits, root: int | None) -> Ended | None:
+def over_limit(slot: LabSlot, limits: Limits, root: int | None) -> Ended | None:
     """The limit that a lab, whose processes descend from `root` as far as the host sees them, has passed."""
-    if place.volume is None and disk_used(place.workspace) > limits.disk:
+    if slot.volume is None and disk_used(slot.workspace) > limits.disk:
         return "disk"
-    if root is not None and "memory" not in place.group.enforced and memory_used(root) > limits.memory:
+    if root is not None and "memory" not in slot.group.enforced and memory_used(root) > limits.memory:
         return "memory"
     return None
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.disk import fresh_token, locked
+from assay.core.disk import file_lock, random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab import workspace
@@ -23,7 +23,7 @@ _FIRST_USER, _USER_RANGES = 1_900_000_000, 200_000
 
 
 @dataclass(frozen=True)
-class Place:
+class LabSlot:
     """What a lab has on this machine. `owner` is the user its code runs as, where that is not ourselves."""
 
     folder: Path
@@ -36,14 +36,14 @@ class Place:
 
 
 @contextmanager
-def claim(home: Home, limits: Limits, *, own_user: bool = True, groups: bool = True) -> Iterator[Place]:
+def acquire_slot(home: Home, limits: Limits, *, own_user: bool = True, groups: bool = True) -> Iterator[LabSlot]:
     """Take a place for one lab, first clearing away what labs of dead owners left.
 
     A sandbox may do without a user of its own, or hold the limits by itself instead of with control groups.
     """
     sweep(home)
     with _slot(home) as slot:
-        folder = home.labs / f"{slot:04}-{fresh_token()}"
+        folder = home.labs / f"{slot:04}-{random_token()}"
         owner = _user(home, slot) if own_user and os.geteuid() == 0 else None
         try:
             yield _make(home, folder, limits, owner, groups)
@@ -55,7 +55,7 @@ def sweep(home: Home) -> None:
     """Clear away the labs whose owners died; the lock on a living lab's slot is held by its owner."""
     for folder in sorted(home.labs.iterdir()):
         if match := re.fullmatch(r"(\d{4})-[0-9a-f]+", folder.name):
-            with locked(_lock(home, int(match[1])), wait=False) as free:
+            with file_lock(_lock(home, int(match[1])), wait=False) as free:
                 if free:
                     # What hangs in the kernel cannot be cleared away yet; no other lab has to wait for it.
                     with suppress(LabError):
@@ -65,7 +65,7 @@ def sweep(home: Home) -> None:
 @contextmanager
 def _slot(home: Home) -> Iterator[int]:
     for slot in range(_SLOTS):
-        with locked(_lock(home, slot), wait=False) as free:
+        with file_lock(_lock(home, slot), wait=False) as free:
             if free:
                 yield slot
                 return
@@ -83,7 +83,7 @@ def _user(home: Home, slot: int) -> Owner:
     return user, user
 
 
-def _make(home: Home, folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> Place:
+def _make(home: Home, folder: Path, limits: Limits, owner: Owner | None, groups: bool) -> LabSlot:
     folder.mkdir(mode=0o700)
     if owner:
         # The lab's user must pass through, and nobody else may look in.
@@ -98,7 +98,7 @@ def _make(home: Home, folder: Path, limits: Limits, owner: Owner | None, groups:
         made.chmod(0o755)
     if owner:
         os.chown(workspace, *owner)
-    return Place(folder, workspace, folder / "status", owner, group, volume, disk)
+    return LabSlot(folder, workspace, folder / "status", owner, group, volume, disk)
 
 
 def _volume(home: Home, folder: Path, limits: Limits) -> tuple[volumes.Volume | None, str]:

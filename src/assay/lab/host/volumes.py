@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.lab.host.mounting import mount_image, unmount
 
@@ -76,7 +76,7 @@ def _empty(size: int, templates: Path) -> Path:
     """An empty disk with room for so much, made once."""
     template = templates / f"{size}-{hashlib.sha256(' '.join(_MAKE).encode()).hexdigest()[:10]}"
     if not template.exists():
-        beside = templates / f".{fresh_token()}"
+        beside = templates / f".{random_token()}"
         try:
             with beside.open("xb") as file:
                 # The file system's own tables, and what it keeps back, take about a twenty-fifth.

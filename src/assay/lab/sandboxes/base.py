@@ -42,7 +42,7 @@ class Started(Protocol):
         """Hold the command and everything it started still."""
         ...
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause; harmless when there was none."""
         ...
 
@@ -63,7 +63,7 @@ class Sandbox(Protocol):
     """A way to start commands that cannot leave the lab."""
 
     sealing: Sealing
-    seen: LabPaths
+    paths: LabPaths
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> Started:
         """Start a command with standard input from the open file `stdin` (as for `subprocess`, -1 for a pipe)."""

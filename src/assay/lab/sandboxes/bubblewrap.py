@@ -14,12 +14,12 @@ from anyio.abc import Process
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes import seccomp
 from assay.lab.sandboxes.base import NOT_STARTED, joining, limited, pinned, sealed_file, tool, variables_of
 from assay.lab.sandboxes.bwrap_args import STATUS, WORKSPACE, program, walls
-from assay.lab.sandboxes.freeze import pause, wake
+from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 
 _STARTING_SECONDS = 120.0
 _DYING_SECONDS = 30.0
@@ -28,19 +28,19 @@ _DYING_SECONDS = 30.0
 class Bubblewrap:
     """Starts commands in namespaces of their own."""
 
-    def __init__(self, home: Home, place: Place, setup: Setup) -> None:
-        self._place = place
+    def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
+        self._slot = slot
         self._filter = seccomp.program(pinned=setup.pinned)
-        self._program = [*joining(place.group), *pinned(setup), *_become(place), program()]
-        self._walls = walls(home, place, setup)
-        self._limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced)
+        self._program = [*joining(slot.group), *pinned(setup), *_become(slot), program()]
+        self._walls = walls(home, slot, setup)
+        self._limits = limited(setup.limits, memory_per_process="memory" not in slot.group.enforced)
         self._variables = variables_of(setup, Path(INSIDE), WORKSPACE)
-        self.seen = LabPaths(WORKSPACE, INSIDE, STATUS, TOOLS_INSIDE if setup.tools else None)
-        self.sealing = _sealing(place, setup)
+        self.paths = LabPaths(WORKSPACE, INSIDE, STATUS, TOOLS_INSIDE if setup.tools else None)
+        self.sealing = _sealing(slot, setup)
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Sandboxed":
         """Start a command; it is under every limit before its first instruction."""
-        group = self._place.group
+        group = self._slot.group
         denied = group.refusals(), group.memory_kills()
         # A start that is cancelled half-way would leave a sandbox nobody knows of; it takes milliseconds, so finish it.
         with anyio.CancelScope(shield=True), ExitStack() as open_here:
@@ -108,12 +108,12 @@ class Sandboxed:
         """Hold everything in the sandbox still."""
         assert self.root is not None
         if not self.paused:
-            self._stopped = await anyio.to_thread.run_sync(pause, self.root)
+            self._stopped = await anyio.to_thread.run_sync(freeze_tree, self.root)
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause."""
         stopped, self._stopped = self._stopped, None
-        wake(stopped or frozenset())
+        thaw_tree(stopped or frozenset())
 
     async def be_ready(self) -> None:
         """Wait until there is a sandbox, whose first process waits for our word; `ProcessLookupError` if it ends first.
@@ -206,28 +206,28 @@ class Sandboxed:
         return bool(said)
 
 
-def _become(place: Place) -> list[str]:
+def _become(slot: LabSlot) -> list[str]:
     """The beginning of a command that makes root the lab's user before there is any sandbox to escape from."""
-    if place.owner is None:
+    if slot.owner is None:
         return []
-    user, group = map(str, place.owner)
+    user, group = map(str, slot.owner)
     return [tool("setpriv"), "--reuid", user, "--regid", group, "--clear-groups", "--inh-caps=-all", "--"]
 
 
-def _sealing(place: Place, setup: Setup) -> Sealing:
+def _sealing(slot: LabSlot, setup: Setup) -> Sealing:
     door = ", and a socket to the harness" if setup.network == "models" else ""
     enforced = {
         "network": f"a network namespace without interfaces{door}",
         "files": "a mount namespace with nothing but the lab in it",
         "processes seen": "a process namespace for each command",
         "system calls": "a deny-list",
-        "user": f"user {place.owner[0]}, without capabilities" if place.owner else "our own user, without capabilities",
-        "disk": place.disk,
+        "user": f"user {slot.owner[0]}, without capabilities" if slot.owner else "our own user, without capabilities",
+        "disk": slot.disk,
         "memory": "polled, and limited for each process",
         "processes": "counted by the kernel in each command's user namespace",
-        **place.group.enforced,
+        **slot.group.enforced,
     }
-    missing = {limit: why for limit, why in place.group.missing.items() if limit not in enforced}
+    missing = {limit: why for limit, why in slot.group.missing.items() if limit not in enforced}
     return Sealing("bubblewrap", sealed=True, network=setup.network, enforced=enforced, missing=missing)
 
 

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 
 import assay
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Setup
 from assay.lab.sandboxes.base import SYSTEM_PATH
 
@@ -35,7 +35,7 @@ _ETC_TEXTS = {
 _OLDEST = (0, 8)
 
 
-def walls(home: Home, place: Place, setup: Setup) -> list[str]:
+def walls(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
     """What bwrap is told. The order matters: later mounts lie on top of earlier ones."""
     room = str(max(setup.limits.memory // 4, 2**20))
     data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
@@ -51,8 +51,8 @@ def walls(home: Home, place: Place, setup: Setup) -> list[str]:
         "--perms", "1777", "--size", room, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--perms", "1777", "--size", room, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
         "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools,
-        "--ro-bind", str(place.status), STATUS,
-        "--bind", str(place.workspace), WORKSPACE, *data,
+        "--ro-bind", str(slot.status), STATUS,
+        "--bind", str(slot.workspace), WORKSPACE, *data,
         "--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv",
     ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def _etc(home: Home) -> Path:
     stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in found.items()}]
     folder = home.system / hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:24]
     if not folder.is_dir():
-        beside = home.system / f".{fresh_token()}"
+        beside = home.system / f".{random_token()}"
         try:
             _make_etc(beside).rename(folder)
         except OSError:

@@ -11,11 +11,11 @@ from pathlib import Path
 import anyio
 from anyio.abc import Process
 
-from assay.core.disk import fresh_token
+from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes.base import processors, variables_of
 
@@ -25,19 +25,19 @@ _ENGINE_FAILED = 125
 class Docker:
     """Starts commands in containers of their own."""
 
-    def __init__(self, home: Home, place: Place, setup: Setup) -> None:
+    def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._engine = engine()
-        self._prefix = f"{_mark(home)}{place.folder.name}"
-        self._options = _options(self._engine, place, setup)
+        self._prefix = f"{_mark(home)}{slot.folder.name}"
+        self._options = _options(self._engine, slot, setup)
         self._image = setup.image
         self._variables = variables_of(setup, Path(INSIDE), "/workspace")
-        self.seen = LabPaths("/workspace", INSIDE, "/lab", TOOLS_INSIDE if setup.tools else None)
-        self.sealing = _sealing(self._engine, place, setup)
+        self.paths = LabPaths("/workspace", INSIDE, "/lab", TOOLS_INSIDE if setup.tools else None)
+        self.sealing = _sealing(self._engine, slot, setup)
         _sweep(self._engine, home)
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Contained":
         """Start a command in a fresh container."""
-        name = f"{self._prefix}-{fresh_token()}"
+        name = f"{self._prefix}-{random_token()}"
         settings = [f"--env={key}={value}" for key, value in {**self._variables, **variables}.items()]
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
@@ -67,7 +67,7 @@ class Contained:
         await self._ask_engine("pause")
         self.paused = True
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause."""
         if self.paused:
             await self._ask_engine("unpause")
@@ -121,11 +121,11 @@ def engine() -> str:
     raise LabError(f"{said}; start an engine, or use --sandbox bubblewrap, which needs none")
 
 
-def _options(engine: str, place: Place, setup: Setup) -> list[str]:
+def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:
     limits = setup.limits
-    user, group = place.owner or (os.getuid(), os.getgid())
-    mounts = [(place.workspace, "/workspace", ""), (setup.environment.resolve(), INSIDE, ",readonly")]
-    mounts += [(place.status, "/lab", ",readonly")]
+    user, group = slot.owner or (os.getuid(), os.getgid())
+    mounts = [(slot.workspace, "/workspace", ""), (setup.environment.resolve(), INSIDE, ",readonly")]
+    mounts += [(slot.status, "/lab", ",readonly")]
     if setup.tools:
         mounts += [(setup.tools.resolve(), TOOLS_INSIDE, ",readonly")]
     if setup.data:
@@ -160,8 +160,8 @@ def _mark(home: Home) -> str:
     return f"assay-{zlib.crc32(os.fsencode(home.root)):08x}-"
 
 
-def _sealing(engine: str, place: Place, setup: Setup) -> Sealing:
+def _sealing(engine: str, slot: LabSlot, setup: Setup) -> Sealing:
     by_engine = f"container of {Path(engine).name}"
     walls = ("network", "files", "processes seen", "system calls", "user", "memory", "processes", "cpu")
-    enforced = {**dict.fromkeys(walls, by_engine), "disk": place.disk}
+    enforced = {**dict.fromkeys(walls, by_engine), "disk": slot.disk}
     return Sealing("docker", sealed=True, network=setup.network, enforced=enforced, missing={})

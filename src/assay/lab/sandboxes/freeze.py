@@ -19,7 +19,7 @@ _TRY_SECONDS = 1.0
 _LOOKS = 2
 
 
-def pause(root: int) -> frozenset[int]:
+def freeze_tree(root: int) -> frozenset[int]:
     """Stop a process and everything below it, and return when nothing of it moves; says which ones were moving before.
 
     A stopped process can neither start others nor wake them, so looking again until all are stopped comes to an end.
@@ -30,12 +30,12 @@ def pause(root: int) -> frozenset[int]:
     for _ in range(_TRIES):
         if _stop_all(root, ours):
             return frozenset(ours)
-        wake(frozenset(ours))
+        thaw_tree(frozenset(ours))
         ours.clear()
     raise LabError("a process in the lab cannot be held still")
 
 
-def wake(stopped: frozenset[int]) -> None:
+def thaw_tree(stopped: frozenset[int]) -> None:
     """Let processes go on that were stopped; those that stopped by themselves stay as they were."""
     for process in stopped:
         # One that was killed meanwhile may have left its number to somebody else.

@@ -9,41 +9,41 @@ import anyio
 from anyio.abc import Process
 
 from assay.core.errors import LabError
-from assay.lab.host.slots import Place
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes.base import joining, limited, pinned, variables_of
-from assay.lab.sandboxes.freeze import pause, wake
+from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 
 
 class Unsealed:
     """Starts commands as plain processes of our own user."""
 
-    def __init__(self, place: Place, setup: Setup) -> None:
-        self._place = place
-        limits = limited(setup.limits, memory_per_process="memory" not in place.group.enforced, processes=False)
+    def __init__(self, slot: LabSlot, setup: Setup) -> None:
+        self._slot = slot
+        limits = limited(setup.limits, memory_per_process="memory" not in slot.group.enforced, processes=False)
         self._limits = [*pinned(setup), *limits]
-        self._variables = variables_of(setup, setup.environment, str(place.workspace))
+        self._variables = variables_of(setup, setup.environment, str(slot.workspace))
         tools = str(setup.tools) if setup.tools else None
-        self.seen = LabPaths(str(place.workspace), str(setup.environment), str(place.status), tools)
+        self.paths = LabPaths(str(slot.workspace), str(setup.environment), str(slot.status), tools)
         if setup.data:
-            (place.workspace / "data").symlink_to(setup.data)
-        enforced = {"disk": place.disk, "memory": "polled, and limited for each process", **place.group.enforced}
+            (slot.workspace / "data").symlink_to(setup.data)
+        enforced = {"disk": slot.disk, "memory": "polled, and limited for each process", **slot.group.enforced}
         walls = dict.fromkeys(("network", "files", "processes seen", "system calls", "user"), "sandbox none")
         self.sealing = Sealing(
-            "none", sealed=False, network="host", enforced=enforced, missing={**walls, **place.group.missing}
+            "none", sealed=False, network="host", enforced=enforced, missing={**walls, **slot.group.missing}
         )
 
     async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Plain":
         """Start a command in a session of its own."""
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                [*joining(self._place.group), *self._limits, *command],
+                [*joining(self._slot.group), *self._limits, *command],
                 stdin=stdin,
                 env={**self._variables, **variables},
-                cwd=self._place.workspace,
+                cwd=self._slot.workspace,
                 start_new_session=True,
             )
-        return Plain(process, self._place)
+        return Plain(process, self._slot)
 
 
 class Plain:
@@ -51,10 +51,10 @@ class Plain:
 
     out_of_memory = False  # the lab's control group counts that
 
-    def __init__(self, process: Process, place: Place) -> None:
+    def __init__(self, process: Process, slot: LabSlot) -> None:
         self.process = process
         self.root: int | None = process.pid
-        self._place = place
+        self._slot = slot
         self._stopped: frozenset[int] | None = None
 
     @property
@@ -65,12 +65,12 @@ class Plain:
     async def pause(self) -> None:
         """Hold the command and its descendants still; what has left them is not reached."""
         if not self.paused:
-            self._stopped = await anyio.to_thread.run_sync(pause, self.process.pid)
+            self._stopped = await anyio.to_thread.run_sync(freeze_tree, self.process.pid)
 
-    async def wake(self) -> None:
+    async def unpause(self) -> None:
         """Let it go on after a pause."""
         stopped, self._stopped = self._stopped, None
-        wake(stopped or frozenset())
+        thaw_tree(stopped or frozenset())
 
     def failure(self, said: str) -> LabError:
         """There is no sandbox that could fail."""

@@ -16,7 +16,7 @@ from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LAPSE, Watch, is_held
 from assay.runs.driver import Files
 from assay.runs.retry import Retries
-from assay.runs.worker import TAKEN, Order, Work
+from assay.runs.worker import TAKEN, JobKind, JobSpec
 
 HARNESS_MEMORY = 10**9
 """What a trial's own process needs beside its lab."""
@@ -29,7 +29,7 @@ class Job:
 
     folder: TrialFolder
     file: TrialFile
-    order: Order
+    order: JobSpec
 
     @property
     def alone(self) -> bool:
@@ -89,29 +89,29 @@ class Cluster(ABC):
             raise AssayError(f"{self.place} does not answer, and it may still have trials of this run; try again later")
         self._going = {folder: name for folder, name in left.items() if name in there}
 
-    def has_room(self, file: TrialFile, work: Work) -> bool:
+    def has_room(self, file: TrialFile, work: JobKind) -> bool:
         """Always, because the engine queues; what is graded by time goes one after the other."""
         return work == "conduct" or not (self._new or self._going)
 
-    def start(self, folder: TrialFolder, file: TrialFile, work: Work) -> None:
+    def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
         """Hand a trial to the engine with the next ones, unless it has it already, or somebody else is at it."""
         if folder in self._going:
             return
         if folder.state.final:
             self._over.append((folder, 0))
             return
-        silent = self._watch.silent(folder.path)
-        if is_held(folder.path) is not False and silent is None:
+        expired = self._watch.expired(folder.path)
+        if is_held(folder.path) is not False and expired is None:
             self._over.append((folder, TAKEN))
             return
-        order = Order(
+        order = JobSpec(
             work=work,
             trial=folder.path.absolute(),
             home=self._home.root,
             source=self._source,
             lapse=self._lapse,
             overdue=self._overdue,
-            silent=(silent.epoch, silent.text) if silent else None,
+            expired=(expired.epoch, expired.text) if expired else None,
             folder=Path.cwd(),
         )
         self._new.append(Job(folder, file, order))

@@ -17,7 +17,7 @@ from assay.runs.retry import Retries
 _LEAST_LAPSE = 5 * BEAT
 
 
-class Place(BaseModel):
+class ExecutorConfig(BaseModel):
     """`place.json`: where a run was carried out last, so that it can be gone on with there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,7 +29,9 @@ class Place(BaseModel):
     lease: float = LAPSE
 
 
-def executor_at(place: Place, run: RunFolder, home: Home, *, cores: int | None, retries: Retries) -> Executor:
+def make_executor(
+    place: ExecutorConfig, run: RunFolder, home: Home, *, cores: int | None, retries: Retries
+) -> Executor:
     """What carries the run out there."""
     if place.lease < _LEAST_LAPSE:
         raise UsageError(
@@ -54,14 +56,14 @@ def executor_at(place: Place, run: RunFolder, home: Home, *, cores: int | None, 
     raise UsageError(f"--on {place.on}: there are local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
 
 
-def remember(run: RunFolder, place: Place) -> None:
+def save_executor_config(run: RunFolder, place: ExecutorConfig) -> None:
     """Write down where a run is carried out, unless it is on this machine, where it is anyway."""
     path = run.path / "place.json"
     if place.on != "local" or path.exists():
         write_json(path, place.model_dump(mode="json"))
 
 
-def remembered(run: RunFolder) -> Place:
+def load_executor_config(run: RunFolder) -> ExecutorConfig:
     """Where a run was carried out last."""
     path = run.path / "place.json"
-    return read_record(path, Place) if path.exists() else Place()
+    return read_record(path, ExecutorConfig) if path.exists() else ExecutorConfig()

@@ -16,32 +16,13 @@ from types import ModuleType
 
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
-from assay.core.progress import Progress
 from assay.lab.host.gpus import gpu_numbers
-from assay.records import RunFolder, TrialFile, TrialFolder
+from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LAPSE, Claim, Watch
-from assay.runs import driver
-from assay.runs.driver import Files, Unstarted, counted
-from assay.runs.retry import Allowance, Retries
+from assay.runs.driver import Files, counted
+from assay.runs.retry import Retries
 from assay.runs.trial import Taken
-from assay.runs.worker import GRACE, TAKEN, UNRECORDED, WORK, Work
-
-
-def execute(
-    run: RunFolder,
-    home: Home,
-    *,
-    cores: int | None = None,
-    only: str | None = None,
-    progress: Progress,
-    retries: Retries | None = None,
-    allowance: Allowance | None = None,
-    gpus: Sequence[int] | None = None,
-) -> Unstarted | None:
-    """Bring every trial of a run, or `only` one, to its end on this machine."""
-    retries = retries or Retries()
-    local = Local(home, cores=cores, gpus=gpus, overdue=retries.overdue)
-    return driver.execute(run, local, only=only, progress=progress, retries=retries, allowance=allowance)
+from assay.runs.worker import GRACE, JOB_KINDS, TAKEN, UNRECORDED, JobKind
 
 
 @dataclass(frozen=True)
@@ -92,20 +73,20 @@ class Local:
         models = ["assay.models.preload"] if any(file.models for file in files.values()) else []
         self._context.set_forkserver_preload([*models, __name__, "assay.runs.preload"])
 
-    def has_room(self, file: TrialFile, work: Work) -> bool:
+    def has_room(self, file: TrialFile, work: JobKind) -> bool:
         """Whether enough is free; what is graded by time is alone."""
         if not self._running or work == "grade":
             return not self._running
         used = sum(other.file.resources.cores for other in self._running.values())
         return used + file.resources.cores <= self._cores and file.resources.gpus <= len(self._free)
 
-    def start(self, folder: TrialFolder, file: TrialFile, work: Work) -> None:
-        """Start the trial's process; it takes over from a holder elsewhere that has long been silent."""
+    def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
+        """Start the trial's process; it takes over from a holder elsewhere that has long been expired."""
         need = file.resources.gpus if work == "conduct" else 0
         devices, self._free = tuple(self._free[:need]), self._free[need:]
-        silent = self._watch.silent(folder.path) if folder.path in self._taken else None
+        expired = self._watch.expired(folder.path) if folder.path in self._taken else None
         process = self._context.Process(
-            target=_child, args=(work, folder.path, self._home.root, devices, silent), name=folder.path.name
+            target=_child, args=(work, folder.path, self._home.root, devices, expired), name=folder.path.name
         )
         with _without_main():
             process.start()
@@ -166,14 +147,14 @@ def _has_handed_in(folder: TrialFolder) -> bool:
         return False
 
 
-def _child(work: Work, path: Path, home: Path, gpus: tuple[int, ...], silent: Claim | None) -> None:
+def _child(work: JobKind, path: Path, home: Path, gpus: tuple[int, ...], expired: Claim | None) -> None:
     """The trial's process: it ends when the run that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     try:
-        WORK[work](path, Home(home), gpus, silent=silent)
+        JOB_KINDS[work](path, Home(home), gpus, expired=expired)
     except Taken:
         sys.exit(TAKEN)
     except (AssayError, OSError):

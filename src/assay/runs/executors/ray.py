@@ -19,7 +19,7 @@ from assay.records.lease import LAPSE, is_held
 from assay.runs import worker
 from assay.runs.driver import Files
 from assay.runs.executors.cluster import Cluster, Job
-from assay.runs.worker import Order
+from assay.runs.worker import JobSpec
 
 _NAMESPACE = "assay"
 # Ray listens on the address that other machines know this one by, unless it is told that there is no cluster.
@@ -121,7 +121,7 @@ class Keeper:
     def __init__(self, order: str) -> None:
         import ray
 
-        self._process = worker.start(Order.model_validate_json(order))
+        self._process = worker.start(JobSpec.model_validate_json(order))
         actor = ray.get_runtime_context().current_actor
 
         def leave() -> None:

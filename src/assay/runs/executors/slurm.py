@@ -24,7 +24,7 @@ from assay.records.lease import LAPSE
 from assay.runs import worker
 from assay.runs.executors.cluster import Cluster, Job
 from assay.runs.trial import PREEMPTED
-from assay.runs.worker import Order
+from assay.runs.worker import JobSpec
 
 try:
     import submitit
@@ -137,7 +137,7 @@ class Slurm(Cluster):
 class TrialJob:
     """What runs in a job: it starts the trial's process, and passes on what Slurm tells it."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: JobSpec) -> None:
         self._order = order
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -153,7 +153,7 @@ class TrialJob:
         """Have the trial stop at its last snapshot; wherever this runs next, it goes on from there."""
         self._tell(PREEMPTED)
         self._await_end()
-        return submitit.helpers.DelayedSubmission(TrialJob(self._order.model_copy(update={"silent": None})))
+        return submitit.helpers.DelayedSubmission(TrialJob(self._order.model_copy(update={"expired": None})))
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._tell(signal.SIGTERM)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from assay.core.home import Home
-from assay.core.progress import Silent, stage
+from assay.core.progress import NoProgress, stage
 from assay.data import files
 from assay.data.polars_tables import read, take, write, write_split
 from assay.data.sources import http
@@ -53,7 +53,7 @@ def found(raw: Path, pictures: list[dict[str, Any]]) -> dict[str, Path]:
 
         def fetched(picture: dict[str, Any]) -> Path:
             source = WebFile(url=picture["coco_url"].replace(" ", "%20"), file=picture["file_name"])
-            path = http.fetch(home, source, progress=Silent())
+            path = http.fetch(home, source, progress=NoProgress())
             advance(1)
             return path
 
