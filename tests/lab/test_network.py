@@ -97,7 +97,6 @@ print(open('/proc/net/dev').read().count(':'), 'interfaces')
 async def test_socket_families_that_ignore_network_namespaces_are_refused(opened: Open):
     # Without the filter the packet family would answer EPERM in a lab, and vsock would reach a virtual machine's host.
     probe = """
-from assay.core.disk import random_token
 import errno, socket
 for family in (40, 17, 38, 31):  # vsock, packet, alg, bluetooth
     try:
