@@ -24,7 +24,7 @@ from assay.tasks import Budget, Registry, Task
 
 TESTS = Path(__file__).parent.parent
 sys.path.append(str(TESTS / "models"))  # for the server that speaks as OpenAI and Anthropic do
-PRICES = Prices.load()
+PRICES = Prices()
 
 
 @pytest.fixture

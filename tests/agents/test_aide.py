@@ -267,7 +267,7 @@ def test_an_answer_without_one_script_is_asked_for_again_with_a_complaint(trials
 
 
 def test_a_question_that_is_too_long_is_asked_with_less_of_the_past(trials):
-    too_long = {"fault": "too long"}
+    too_long = {"error": "too long"}
     replies = [said(script(9)), too_long, too_long, said(script(12)), *[too_long] * 4]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
     lengths = [len(told) for told in questions(trial)]
@@ -315,7 +315,7 @@ async def test_when_money_runs_out_the_best_so_far_counts(trial):
     usage = {"input_tokens": 1_000_000, "output_tokens": 0}
     path = trial.folder / "replies.json"
     path.write_text(json.dumps([{"text": said(script(right)), "usage": usage} for right in (11, 12, 30)]))
-    prices = Prices(date="today", models={"scripted/*": {"input": 2.0, "output": 0.0}})
+    prices = Prices(models={"scripted/*": {"input": 2.0, "output": 0.0}})
     trial.budget = Budget(time=60, steps=9, cost=3.0)
     workspace = await trial.work(Aide(drafts=9), models=Models({"main": f"scripted/{path}"}, prices=prices))
     # A million tokens cost 2 dollars: the second question is still allowed, the third is not.

@@ -85,8 +85,8 @@ async def test_what_an_edit_overwrites_elsewhere_can_be_taken_back_too(trial, sc
         ("I would rather not.", "format"),
         ("", "format"),
         (fenced("a\n", fence="```") + "and\n" + fenced("b\n", fence="```"), "format"),
-        ({"fault": "too long"}, "too long"),
-        ({"fault": "refused"}, "connection"),
+        ({"error": "too long"}, "too long"),
+        ({"error": "refused"}, "connection"),
     ],
 )
 async def test_an_editor_that_fails_changes_nothing(trial, script, reply, cause):
@@ -166,7 +166,7 @@ async def test_a_short_file_of_the_data_is_understood_with_one_question(trial, s
 
 
 async def test_a_model_that_cannot_be_asked_fails_the_action_and_not_the_trial(trial, script):
-    async with trial.bench({"main": script({"fault": "refused"})}) as bench:
+    async with trial.bench({"main": script({"error": "refused"})}) as bench:
         do = Hands(bench)
         await do("Understand File", file_name="train.py", things_to_look_for="x")
         assert do.last.cause == "connection"

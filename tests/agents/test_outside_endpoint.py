@@ -239,7 +239,7 @@ async def test_every_question_is_a_step(trial, reached):
 
 
 async def test_a_prompt_that_is_too_long_is_the_clients_problem(reached):
-    async with reached({"fault": "too long"}, "Short.") as door:
+    async with reached({"error": "too long"}, "Short.") as door:
         with pytest.raises(openai.BadRequestError) as refused:
             await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
         assert refused.value.code == "context_length_exceeded"
@@ -247,7 +247,7 @@ async def test_a_prompt_that_is_too_long_is_the_clients_problem(reached):
 
 
 async def test_a_model_that_stays_away_ends_the_trial_and_not_at_once(reached):
-    async with reached(*[{"fault": "refused"}] * 5) as door, door.http() as client:
+    async with reached(*[{"error": "refused"}] * 5) as door, door.http() as client:
         asked = {"messages": [{"role": "user", "content": "Hello?"}]}
         for _ in range(5):
             assert not door.endpoint.over.is_set()

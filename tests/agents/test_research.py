@@ -214,7 +214,7 @@ async def test_an_observation_that_cannot_be_summed_up_is_cut(trial, script):
     roles = {
         "main": script(say("Write File", file_name="a.py", content="print('x' * 9000); print('end')"),
                        say("Execute Script", script_name="a.py"), END),
-        "fast": script({"fault": "refused"}, name="fast"),
+        "fast": script({"error": "refused"}, name="fast"),
     }  # fmt: skip
     await trial.work(Research(add_actions=("Write File",)), roles)
     assert "characters left out" in asked(trial)[2] and "x\nend" in asked(trial)[2]
@@ -223,7 +223,7 @@ async def test_an_observation_that_cannot_be_summed_up_is_cut(trial, script):
 async def test_what_is_too_long_for_the_model_is_left_out_bit_by_bit(trial, script):
     looks = [say("Python REPL", thought=f"thought {n}", command=f"'{n}' * 1_500") for n in range(3)]
     roles = {
-        "main": script(*looks, *[{"fault": "too long"}] * 3, say("List Files", thought="next", dir_path="."), END),
+        "main": script(*looks, *[{"error": "too long"}] * 3, say("List Files", thought="next", dir_path="."), END),
         "fast": script("All twos.", name="fast"),
     }
     await trial.work(Research(add_actions=("Python REPL",)), roles)
@@ -237,7 +237,7 @@ async def test_what_is_too_long_for_the_model_is_left_out_bit_by_bit(trial, scri
 
 
 async def test_a_model_for_which_everything_is_too_long_ends_the_work_with_that_cause(trial, script):
-    replies = [say("Execute Script", script_name="train.py"), *[{"fault": "too long"}] * 10]
+    replies = [say("Execute Script", script_name="train.py"), *[{"error": "too long"}] * 10]
     files = await trial.work(Research(), {"main": script(*replies), "fast": script("short", name="fast")})
     assert "submission.csv" in files
     assert [note["about"]["cause"] for note in trial.told("note")] == ["too long"]
@@ -245,7 +245,7 @@ async def test_a_model_for_which_everything_is_too_long_ends_the_work_with_that_
 
 async def test_a_model_that_cannot_be_reached_is_nobodys_decision(trial, script):
     with pytest.raises(ModelError):
-        await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"fault": "refused"})})
+        await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"error": "refused"})})
     # Taken up again, the trial asks once more and goes on.
     await trial.work(Research(), {"main": script("never asked again", END)})
     assert trial.acts() == [("List Files", None), ("Final Answer", None)]

@@ -133,7 +133,7 @@ async def test_a_command_longer_than_the_system_takes_is_refused(trial, script):
 
 async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, script):
     long = call("yes | head -c 5000")
-    story = [long, long, {"fault": "too long"}, call("submit")]
+    story = [long, long, {"error": "too long"}, call("submit")]
     await trial.work(Shell(), {"main": script(*story)})
     view = last_view(trial)
     assert len(view[3]) < 400 and len(view[5]) > 5000
@@ -141,7 +141,7 @@ async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, sc
 
 
 async def test_a_model_to_which_everything_is_too_long_ends_the_work(trial, script):
-    await trial.work(Shell(), {"main": script({"fault": "too long"})})
+    await trial.work(Shell(), {"main": script({"error": "too long"})})
     assert trial.told("note")[-1]["about"]["cause"] == "too long"
 
 

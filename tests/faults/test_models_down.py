@@ -83,7 +83,7 @@ def test_a_key_that_is_refused_is_no_outage_to_be_waited_out(tiny, busy):
         words = asking(tiny, busy, server.openai)
         tiny.variables["OPENAI_API_KEY"] = "key-of-nobody"
         result = tiny.call(*words)
-    assert result.returncode == 1 and "ModelError: openai/gpt-4o refuses the key" in result.stderr
+    assert result.returncode == 1 and "ModelError: openai/gpt-4o rejected the API key" in result.stderr
     (trial,) = tiny.folder.trials()
     assert tiny.events()[trial.path.name].count("started") == 3
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_
 
 
 def test_a_trial_that_is_taken_up_again_has_its_data_and_only_the_rest_of_its_budget(tiny, assay, tmp_path):
-    (trial,) = tiny(do("Execute Script", script_name="train.py"), {"fault": "refused"})
+    (trial,) = tiny(do("Execute Script", script_name="train.py"), {"error": "refused"})
     assert trial.state.cause == "infrastructure"
     used = [event.about["used"] for event in read_events(trial.events) if event.kind == "observation"][-1]
     check = "open('data/train.csv').readline(), open('submission.csv').readline()"

@@ -1,12 +1,12 @@
-"""What tests of models share: keys that the test server accepts, the ways to reach it, and scripts."""
+"""Fixtures for tests of models: API keys that the test server accepts, the routes to it, and scripts."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from routes import ROUTES
 from server import KEY
-from ways import WAYS
 
 
 @pytest.fixture
@@ -15,17 +15,17 @@ def anyio_backend():
 
 
 @pytest.fixture(autouse=True)
-def keys(monkeypatch):
-    """The keys of somebody, and nothing else of this machine's surroundings that providers look at."""
+def api_keys(monkeypatch):
+    """Valid API keys, and nothing else in the environment that providers look at."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "LOCAL_API_KEY"):
         monkeypatch.setenv(name, KEY)
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "INSPECT_EVAL_MODEL_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(params=WAYS, ids=lambda way: way.label)
-def way(request):
-    """Each way in turn."""
+@pytest.fixture(params=ROUTES, ids=lambda route: route.label)
+def route(request):
+    """Each route in turn."""
     return request.param
 
 

@@ -37,7 +37,7 @@ STORIES: dict[str, list[object]] = {
         *run_script("b.py", "raise MemoryError"),
         *run_script("c.py", "import time; time.sleep(60)"),
         UNREADABLE,
-        {"fault": "too long"},
+        {"error": "too long"},
         say("Understand File", file_name="description.md", things_to_look_for="a rule"),
         say("Execute Script", script_name="train.py"),
         say("Final Answer", final_answer="Tails."),
@@ -52,7 +52,7 @@ STORIES: dict[str, list[object]] = {
         say("Final Answer", final_answer="?"),
     ],
     # Its provider refuses to answer.
-    "refused": [say("List Files", dir_path="."), {"fault": "refused"}],
+    "refused": [say("List Files", dir_path="."), {"error": "refused"}],
 }
 
 
@@ -62,7 +62,7 @@ def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder
     folder = tmp_path_factory.mktemp("scripted")
     for name, replies in STORIES.items():
         (folder / f"{name}.json").write_text(json.dumps(replies))
-    (folder / "fast.json").write_text(json.dumps([{"fault": "refused"}]))
+    (folder / "fast.json").write_text(json.dumps([{"error": "refused"}]))
     root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
     root.chmod(0o755)
     (root / "environments").symlink_to(Home.default().environments)

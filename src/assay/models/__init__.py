@@ -1,14 +1,13 @@
-"""Who thinks: the one door to language models, the roles they play, what they use and what that costs.
+"""Language models: one client for every provider, models by role, token usage and cost.
 
-    prices = Prices.load()
-    async with Models({"main": "openai/gpt-5", "fast": "openai/gpt-5-mini"}, prices=prices) as models:
+    async with Models({"main": "openai/gpt-5", "fast": "openai/gpt-5-mini"}, prices=Prices()) as models:
         models.check()
         reply = await models.ask("main", [Message(role="user", text="Which model fits this table?")])
 
-Models are named as Inspect names them: `openai/…`, `anthropic/…`, `google/…`, `openai-api/SERVICE/…` for anything that
-speaks OpenAI's protocol, and `scripted/PATH` for answers that are written down beforehand. Keys come from the
-environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and are never part of a setting or a record. Inspect itself takes
-a second or two to load; the first `check` or `ask` does it.
+Start reading at `client.py`. Models are named as in Inspect: `openai/…`, `anthropic/…`, `google/…`,
+`openai-api/SERVICE/…` for any endpoint that speaks OpenAI's protocol, and `scripted/PATH` for replies from a file. API
+keys come from the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and never enter a setting or a record. Inspect
+takes a second or two to import; that happens at the first `check` or `ask`.
 """
 
 from assay.models.client import Models

@@ -1,4 +1,4 @@
-"""Our messages and tools as Inspect's, and back. Loads Inspect."""
+"""Conversion of messages, tools and settings to Inspect's types, and of messages back. Imports Inspect."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,10 +22,10 @@ from assay.models.settings import ModelSettings
 
 
 def to_inspect(message: Message, name: str) -> ChatMessage:
-    """A message as Inspect wants it for the model `name`.
+    """Return a message as Inspect's, for the model `name`.
 
-    What a provider added for itself goes back only to the model that said it, because others cannot read it, and only
-    as long as nobody has changed what was said.
+    A provider's native data goes back only to the model that produced it, because others cannot read it, and only if
+    the message was not changed since.
     """
     if message.role == "system":
         return ChatMessageSystem(content=message.text)
@@ -35,14 +35,14 @@ def to_inspect(message: Message, name: str) -> ChatMessage:
         return ChatMessageTool(content=message.text, tool_call_id=message.tool_call_id)
     plain = _assistant(message)
     if message.native and message.native["model"] == name:
-        said = ChatMessageAssistant.model_validate(message.native["message"])
-        if said.text == plain.text and said.tool_calls == plain.tool_calls:
-            return said
+        native = ChatMessageAssistant.model_validate(message.native["message"])
+        if native.text == plain.text and native.tool_calls == plain.tool_calls:
+            return native
     return plain
 
 
 def to_inspect_all(messages: Sequence[Message], name: str) -> list[ChatMessage]:
-    """A conversation as Inspect wants it: as `to_inspect`, and answers of tools name the tool."""
+    """Return a conversation as Inspect's; messages of tools also get the name of the tool."""
     tools = {call.id: call.name for message in messages for call in message.tool_calls}
     converted = [to_inspect(message, name) for message in messages]
     for message in converted:
@@ -51,43 +51,45 @@ def to_inspect_all(messages: Sequence[Message], name: str) -> list[ChatMessage]:
     return converted
 
 
-def from_inspect(message: ChatMessage, name: str, memory: dict[str, Any] | None = None) -> Message:
-    """A message as we keep it; `native` only where the plain fields would not bring everything back."""
+def from_inspect(message: ChatMessage, name: str, state: dict[str, Any] | None = None) -> Message:
+    """Return a message as ours; `native` is set only where the plain fields would lose something."""
     if not isinstance(message, ChatMessageAssistant):
-        answered = message.tool_call_id if isinstance(message, ChatMessageTool) else None
-        return Message(role=message.role, text=message.text, tool_call_id=answered)
-    message = _writable(message)
+        call_id = message.tool_call_id if isinstance(message, ChatMessageTool) else None
+        return Message(role=message.role, text=message.text, tool_call_id=call_id)
+    message = _replace_surrogates(message)
     plain = Message(
         role="assistant",
         text=message.text,
         tool_calls=tuple(
-            ToolCall(id=call.id, name=call.function, arguments=call.arguments, fault=call.parse_error)
+            ToolCall(id=call.id, name=call.function, arguments=call.arguments, parse_error=call.parse_error)
             for call in message.tool_calls or ()
         ),
         reasoning=_reasoning(message.content),
     )
-    said = _dump(message)
-    if said == _dump(_assistant(plain)) and not memory:
+    dumped = _dump(message)
+    if dumped == _dump(_assistant(plain)) and not state:
         return plain
-    native = {"model": name, "message": said, **({"memory": memory} if memory else {})}
+    native: dict[str, Any] = {"model": name, "message": dumped}
+    if state:
+        native["memory"] = state
     return plain.model_copy(update={"native": native})
 
 
 def tool_info(tool: Tool) -> ToolInfo:
-    """A tool as Inspect wants it; what its schema says must survive the conversion, or nobody could rely on it."""
+    """Return a tool as Inspect's; an error if the conversion would lose a part of its schema."""
     try:
         info = ToolInfo(
             name=tool.name, description=tool.description, parameters=ToolParams.model_validate(tool.parameters)
         )
     except ValueError as error:
-        raise UsageError(f"tool {tool.name}: its parameters are no JSON schema of an object: {error}") from None
+        raise UsageError(f"Tool {tool.name}: its parameters are not a JSON schema of an object: {error}") from None
     if lost := _lost(tool.parameters, info.parameters.model_dump(exclude_none=True)):
-        raise UsageError(f"tool {tool.name}: models would not be told about {lost}; say it in a description instead")
+        raise UsageError(f"Tool {tool.name}: Inspect does not pass {lost} to models; put it into a description instead")
     return info
 
 
 def generate_config(settings: ModelSettings) -> GenerateConfig:
-    """Our settings as Inspect's; tools are always sent as we describe them, never swapped for a provider's own."""
+    """Return settings as Inspect's; our tools are never replaced by a provider's own of the same name."""
     attempt = settings.attempt_timeout
     return GenerateConfig(
         temperature=settings.temperature,
@@ -106,31 +108,33 @@ def generate_config(settings: ModelSettings) -> GenerateConfig:
     )
 
 
-def _writable(message: ChatMessageAssistant) -> ChatMessageAssistant:
-    """The message with a question mark for each half of a character, which no file and no provider takes."""
-    said = _dump(message)
-    whole = _whole(said)
-    return message if whole == said else ChatMessageAssistant.model_validate(whole)
+def _replace_surrogates(message: ChatMessageAssistant) -> ChatMessageAssistant:
+    """Replace lone surrogates by question marks: they can neither be written to a file nor sent to a provider."""
+    dumped = _dump(message)
+    encodable = _encodable(dumped)
+    return message if encodable == dumped else ChatMessageAssistant.model_validate(encodable)
 
 
-def _whole(said: Any) -> Any:
-    if isinstance(said, str):
-        return said.encode(errors="replace").decode()
-    if isinstance(said, dict):
-        return {_whole(key): _whole(value) for key, value in said.items()}
-    return [_whole(part) for part in said] if isinstance(said, list) else said
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return value
 
 
 def _assistant(message: Message) -> ChatMessageAssistant:
     calls = [
-        InspectToolCall(id=call.id, function=call.name, arguments=call.arguments, parse_error=call.fault)
+        InspectToolCall(id=call.id, function=call.name, arguments=call.arguments, parse_error=call.parse_error)
         for call in message.tool_calls
     ]
     return ChatMessageAssistant(content=message.text, tool_calls=calls or None)
 
 
 def _dump(message: ChatMessageAssistant) -> dict[str, Any]:
-    # Inspect's own number of the message is drawn anew each time and means nothing later; neither do the last two.
+    # Inspect's id of a message is random, and none of the three matters later.
     content = message.model_dump(mode="json", exclude_none=True, exclude={"id", "model", "source"})
     match content["content"]:
         case [{"type": "text", "text": text, **rest}] if not rest:
@@ -142,20 +146,20 @@ def _reasoning(content: str | list[Content]) -> str | None:
     if isinstance(content, str):
         return None
     blocks = [block for block in content if isinstance(block, ContentReasoning)]
-    # What providers keep to themselves comes encrypted, at best with a summary beside it.
+    # Hidden reasoning arrives encrypted, at best with a summary.
     texts = [block.summary or ("" if block.redacted else block.reasoning) for block in blocks]
     return "\n\n".join(text for text in texts if text) or None
 
 
-def _lost(ours: Any, theirs: Any, where: str = "parameters") -> str | None:
-    """The first place where a schema says something that its copy does not."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for key, value in ours.items():
-            inner = f"{where}.{key}"
-            if value is not None and (lost := _lost(value, theirs.get(key), inner)):
-                return lost
-        return None
-    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        pairs = enumerate(zip(ours, theirs, strict=True))
-        return next((lost for place, (a, b) in pairs if (lost := _lost(a, b, f"{where}.{place}"))), None)
-    return None if ours == theirs else where
+def _lost(schema: Any, copy: Any, path: str = "parameters") -> str | None:
+    """Return the path of the first part of a schema that its copy lacks."""
+    if isinstance(schema, dict) and isinstance(copy, dict):
+        parts = [(key, value, copy.get(key)) for key, value in schema.items() if value is not None]
+    elif isinstance(schema, list) and isinstance(copy, list) and len(schema) == len(copy):
+        parts = [(index, value, copy[index]) for index, value in enumerate(schema)]
+    else:
+        return None if schema == copy else path
+    for key, value, copied in parts:
+        if lost := _lost(value, copied, f"{path}.{key}"):
+            return lost
+    return None

@@ -1,8 +1,7 @@
-"""The one door to Inspect, and through it to every provider. Loads Inspect; imported when a model is really asked."""
+"""The client of one model, on top of Inspect. Imports Inspect, so it is imported only when a model is called."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
@@ -12,8 +11,9 @@ from inspect_ai.tool import ToolChoice, ToolFunction
 from assay.core.errors import AssayError, PromptTooLong
 from assay.models import provider_state, scripted
 from assay.models.convert import from_inspect, generate_config, to_inspect_all, tool_info
-from assay.models.errors import not_answered, not_opened, too_late
-from assay.models.messages import Message, Stop, Tool, Usage
+from assay.models.errors import request_error, setup_error, timeout_error
+from assay.models.messages import Message, Reply, Stop, Tool, Usage
+from assay.models.prices import Prices
 from assay.models.settings import ModelSettings
 
 STOPS: dict[str, Stop] = {
@@ -26,29 +26,13 @@ STOPS: dict[str, Stop] = {
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What came back through the door; `usage` has no cost yet, and is None where the provider does not tell it.
-
-    `waited` is the time apart from the one request that was answered: failed tries, pauses, queueing, and the few
-    milliseconds that preparing it takes.
-    """
-
-    message: Message
-    stop: Stop
-    usage: Usage | None
-    served: str | None
-    seconds: float
-    waited: float
-
-
 class InspectClient:
-    """A model that can be asked."""
+    """A model that can be called."""
 
-    def __init__(self, name: str, settings: ModelSettings) -> None:
-        self._name, self._settings = name, settings
+    def __init__(self, name: str, settings: ModelSettings, prices: Prices) -> None:
+        self._name, self._settings, self._prices = name, settings, prices
         try:
-            # Not shared with others: clients belong to the event loop they were first used in.
+            # Not shared: a provider's client belongs to the event loop that first used it.
             self._model = get_model(
                 name,
                 config=generate_config(settings),
@@ -56,58 +40,79 @@ class InspectClient:
                 memoize=False,
                 **settings.options,  # type: ignore[arg-type]
             )
-        except Exception as error:  # setting up a client is the provider's code: anything may be missing
-            raise not_opened(name, error) from error
+        except Exception as error:  # the provider's own code: anything may be missing
+            raise setup_error(name, error) from error
 
     async def ask(
         self, messages: Sequence[Message], tools: Sequence[Tool], number: int, choice: str | None = None
-    ) -> Answer:
-        """Put one question; `ModelError` if nobody answers it, `PromptTooLong` if it is too long to be answered."""
+    ) -> Reply:
+        """Send one request; raises `PromptTooLong` if it is too long, `ModelError` if there is no answer."""
         conversation = to_inspect_all(messages, self._name)
         offered = [tool_info(tool) for tool in tools]
 
-        async def generate() -> Answer:
-            scripted.place.set(scripted.Place(number))
-            provider_state.recall(messages, self._name)
+        async def generate() -> Reply:
+            scripted.request.set(scripted.Request(number))
+            provider_state.restore(messages, self._name)
             started = time.monotonic()
-            output = await self._model.generate(conversation, offered, _choice(choice, tools))
-            return self._answer(output, messages, time.monotonic() - started)
+            output = await self._model.generate(conversation, offered, _tool_choice(choice, tools))
+            return self._reply(output, messages, number, time.monotonic() - started)
 
         try:
             with anyio.move_on_after(self._settings.timeout):
-                return await _apart(generate)
+                return await _in_own_context(generate)
         except AssayError:
             raise
-        except Exception as error:  # whatever comes out of a provider's client means that there is no answer
-            raise not_answered(self._name, error) from error
-        raise too_late(self._name, self._settings.timeout)
+        except Exception as error:  # whatever a provider's client raises means that there is no answer
+            raise request_error(self._name, error) from error
+        raise timeout_error(self._name, self._settings.timeout)
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections of the client."""
         await self._model.api.aclose()
 
-    def _answer(self, output: ModelOutput, messages: Sequence[Message], seconds: float) -> Answer:
+    def _reply(self, output: ModelOutput, messages: Sequence[Message], number: int, seconds: float) -> Reply:
         if output.empty:
             raise ValueError("the reply is empty")
-        stop, usage = STOPS.get(output.stop_reason, "unknown"), _usage(output.usage)
-        # A reply that fills the context to its end was paid for and is kept; one that never began is an error.
-        if stop == "too_long" and not (usage and usage.output_tokens):
+        stop = STOPS.get(output.stop_reason, "unknown")
+        # A reply that fills the context to the end was paid for and is kept; one that never began is an error.
+        if stop == "too_long" and not (output.usage and output.usage.output_tokens):
             raise PromptTooLong(f"{self._name}: the conversation is too long for the model: {output.completion}")
-        message = from_inspect(output.message, self._name, provider_state.learned(output.message, messages, self._name))
-        worked = seconds if output.time is None else min(output.time, seconds)
-        return Answer(message, stop, usage, output.model or None, seconds, seconds - worked)
+        state = provider_state.collect(output.message, messages, self._name)
+        working = seconds if output.time is None else min(output.time, seconds)
+        return Reply(
+            message=from_inspect(output.message, self._name, state),
+            stop=stop,
+            usage=self._usage(output.usage),
+            model=self._name,
+            served=output.model or None,
+            number=number,
+            seconds=round(seconds, 3),
+            waited=round(seconds - working, 3),
+        )
+
+    def _usage(self, reported: ModelUsage | None) -> Usage:
+        if reported is None:  # a provider that reports no usage: the cost is unknown
+            return Usage()
+        usage = Usage(
+            input_tokens=reported.input_tokens,
+            output_tokens=reported.output_tokens,
+            cached_tokens=reported.input_tokens_cache_read or 0,
+            cache_write_tokens=reported.input_tokens_cache_write or 0,
+            reasoning_tokens=reported.reasoning_tokens or 0,
+        )
+        return usage.model_copy(update={"cost": self._prices.cost(self._name, usage)})
 
 
-def _choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None:
+def _tool_choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None:
     if choice is None or choice in ("any", "none"):
         return choice  # type: ignore[return-value]
     return ToolFunction(name=choice) if any(tool.name == choice for tool in tools) else None
 
 
-async def _apart(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Do `work` in a context of its own, which ends with it.
+async def _in_own_context(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Run `work` in a context of its own, which ends with it.
 
-    Inspect keeps a transcript of all calls in a context variable; in ours it would grow until the process ends.
+    Inspect appends every call to a transcript in a context variable; in ours it would grow until the process ends.
     """
     results: list[Result] = []
 
@@ -120,15 +125,3 @@ async def _apart(work: Callable[[], Awaitable[Result]]) -> Result:
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return results[0]
-
-
-def _usage(usage: ModelUsage | None) -> Usage | None:
-    if usage is None:
-        return None
-    return Usage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.input_tokens_cache_read or 0,
-        cache_write_tokens=usage.input_tokens_cache_write or 0,
-        reasoning_tokens=usage.reasoning_tokens or 0,
-    )

@@ -1,4 +1,4 @@
-"""What is said to a model and what it answers: plain data that a record can keep and give back."""
+"""Messages, tools, replies and token usage: plain data that a record can store."""
 
 from typing import Any, Literal
 
@@ -11,19 +11,19 @@ Stop = Literal["stop", "length", "tool_calls", "filter", "too_long", "unknown"]
 
 
 class ToolCall(Model):
-    """A model's wish to use a tool; `fault` says why its arguments could not be read, if they could not."""
+    """A tool call by a model; `parse_error` says why its arguments could not be parsed."""
 
     id: str
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
-    fault: str | None = None
+    parse_error: str | None = None
 
 
 class Message(Model):
-    """One turn of a conversation.
+    """One message of a conversation.
 
-    A message of a tool says with `tool_call_id` which call it answers. `native` is what the provider wants to see again
-    when the conversation goes on (signed or encrypted reasoning); nobody but `assay.models` looks into it.
+    In a tool's message, `tool_call_id` names the call that it answers. `native` is provider data that must be sent back
+    unchanged when the conversation continues (signed or encrypted reasoning); only `assay.models` reads it.
     """
 
     role: Role
@@ -35,7 +35,7 @@ class Message(Model):
 
 
 class Tool(Model):
-    """A tool that a model may ask for: its name, what it does, and a JSON schema of its arguments."""
+    """A tool that a model may call: its name, what it does, and a JSON schema of its arguments."""
 
     name: str
     description: str
@@ -43,10 +43,10 @@ class Tool(Model):
 
 
 class Usage(Model):
-    """The tokens that were used and what they cost in US dollars; a `cost` of None says that the price is unknown.
+    """Token counts and their cost in US dollars; a `cost` of None means that the price is unknown.
 
-    The kinds of input do not overlap: `input_tokens` are those at full price, `cached_tokens` were read from the
-    provider's cache and `cache_write_tokens` written to it. `reasoning_tokens` are a part of `output_tokens`.
+    The input counts do not overlap: `input_tokens` are billed at the full price, `cached_tokens` were read from the
+    provider's cache and `cache_write_tokens` written to it. `reasoning_tokens` are part of `output_tokens`.
     """
 
     input_tokens: int = 0
@@ -57,37 +57,40 @@ class Usage(Model):
     cost: float | None = None
 
     @classmethod
-    def nothing(cls) -> "Usage":
-        """What is used before anything is asked: no tokens, at no cost. Begin sums with it."""
+    def zero(cls) -> "Usage":
+        """No tokens at no cost: the start of a sum."""
         return cls(cost=0.0)
 
     @property
     def all_input_tokens(self) -> int:
-        """Everything that was read, at whatever price."""
+        """All tokens of the prompt, at whatever price."""
         return self.input_tokens + self.cached_tokens + self.cache_write_tokens
 
     @property
     def total_tokens(self) -> int:
-        """Everything that was read and written."""
+        """All tokens of prompt and completion."""
         return self.all_input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
+        cost = None
+        if self.cost is not None and other.cost is not None:
+            cost = self.cost + other.cost
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-            cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+            cost=cost,
         )
 
 
 class Reply(Model):
-    """What a model answered, and what that took.
+    """A model's answer, with its usage and timing.
 
-    `seconds` is the time from question to answer, and `waited` the part of it in which nobody worked: failed tries,
-    pauses before the next one, queueing for a connection. `number` counts the questions that this model was asked
-    before in the same trial. A `cached` reply cost nothing; its tokens are those of the reply that was paid for.
+    `seconds` is the time from request to answer, and `waited` the part of it spent on failed attempts, pauses before
+    retries, and queueing for a connection. `number` counts the earlier requests to this model in the same trial.
+    `served` is the model name that the provider reports.
     """
 
     message: Message
@@ -98,4 +101,3 @@ class Reply(Model):
     number: int
     seconds: float
     waited: float
-    cached: bool = False

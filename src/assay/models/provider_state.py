@@ -1,11 +1,11 @@
-"""What Inspect's providers remember of a message outside of it. Loads Inspect.
+"""State that Inspect's providers keep about a message outside of it. Imports Inspect.
 
-They keep it in context variables that die with the process: redacted thinking, and where in a message tools were
-called. Without it, Anthropic refuses to go on with such a conversation, as a resumed trial must. So it is kept with the
-message and brought back with it; and nothing else is remembered, so that a question looks the same in a trial's second
-life.
+They keep it in context variables that end with the process: redacted thinking, and the positions of tool calls in a
+message. Without it, Anthropic rejects the conversation when a resumed trial continues it. So it is stored with the
+message and restored with it. Nothing else is restored, so that a request of a resumed trial is the same as it would
+have been.
 
-This reaches into Inspect. Should it be gone one day, only the case above suffers, and a test will tell.
+This reaches into private parts of Inspect. If they disappear, only the case above suffers, and a test fails.
 """
 
 import sys
@@ -17,26 +17,26 @@ from inspect_ai.model import ChatMessageAssistant
 
 from assay.models.messages import Message
 
-HOLDERS = {"anthropic": "inspect_ai.model._providers.anthropic", "openai": "inspect_ai.model._openai_responses"}
-NEEDED = "anthropic"
+_MODULES = {"anthropic": "inspect_ai.model._providers.anthropic", "openai": "inspect_ai.model._openai_responses"}
+_STORED = "anthropic"
 
 
-def recall(messages: Sequence[Message], name: str) -> None:
-    """Make the providers remember what belongs to these messages and nothing else, in the context of the caller."""
-    for provider, holder in HOLDERS.items():
-        set_memory = getattr(_loaded(holder), f"init_sample_{provider}_assistant_internal", None)
-        if set_memory is None:
+def restore(messages: Sequence[Message], name: str) -> None:
+    """Set the providers' state to that of these messages, in the context of the caller."""
+    for provider, module in _MODULES.items():
+        set_state = getattr(_imported(module), f"init_sample_{provider}_assistant_internal", None)
+        if set_state is None:
             continue
-        set_memory()
+        set_state()
         for message in messages:
-            if provider == NEEDED and message.native and message.native["model"] == name:
-                set_memory(message.native.get("memory") or {})
+            if provider == _STORED and message.native and message.native["model"] == name:
+                set_state(message.native.get("memory") or {})
 
 
-def learned(reply: ChatMessageAssistant, messages: Sequence[Message], name: str) -> dict[str, Any] | None:
-    """What there is to remember of a reply to these messages, apart from what it says itself; None if nothing."""
-    get_memory = getattr(_loaded(HOLDERS[NEEDED]), f"dump_{NEEDED}_assistant_internal", None)
-    now: dict[str, Any] = (get_memory() or {}) if get_memory else {}
+def collect(reply: ChatMessageAssistant, messages: Sequence[Message], name: str) -> dict[str, Any] | None:
+    """Return the state that a reply to these messages added, or None."""
+    get_state = getattr(_imported(_MODULES[_STORED]), f"dump_{_STORED}_assistant_internal", None)
+    state: dict[str, Any] = (get_state() or {}) if get_state else {}
     known = {
         (kind, key)
         for message in messages
@@ -48,22 +48,22 @@ def learned(reply: ChatMessageAssistant, messages: Sequence[Message], name: str)
         kind: {
             key: entry
             for key, entry in entries.items()
-            if (kind, key) not in known and not _obvious(kind, entry, len(reply.content))
+            if (kind, key) not in known and not _is_default(kind, entry, len(reply.content))
         }
-        for kind, entries in now.items()
+        for kind, entries in state.items()
         # Lists belong to tools that run at the provider, of which we offer none.
         if isinstance(entries, dict)
     }
     return {kind: entries for kind, entries in new.items() if entries} or None
 
 
-def _obvious(kind: str, entry: Any, parts: int) -> bool:
-    """Whether the provider would assume the same if it did not remember it."""
+def _is_default(kind: str, entry: Any, parts: int) -> bool:
+    """Whether the provider would assume the same without this entry."""
     if kind == "client_tool_call_positions":
         return bool(entry == parts)
     return entry is None or (kind == "thinking_blocks" and entry.get("type") == "thinking")
 
 
-def _loaded(module: str) -> ModuleType | None:
-    """A module that somebody has loaded; a provider that is not in use must not cost its loading."""
+def _imported(module: str) -> ModuleType | None:
+    """Return a module if it is imported already: an unused provider must not cost its import."""
     return sys.modules.get(module)

@@ -1,25 +1,23 @@
-"""How a model is asked."""
+"""Settings of a model: sampling, reasoning, timeouts, retries."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, JsonValue
 
 from assay.core.quantities import Model, Seconds
 
-PATIENCE = {"max_connections", "attempt_timeout", "timeout", "max_retries"}
-
 
 class ModelSettings(Model):
-    """How a model is asked; what is not set is left to its provider.
+    """How a model is called; what is not set is left to its provider.
 
-    A try that fails in a passing way (rate limit, overload, lost connection) is repeated after 3 seconds, then 6, 12, …
-    up to `max_retries` times and until `timeout` is over. Before that, most providers' own clients try twice more at
-    once, or when the provider's `retry-after` says. One try is given up after `attempt_timeout`.
+    A transient failure (rate limit, overload, lost connection) is retried after 3 seconds, then 6, 12, … up to
+    `max_retries` times and until `timeout` has passed. Before that, most providers' own clients retry twice at once, or
+    when the `retry-after` header says. A single attempt ends after `attempt_timeout`.
 
-    Where `reasoning_summary` is not set, Inspect finds out whether OpenAI lets this account see summaries by one tiny
-    question of its own per process, which is not in the usage.
+    If `reasoning_summary` is not set, Inspect finds out whether OpenAI shows reasoning summaries to this account by
+    sending one tiny request of its own per process, which is not part of the usage.
 
-    `options` go to Inspect's provider as they are (`responses_api`, `cache_ttl`, `emulate_tools`, …).
+    `options` are passed to Inspect's provider unchanged (`responses_api`, `cache_ttl`, `emulate_tools`, …).
     """
 
     temperature: float | None = Field(default=None, ge=0)
@@ -37,7 +35,3 @@ class ModelSettings(Model):
     attempt_timeout: Seconds | None = None
     timeout: Seconds = 3600.0
     max_retries: int = Field(default=8, ge=0)
-
-    def shaping(self) -> dict[str, Any]:
-        """The settings that can change what is answered, as opposed to how long we are ready to wait for it."""
-        return self.model_dump(mode="json", exclude_defaults=True, exclude=PATIENCE)

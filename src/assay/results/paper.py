@@ -140,9 +140,7 @@ def _gains(outcomes: Sequence[Outcome]) -> Gains:
 def _effort(trials: Sequence[Evaluated]) -> Effort:
     went, n = [trial.process for trial in trials], len(trials)
     roles = list(dict.fromkeys(role for process in went for role in process.usage))
-    used = {
-        role: sum((process.usage.get(role, Usage.nothing()) for process in went), Usage.nothing()) for role in roles
-    }
+    used = {role: sum((process.usage.get(role, Usage.zero()) for process in went), Usage.zero()) for role in roles}
     costs = [process.cost for process in went if process.cost is not None]
     causes = Counter(cause for trial in trials if (cause := cause_of_failure(trial)))
     return Effort(

@@ -72,7 +72,7 @@ class Process:
     @property
     def cost(self) -> float | None:
         """Of all roles together in US dollars; None where the price of any reply is not known."""
-        return sum(self.usage.values(), Usage.nothing()).cost
+        return sum(self.usage.values(), Usage.zero()).cost
 
 
 def trajectory_of(folder: TrialFolder) -> Process:
@@ -132,7 +132,7 @@ def _usage(deeds: Iterable[_Deed]) -> dict[str, Usage]:
     for deed in deeds:
         if deed.what == "ask" and "usage" in deed.result:
             role = deed.asked["request"]["role"]
-            used[role] = used.get(role, Usage.nothing()) + Usage.model_validate(deed.result["usage"])
+            used[role] = used.get(role, Usage.zero()) + Usage.model_validate(deed.result["usage"])
     return used
 
 

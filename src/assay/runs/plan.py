@@ -82,7 +82,7 @@ class Plan:
 
         settings = ModelSettings.model_validate(dict(self.model_settings))
         for models in self.models:
-            Models(models, settings, prices=Prices.load()).check()
+            Models(models, settings, prices=Prices()).check()
 
     def _trial(
         self,

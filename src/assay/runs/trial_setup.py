@@ -49,7 +49,7 @@ def models_of(file: TrialFile) -> "Models":
     from assay.models import Models, ModelSettings, Prices
 
     settings = ModelSettings.model_validate(file.model_settings)
-    return Models(file.models, settings, prices=Prices.load(), epoch=file.seed)
+    return Models(file.models, settings, prices=Prices())
 
 
 def fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:

@@ -58,7 +58,7 @@ async def _reviewed(bench: Workbench, texts: Templates, node: Node, tried: Tried
         )
     except (ModelError, PromptTooLong, OutOfBudget):
         return None  # the record has it; a node can do without
-    calls = [call.arguments for call in reply.message.tool_calls if call.fault is None]
+    calls = [call.arguments for call in reply.message.tool_calls if call.parse_error is None]
     return _read(calls[0]) if calls else None
 
 

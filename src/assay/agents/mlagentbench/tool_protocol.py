@@ -30,8 +30,8 @@ def called_move(message: "Message", thoughts: Sequence[Field]) -> Move:
     if not message.tool_calls:
         raise Unreadable("It calls no tool." if message.text.strip() else "It was empty.")
     call, name = message.tool_calls[0], message.tool_calls[0].name
-    if call.fault:
-        return Move({}, name, {}, f"The arguments of {name} are not JSON: {call.fault}.")
+    if call.parse_error:
+        return Move({}, name, {}, f"The arguments of {name} are not JSON: {call.parse_error}.")
     keys = {key_of(field): field.name for field in thoughts}
     missing = [key for key in keys if not str(call.arguments.get(key) or "").strip()]
     if missing:

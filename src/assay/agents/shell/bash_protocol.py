@@ -65,8 +65,8 @@ def told(text: str, call: str | None = None) -> "Message":
 
 
 def _called(call: "ToolCall") -> Order:
-    if call.fault or call.name != "bash":
-        raise Unreadable(call.fault or f"There is no tool {call.name!r}; there is only `bash`.")
+    if call.parse_error or call.name != "bash":
+        raise Unreadable(call.parse_error or f"There is no tool {call.name!r}; there is only `bash`.")
     return Order(_command(call.arguments.get("command")), _seconds(call.arguments.get("seconds")), call.id)
 
 

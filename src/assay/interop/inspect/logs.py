@@ -188,7 +188,7 @@ def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str
     found: dict[str, Usage] = {}
     for role, used in usage.items():
         model = models.get(role) or models.get(MAIN, NO_MODEL)
-        found[model] = found.get(model, Usage.nothing()) + used
+        found[model] = found.get(model, Usage.zero()) + used
     return {model: _usage(used) for model, used in found.items()}
 
 

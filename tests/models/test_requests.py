@@ -1,4 +1,4 @@
-"""Questions go through the real clients of OpenAI and Anthropic to a server on this machine, and answers come back."""
+"""Requests go through the real clients of OpenAI and Anthropic to a local server, and replies come back."""
 
 import gc
 import json
@@ -8,8 +8,8 @@ import anyio
 import pytest
 from anyio import to_thread
 from protocols import Call, Redacted, Say, Thought, Used
+from routes import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 from server import ModelServer, Silence
-from ways import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 
 from assay.core.errors import UsageError
 from assay.models import Message, Models, Reply, Tool, ToolCall
@@ -28,58 +28,58 @@ BASH = Tool(
 )
 
 
-async def test_a_question_is_answered(way):
+async def test_a_request_is_answered(route):
     with ModelServer(Say("Two files.")) as server:
-        async with way.models(server) as models:
+        async with route.models(server) as models:
             reply = await models.ask("main", ASK)
     assert (reply.message.role, reply.message.text, reply.stop) == ("assistant", "Two files.", "stop")
-    assert (reply.model, reply.number, reply.cached) == (way.name, 0, False)
+    assert (reply.model, reply.number) == (route.name, 0)
     assert "Be brief." in str(server.requests[0].body)
     assert 0 <= reply.waited <= reply.seconds
 
 
-async def test_a_model_calls_tools_and_hears_what_came_of_it(way):
+async def test_a_model_calls_tools_and_gets_their_results(route):
     with ModelServer(Say("I look.", Call("bash", {"command": "ls"})), Say("Two files.")) as server:
-        async with way.models(server) as models:
+        async with route.models(server) as models:
             first = await models.ask("main", ASK, [BASH])
-            heard = Message(role="tool", tool_call_id=first.message.tool_calls[0].id, text="a.csv b.csv")
-            second = await models.ask("main", [*ASK, first.message, heard], [BASH])
+            result = Message(role="tool", tool_call_id=first.message.tool_calls[0].id, text="a.csv b.csv")
+            second = await models.ask("main", [*ASK, first.message, result], [BASH])
     assert first.stop == "tool_calls"
     assert first.message.tool_calls == (ToolCall(id="call_1", name="bash", arguments={"command": "ls"}),)
     assert second.message.text == "Two files."
     assert "for the shell" in str(server.requests[0].body["tools"])
-    told = str(server.requests[1].body)
-    assert "I look." in told
-    assert "a.csv b.csv" in told
+    sent = str(server.requests[1].body)
+    assert "I look." in sent
+    assert "a.csv b.csv" in sent
 
 
-async def test_half_a_character_is_said_back_as_a_question_mark(way):
+async def test_a_lone_surrogate_becomes_a_question_mark(route):
     with ModelServer(Say("cut \ud83d"), Say("Fine.")) as server:
-        async with way.models(server) as models:
+        async with route.models(server) as models:
             first = await models.ask("main", ASK)
             second = await models.ask("main", [*ASK, first.message, ASK[-1]])
     assert (first.message.text, second.message.text) == ("cut ?", "Fine.")
     assert "cut ?" in str(server.requests[1].body)
 
 
-async def test_half_a_character_in_arguments_is_a_question_mark():
+async def test_a_lone_surrogate_in_arguments_becomes_a_question_mark():
     with ModelServer(Say("", Call("bash", {"command": "echo \ud83d"}))) as server:
         async with CHAT.models(server) as models:
             reply = await models.ask("main", ASK, [BASH])
     assert reply.message.tool_calls[0].arguments == {"command": "echo ?"}
 
 
-# What these providers would put their own tools in the place of: a name that they know, with arguments that they know.
+# Names and arguments for which these providers would substitute tools of their own.
 EDITOR = ("command", "path", "file_text", "insert_line", "new_str", "old_str", "view_range")
 KNOWN = {"bash": ("command",), "python": ("code",), "text_editor": EDITOR, "web_search": ("query",)}
 
 
 @pytest.mark.parametrize("name", KNOWN)
-async def test_tools_are_sent_as_we_describe_them_whatever_their_name(way, name):
+async def test_tools_are_sent_as_described_whatever_their_name(route, name):
     arguments = {argument: {"type": "string", "description": "ours"} for argument in KNOWN[name]}
     tool = Tool(name=name, description="Ours.", parameters={"type": "object", "properties": arguments})
     with ModelServer(Say("No.")) as server:
-        async with way.models(server) as models:
+        async with route.models(server) as models:
             await models.ask("main", ASK, [tool])
     (sent,) = server.requests[0].body["tools"]
     described = sent.get("function", sent)
@@ -87,43 +87,43 @@ async def test_tools_are_sent_as_we_describe_them_whatever_their_name(way, name)
     assert (described.get("description"), schema and schema["properties"]) == ("Ours.", arguments)
 
 
-async def test_arguments_that_are_no_json_are_a_fault_of_the_call_and_not_of_the_model():
+async def test_malformed_arguments_are_an_error_of_the_call_and_not_of_the_request():
     with ModelServer(Say(Call("bash", '{"command": "ls'))) as server:
         async with CHAT.models(server) as models:
             (call,) = (await models.ask("main", ASK, [BASH])).message.tool_calls
     assert call.arguments == {}
-    assert '{"command": "ls' in call.fault
+    assert '{"command": "ls' in call.parse_error
 
 
-async def test_a_schema_that_models_would_not_be_told_in_full_is_refused():
+async def test_a_schema_that_inspect_would_not_pass_on_in_full_is_rejected():
     tool = Tool(name="vote", description="Vote.", parameters={"type": "object", "properties": {"n": {"const": 3}}})
     with ModelServer() as server:
         async with CHAT.models(server) as models:
-            with pytest.raises(UsageError, match=r"tool vote: .*parameters\.properties\.n\.const"):
+            with pytest.raises(UsageError, match=r"Tool vote: .*parameters\.properties\.n\.const"):
                 await models.ask("main", ASK, [tool])
     assert server.requests == []
 
 
-async def test_usage_tells_full_cached_and_written_tokens_apart(way):
+async def test_usage_counts_full_price_cached_and_reasoning_tokens_separately(route):
     used = Used(input=600, output=50, cached=400, reasoning=7)
     with ModelServer(Say("Yes.", used=used)) as server:
-        async with way.models(server) as models:
+        async with route.models(server) as models:
             usage = (await models.ask("main", ASK)).usage
     assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (600, 400, 50)
     assert usage.reasoning_tokens == 7
     assert usage.total_tokens == 1050
-    assert usage.cost == PRICES.cost(way.name, usage)
+    assert usage.cost == PRICES.cost(route.name, usage)
 
 
-async def test_what_is_written_to_the_providers_cache_has_its_own_price():
+async def test_tokens_written_to_the_cache_have_their_own_price():
     with ModelServer(Say("Yes.", used=Used(input=1000, output=100, written=2000))) as server:
         async with STREAMED.models(server) as models:
             usage = (await models.ask("main", ASK)).usage
-    # list prices of claude-sonnet-5-5 for a million tokens: 2 read, 2.5 written to the cache, 10 said
+    # list prices of claude-sonnet-5-5 for a million tokens: 2 input, 2.5 cache write, 10 output
     assert usage.cost == pytest.approx((1000 * 2 + 2000 * 2.5 + 100 * 10) / 1e6)
 
 
-async def test_the_price_of_a_model_nobody_knows_is_unknown_and_not_nothing():
+async def test_an_unknown_price_is_not_zero():
     with ModelServer(Say("Yes.")) as server:
         async with COMPATIBLE.models(server) as models:
             usage = (await models.ask("main", ASK)).usage
@@ -131,10 +131,10 @@ async def test_the_price_of_a_model_nobody_knows_is_unknown_and_not_nothing():
     assert usage.cost is None
 
 
-async def test_an_answer_that_was_cut_off_says_so():
-    for way, word in ((CHAT, "length"), (RESPONSES, "max_output_tokens"), (STREAMED, "max_tokens")):
+async def test_a_reply_that_was_cut_off_says_so():
+    for route, word in ((CHAT, "length"), (RESPONSES, "max_output_tokens"), (STREAMED, "max_tokens")):
         with ModelServer(Say("Well,", stop=word)) as server:
-            async with way.models(server) as models:
+            async with route.models(server) as models:
                 assert (await models.ask("main", ASK)).stop == "length"
 
 
@@ -147,12 +147,12 @@ async def test_settings_reach_the_provider():
     assert {name: body[name] for name in settings} == {**settings, "stop": ["END"]}
 
 
-async def test_reasoning_is_shown_and_goes_back_to_openai_in_its_encrypted_form():
+async def test_reasoning_is_shown_and_sent_back_to_openai_encrypted():
     with ModelServer(Say(Thought("Hm.", "secret"), Call("bash", {"command": "ls"})), Say("Done.")) as server:
         async with RESPONSES.models(server) as models:
             first = await models.ask("main", ASK, [BASH])
-            kept = Reply.model_validate_json(first.model_dump_json()).message
-            await models.ask("main", [*ASK, kept, Message(role="tool", tool_call_id="call_1", text="a.csv")], [BASH])
+            stored = Reply.model_validate_json(first.model_dump_json()).message
+            await models.ask("main", [*ASK, stored, Message(role="tool", tool_call_id="call_1", text="a.csv")], [BASH])
     assert first.message.reasoning == "Hm."
     reasoning = [item for item in server.requests[1].body["input"] if item["type"] == "reasoning"]
     assert [item["encrypted_content"] for item in reasoning] == ["secret"]
@@ -168,7 +168,7 @@ INTERLEAVED = Say(
 )
 
 
-SECOND_LIFE = """
+RESTARTED = """
 import json, sys
 import anyio
 from assay.models import Message, Models, ModelSettings, Prices, Tool
@@ -177,15 +177,15 @@ async def main():
     record = json.load(sys.stdin)
     messages = [Message.model_validate(message) for message in record["messages"]]
     settings = ModelSettings.model_validate(record["settings"])
-    async with Models({"main": record["model"]}, settings, prices=Prices.load()) as models:
+    async with Models({"main": record["model"]}, settings, prices=Prices()) as models:
         await models.ask("main", messages, [Tool.model_validate(record["tool"])])
 
 anyio.run(main)
 """
 
 
-async def test_thinking_goes_back_to_anthropic_untouched_even_after_a_restart():
-    """Anthropic refuses a conversation whose last thinking was changed or moved: signatures and places must survive."""
+async def test_thinking_is_sent_back_to_anthropic_unchanged_even_after_a_restart():
+    """Anthropic rejects a conversation whose thinking was changed or moved: signatures and positions must survive."""
     results = [Message(role="tool", tool_call_id=id, text="fine") for id in ("call_1", "call_2")]
     with ModelServer(INTERLEAVED, Say("Done."), Say("Done.")) as server:
         async with STREAMED.models(server, reasoning_effort="medium") as models:
@@ -198,16 +198,16 @@ async def test_thinking_goes_back_to_anthropic_untouched_even_after_a_restart():
                 "model": STREAMED.name,
                 "tool": BASH.model_dump(mode="json"),
             }
-        await anyio.run_process([sys.executable, "-c", SECOND_LIFE], input=json.dumps(record).encode())
+        await anyio.run_process([sys.executable, "-c", RESTARTED], input=json.dumps(record).encode())
     assert first.message.reasoning == "Hm.\n\nAnd then?"
-    said = server.requests[1].body["messages"][1]["content"]
+    sent = server.requests[1].body["messages"][1]["content"]
     kinds = ["thinking", "redacted_thinking", "text", "tool_use", "thinking", "tool_use"]
-    assert [block["type"] for block in said] == kinds
-    assert (said[0]["signature"], said[1]["data"], said[4]["signature"]) == ("signed", "locked", "signed too")
+    assert [block["type"] for block in sent] == kinds
+    assert (sent[0]["signature"], sent[1]["data"], sent[4]["signature"]) == ("signed", "locked", "signed too")
     assert server.requests[2].body["messages"] == server.requests[1].body["messages"]
 
 
-async def test_what_one_model_thought_is_not_put_before_another():
+async def test_the_thinking_of_one_model_is_not_sent_to_another():
     with ModelServer(INTERLEAVED) as server:
         async with STREAMED.models(server, reasoning_effort="medium") as models:
             message = (await models.ask("main", ASK, [BASH])).message
@@ -218,7 +218,7 @@ async def test_what_one_model_thought_is_not_put_before_another():
     assert "signed" not in str(server.requests[0].body)
 
 
-async def test_a_message_that_was_changed_is_sent_as_it_is_now():
+async def test_a_changed_message_is_sent_as_it_is_now():
     with ModelServer(Say(Thought("Hm.", "secret"), "A long story."), Say("Done.")) as server:
         async with RESPONSES.models(server) as models:
             message = (await models.ask("main", ASK)).message.model_copy(update={"text": "A story."})
@@ -227,19 +227,19 @@ async def test_a_message_that_was_changed_is_sent_as_it_is_now():
     assert "A long story." not in str(server.requests[1].body)
 
 
-async def test_a_question_can_be_given_up_at_any_moment(way):
+async def test_a_request_can_be_cancelled_at_any_moment(route):
     with ModelServer(Silence()) as server:
-        async with way.models(server) as models, anyio.create_task_group() as group:
+        async with route.models(server) as models, anyio.create_task_group() as group:
             group.start_soon(models.ask, "main", ASK)
             assert await to_thread.run_sync(server.arrived.wait, 60)
             group.cancel_scope.cancel()
         assert server.hung_up.wait(60)
 
 
-async def test_nothing_of_earlier_questions_stays_in_memory(script):
-    """Inspect keeps a transcript of every call in the context it runs in, with all that was said."""
+async def test_earlier_requests_do_not_stay_in_memory(script):
+    """Inspect keeps a transcript of every call, with all messages, in the context it runs in."""
     models = Models({"main": script(*["Yes."] * 20)}, prices=PRICES)
     for _ in range(20):
         await models.ask("main", ASK)
     gc.collect()
-    assert [kept for kept in gc.get_objects() if type(kept).__name__ == "ModelEvent"] == []
+    assert [each for each in gc.get_objects() if type(each).__name__ == "ModelEvent"] == []
