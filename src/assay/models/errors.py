@@ -31,7 +31,9 @@ def setup_error(name: str, error: Exception) -> AssayError:
 
 def timeout_error(name: str, timeout: float) -> ModelUnavailable:
     """Return the error for a model that did not answer in time."""
-    return ModelUnavailable(f"{name} did not answer within {format_duration(timeout)}, retries included (setting `timeout`)")
+    return ModelUnavailable(
+        f"{name} did not answer within {format_duration(timeout)}, retries included (setting `timeout`)"
+    )
 
 
 def request_error(name: str, error: Exception) -> ModelError:
