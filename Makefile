@@ -1,9 +1,9 @@
-# Two commands for a newcomer: `make demo` and `make test`. Both install what they need, once.
+# Two commands to start with: `make demo` and `make test`. Every target installs what it needs, once.
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-quick lint docs bench clean
 
 demo:
 	@$(PYTHON) tools/install.py demo
@@ -15,6 +15,10 @@ test:
 	@$(PYTHON) tools/install.py test
 	@$(BIN)/python -m pytest -n auto --durations=20
 
+test-quick:
+	@$(PYTHON) tools/install.py test
+	@$(BIN)/python -m pytest -n auto -m "not slow"
+
 lint:
 	@$(PYTHON) tools/install.py lint
 	@$(BIN)/ruff check
@@ -23,5 +27,13 @@ lint:
 	@$(BIN)/python tools/imports.py
 	@$(BIN)/python tools/typecheck_tasks.py
 
+docs:
+	@$(PYTHON) tools/install.py docs
+	@$(BIN)/python -m mkdocs build --strict
+
+bench:
+	@$(PYTHON) tools/install.py bench
+	@$(BIN)/python benchmarks
+
 clean:
-	rm -rf .venv build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache $(DEMO)
+	rm -rf .venv build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache $(DEMO)

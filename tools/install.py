@@ -1,7 +1,7 @@
-"""Installs what `make demo`, `make test` and `make lint` need, each thing once. Needs only Python 3.11 and pip.
+"""Install what a make target needs, once: `python tools/install.py demo|test|lint|docs|bench`.
 
-The harness's own environment (.venv) and the lab's environment are made at the same time: together they are most of
-the time a newcomer waits.
+Needs only Python 3.11+ with pip, or uv. Assay's own environment (.venv) and the Python environments of labs are built
+at the same time, because together they are most of the time that a new user waits.
 """
 
 import os
@@ -15,164 +15,238 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-SYSTEM = {
-    "demo": {"bwrap": "bubblewrap"},
-    "test": {
-        "bwrap": "bubblewrap",
-        "chromium": "chromium",
-        "npm": "npm",
-        "slurmctld": "slurmctld",
-        "slurmd": "slurmd",
-        "sbatch": "slurm-client",
-        "munged": "munge",
-        "ip": "iproute2",
-        "faketime": "faketime",
-    },
-    "lint": {},
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a make target needs: extras of the package, system packages by program, and environments to build."""
+
+    extras: str
+    programs: dict[str, str] = field(default_factory=dict)
+    labs: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+
+BUBBLEWRAP = {"bwrap": "bubblewrap"}
+TEST_PROGRAMS = {
+    "chromium": "chromium",
+    "npm": "npm",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sbatch": "slurm-client",
+    "munged": "munge",
+    "ip": "iproute2",
+    "faketime": "faketime",
 }
-LABS = {"demo": ["core"], "test": ["core", "torch"], "lint": []}
-AGENTS = {"demo": [], "test": ["aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli"], "lint": []}
-LAB_IS_BUILT = (
+TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli")
+TARGETS = {
+    "demo": Target("web", BUBBLEWRAP, labs=("core",)),
+    "test": Target("test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch"), agents=TEST_AGENTS),
+    "lint": Target("lint,web"),
+    "docs": Target("docs"),
+    "bench": Target("agents", BUBBLEWRAP, labs=("core",)),
+}
+
+# Installers run with their own progress bars off: theirs would end up inside ours.
+QUIET = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_PROGRESS_BAR": "off",
+    "PIP_ROOT_USER_ACTION": "ignore",
+    "UV_NO_PROGRESS": "1",
+    "NPM_CONFIG_PROGRESS": "false",
+}
+FIND_ENVIRONMENT = (
     "import sys, assay.core.home as h, assay.lab.environments as e; e.find_environment(h.Home.default(), sys.argv[1])"
 )
+
+Command = list[str]
 
 
 @dataclass
 class Job:
-    """A row of commands whose output is kept, and shown only if one of them fails."""
+    """Commands whose output is kept and shown only if they fail.
+
+    Each step is a list of alternatives: if a command fails, the next one of the step is tried.
+    """
 
     title: str
-    commands: list[list[str]]
-    lines: list[str] = field(default_factory=list)
-    code: int | None = None
+    steps: list[list[Command]]
+    output: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    exit_code: int | None = None
 
     def run(self) -> None:
-        """Run the commands one after the other until one fails."""
-        for command in self.commands:
-            environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-            process = subprocess.Popen(
-                command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            )
-            assert process.stdout is not None
-            self.lines.extend(["$ " + " ".join(command)])
-            for line in process.stdout:
-                self.lines.append(line.rstrip())
-            if process.wait():
-                self.code = process.returncode
+        """Run the steps in order until one fails."""
+        for alternatives in self.steps:
+            code = 1
+            for command in alternatives:
+                code = self._run_command(command)
+                if code == 0:
+                    break
+                if command is not alternatives[-1]:
+                    self.notes.append(f"{command[0]} failed, fell back to another installer: {self.output[-2]}")
+            if code:
+                self.exit_code = code
                 return
-        self.code = 0
+        self.exit_code = 0
+
+    def _run_command(self, command: Command) -> int:
+        self.output.append("$ " + " ".join(command))
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        assert process.stdout is not None
+        self.output.extend(line.rstrip() for line in process.stdout)
+        code = process.wait()
+        if code:
+            self.output.append(f"exit code {code}")
+        return code
 
     @property
-    def doing(self) -> str:
-        """What its last line of output tells, short."""
-        words = self.lines[-1].split() if self.lines else []
-        return " ".join(words[:4])[:48]
+    def activity(self) -> str:
+        """The beginning of the last line of output that starts with a word."""
+        for line in reversed(self.output):
+            if line.strip()[:1].isalpha():
+                return " ".join(line.split()[:4])[:48]
+        return ""
 
 
-def main(what: str) -> int:
-    """Install for `what`; a second call finds everything there and returns at once."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - runs before anything could have checked
-        return fail(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: make {what} PYTHON=python3.12")
-    missing = [package for program, package in SYSTEM[what].items() if shutil.which(program) is None]
-    jobs = []
-    if missing:
-        may = [] if os.geteuid() == 0 else ["sudo", "-n"]
-        if shutil.which("apt-get") is None or (may and not quiet_success([*may, "true"])):
-            return fail(f"please install {' and '.join(missing)} first, with: sudo apt-get install {' '.join(missing)}")
-        apt = [*may, "apt-get"]
-        jobs.append(
-            Job("system packages", [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *missing]])
+def main(name: str) -> int:
+    """Install what the target `name` needs; return at once if everything is there."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - nothing could have checked this before
+        return fail(
+            f"Python 3.11 or newer is required, this is {sys.version.split()[0]}: make {name} PYTHON=python3.12"
         )
-    stamp = VENV / f".installed-{what}"
+    target = TARGETS[name]
+    missing = [package for program, package in target.programs.items() if shutil.which(program) is None]
+    system: list[list[Command]] = []
+    if missing:
+        sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+        if shutil.which("apt-get") is None or (sudo and not succeeds([*sudo, "true"])):
+            return fail(f"missing system packages; run: sudo apt-get install {' '.join(missing)}")
+        apt = [*sudo, "apt-get"]
+        system = [[[*apt, "update"]], [[*apt, "install", "-y", "--no-install-recommends", *missing]]]
+    stamp = VENV / f".installed-{name}"
+    package: list[list[Command]] = []
     if not stamp.exists() or stamp.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
-        jobs.append(Job("the harness, in .venv", harness(what)))
-    if agents := environments(AGENTS[what]):
-        # Some of them come from npm, which may be among the system packages that are just being installed.
-        jobs.append(Job("the agents' environments", [*(jobs.pop(0).commands if missing else []), *agents]))
-    if labs := environments(LABS[what]):
-        jobs.append(Job("the labs' environment" + "s" * (len(labs) > 1), labs))
-    if failed := run_all(jobs):
+        package = install_package(target.extras)
+        if not package[-1]:
+            return fail("neither pip nor uv found; run: sudo apt-get install python3-pip")
+
+    labs, agents = build_environments(target.labs), build_environments(target.agents)
+    # Some agents come from npm, which may be one of the system packages: those are installed before, in the same job.
+    first = Job("agent environments" if agents else "system packages", system + agents)
+    jobs = [job for job in (first, Job("Assay, in .venv", package), Job("lab environments", labs)) if job.steps]
+    failed = run_jobs(jobs)
+    for job in jobs:
+        sys.stderr.writelines(f"install: {note}\n" for note in job.notes)
+    if failed:
         for job in failed:
-            sys.stderr.write("\n".join(job.lines[-40:]) + "\n")
-        return fail(f"installing {' and '.join(job.title for job in failed)} failed; the last lines are above")
+            sys.stderr.write("\n".join(job.output[-40:]) + "\n")
+        return fail(f"could not install: {', '.join(job.title for job in failed)}; see the output above")
     stamp.touch()
     return 0
 
 
-def environments(names: list[str]) -> list[list[str]]:
-    """Commands that build those of the labs' environments that are not there yet."""
-    missing = [name for name in names if not quiet_success([sys.executable, "-c", LAB_IS_BUILT, name])]
-    return [[sys.executable, "-m", "assay.lab.environments", name] for name in missing]
+def install_package(extras: str) -> list[list[Command]]:
+    """Return the steps that create .venv and install Assay into it, with uv if there is one and with pip otherwise.
+
+    The environment is created without pip, because Debian ships ensurepip in a separate package.
+    """
+    python, requirement = str(VENV / "bin" / "python"), f".[{extras}]"
+    installers: list[Command] = []
+    if shutil.which("uv"):
+        installers.append(["uv", "pip", "install", "--python", python, "-e", requirement])
+    if succeeds([sys.executable, "-m", "pip", "--version"]):
+        installers.append([sys.executable, "-m", "pip", "--python", python, "install", "-e", requirement])
+    create: list[list[Command]] = (
+        [] if Path(python).exists() else [[[sys.executable, "-m", "venv", "--without-pip", str(VENV)]]]
+    )
+    return [*create, installers]
 
 
-def harness(what: str) -> list[list[str]]:
-    """Commands that make .venv and install Assay into it; without ensurepip, which Debian keeps in a package apart."""
-    extra = {"demo": "web", "test": "test", "lint": "lint,web"}[what]
-    python = VENV / "bin" / "python"
-    make = [] if python.exists() else [[sys.executable, "-m", "venv", "--without-pip", str(VENV)]]
-    return [*make, [sys.executable, "-m", "pip", "--python", str(python), "install", "-e", f".[{extra}]"]]
+def build_environments(names: tuple[str, ...]) -> list[list[Command]]:
+    """Return the steps that build the lab environments that do not exist yet."""
+    missing = [name for name in names if not succeeds([sys.executable, "-c", FIND_ENVIRONMENT, name])]
+    return [[[sys.executable, "-m", "assay.lab.environments", name]] for name in missing]
 
 
-def run_all(jobs: list[Job]) -> list[Job]:
-    """Run jobs side by side, show how they go on, and return those that failed."""
+def run_jobs(jobs: list[Job]) -> list[Job]:
+    """Run jobs in parallel, show their progress, and return those that failed."""
     threads = [threading.Thread(target=job.run, daemon=True) for job in jobs]
     for thread in threads:
         thread.start()
-    show(jobs, threads)
-    return [job for job in jobs if job.code]
+    if sys.stderr.isatty():
+        show_bars(jobs, threads)
+    else:
+        show_lines(jobs, threads)
+    return [job for job in jobs if job.exit_code]
 
 
-def show(jobs: list[Job], threads: list[threading.Thread]) -> None:
-    """A moving bar per job on a terminal; elsewhere a line when it starts and one when it ends."""
-    started, drawn, told = time.monotonic(), False, set()
-    terminal = sys.stderr.isatty()
-    while jobs:
-        alive = any(thread.is_alive() for thread in threads)
-        seconds = time.monotonic() - started
-        if terminal:
-            sys.stderr.write(f"\033[{len(jobs)}F" * drawn)
-            for job in jobs:
-                sys.stderr.write(f"\033[K{line(job, seconds)}\n")
-            drawn = True
-        for job in jobs if not terminal else []:
-            if (job.title, job.code) not in told:
-                told.add((job.title, job.code))
-                sys.stderr.write(
-                    f"{job.title}: {'installing …' if job.code is None else f'ended after {seconds:.0f} s'}\n"
-                )
+def show_bars(jobs: list[Job], threads: list[threading.Thread]) -> None:
+    """Draw a moving bar per job until all threads have ended."""
+    started = time.monotonic()
+    sys.stderr.write("\n" * len(jobs))
+    running = True
+    while running:
+        running = any(thread.is_alive() for thread in threads)
+        sys.stderr.write(f"\033[{len(jobs)}F" if jobs else "")
+        for job in jobs:
+            sys.stderr.write(f"\033[K{draw_bar(job, time.monotonic() - started)}\n")
         sys.stderr.flush()
-        if not alive:
-            return
-        time.sleep(0.2)
+        if running:
+            time.sleep(POLL_SECONDS)
 
 
-def line(job: Job, seconds: float) -> str:
-    """One job's bar: a block that moves while it works, full when it is done."""
+def show_lines(jobs: list[Job], threads: list[threading.Thread]) -> None:
+    """Print a line when a job starts and another when it ends."""
+    started = time.monotonic()
+    for job in jobs:
+        sys.stderr.write(f"{job.title}: installing …\n")
+    sys.stderr.flush()
+    for job, thread in zip(jobs, threads, strict=True):
+        thread.join()
+        result = "failed" if job.exit_code else "done"
+        sys.stderr.write(f"{job.title}: {result} after {time.monotonic() - started:.0f} s\n")
+        sys.stderr.flush()
+
+
+def draw_bar(job: Job, seconds: float) -> str:
+    """Return a line with a moving block while the job runs and a full bar when it is done."""
     width = 24
-    if job.code is not None:
-        return f"  {job.title:<24} {'━' * width} {'done' if job.code == 0 else 'failed'}"
-    at = int(seconds * 8) % width
-    bar = "".join("━" if (spot - at) % width < 6 else "╌" for spot in range(width))
-    return f"  {job.title:<24} {bar} {seconds:4.0f} s  {job.doing}"
+    if job.exit_code is not None:
+        return f"  {job.title:<20} {'━' * width} {'done' if job.exit_code == 0 else 'failed'}"
+    start = int(seconds * 8) % width
+    bar = "".join("━" if (position - start) % width < 6 else "╌" for position in range(width))
+    return f"  {job.title:<20} {bar} {seconds:4.0f} s  {job.activity}"
 
 
-def quiet_success(command: list[str]) -> bool:
-    """Whether a command exists and exits with 0."""
+def succeeds(command: Command) -> bool:
+    """Return whether a command exists and exits with 0."""
     if shutil.which(command[0]) is None:
         return False
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True).returncode == 0
+    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True).returncode == 0
+
+
+def environment() -> dict[str, str]:
+    """Return the environment variables of installers."""
+    return os.environ | QUIET | {"PYTHONPATH": str(ROOT / "src")}
 
 
 def fail(message: str) -> int:
-    """Say what is wrong and return the exit code for it."""
+    """Print an error and return the exit code for it."""
     sys.stderr.write(f"install: {message}\n")
     return 1
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in TARGETS:
+        sys.stderr.write(f"usage: python tools/install.py {'|'.join(TARGETS)}\n")
+        sys.exit(2)
     try:
         sys.exit(main(sys.argv[1]))
     except KeyboardInterrupt:
-        # What was being installed got the interrupt too; whatever is half done is done again by the next call.
-        sys.exit(fail("stopped; call it again to go on") and 130)
+        # The installers got the interrupt too; the next call repeats whatever is incomplete.
+        fail("interrupted; run it again to continue")
+        sys.exit(130)
