@@ -29,7 +29,7 @@ lint:
 
 docs:
 	@$(PYTHON) tools/install.py docs
-	@$(BIN)/python -m mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench:
 	@$(PYTHON) tools/install.py bench

@@ -1,12 +1,11 @@
-"""README and the architecture page say what is so."""
+"""README and the concepts page are true."""
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
+from pages import ROOT
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 COMMANDS = [line.partition("#")[0].strip() for line in README.splitlines() if line.startswith("assay ")]
 
@@ -21,16 +20,37 @@ def test_every_command_in_the_readme_exists_with_its_options(assay, command):
         assert option in shown
 
 
-def test_the_readme_shows_a_picture_and_links_to_pages_that_are_there():
-    targets = re.findall(r"\]\(((?!http)[^)]+)\)", README)
-    assert "docs/demo.png" in targets
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"])
+def test_links_lead_to_files_that_exist(page):
+    path = ROOT / page
+    targets = re.findall(r"\]\(((?!http)[^)]+)\)", path.read_text())
+    assert targets
     for target in targets:
-        assert (ROOT / target).is_file(), target
+        assert (path.parent / target).exists(), target
 
 
-def test_every_package_is_in_the_layout_of_the_architecture_page():
+def test_every_make_target_in_the_docs_exists():
+    makefile = (ROOT / "Makefile").read_text()
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    targets = {
+        target for page in pages for target in re.findall(r"^(?:make|.*`make) ([a-z-]+)", page.read_text(), re.M)
+    }
+    assert {"demo", "test", "docs"} <= targets
+    for target in targets:
+        assert f"\n{target}:\n" in makefile, target
+
+
+def test_every_package_is_on_the_concepts_page():
     page = (ROOT / "docs" / "architecture.md").read_text()
     packages = [path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py")]
     assert packages
     for package in packages:
-        assert f"`{package}/`" in page, package
+        assert f"| `{package}/` |" in page, package
+
+
+def test_the_concepts_page_names_modules_that_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| `(\w+)/` \|.*\| `([\w./]+)` \|$", page, re.M)
+    assert len(rows) > 10
+    for package, module in rows:
+        assert (ROOT / "src" / "assay" / package / module).exists(), f"{package}/{module}"

@@ -1,0 +1,14 @@
+"""The examples work as their README says."""
+
+import shutil
+
+import pytest
+from pages import ROOT, follow_page
+
+
+@pytest.mark.slow
+def test_following_the_readme_prepares_runs_and_reads(home, tmp_path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    output = follow_page(tmp_path / "examples" / "README.md", home, tmp_path)
+    assert "my-suite/waves: prepared" in output
+    assert "Forest" in output and "starter" in output
