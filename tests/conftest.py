@@ -1,4 +1,4 @@
-"""What tests share: a home of their own on this machine, and the real command line."""
+"""Fixtures for all tests: homes of their own on this machine, the real command line, slow tests first."""
 
 import os
 import shutil
@@ -11,29 +11,67 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from assay.core.disk import locked
 from assay.core.home import Home
 from assay.lab.host import slots
 
-hypothesis.settings.register_profile("assay", deadline=None)  # machines are noisy: time proves nothing
+hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
 hypothesis.settings.load_profile("assay")
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
+
+SHARED_FOLDER = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make one folder per test run, which all workers share."""
+    worker = getattr(config, "workerinput", None)
+    config.stash[SHARED_FOLDER] = Path(worker["shared_folder"]) if worker else make_folder()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    node.workerinput["shared_folder"] = str(node.config.stash[SHARED_FOLDER])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        for root in config.stash[SHARED_FOLDER].iterdir():
+            if root.is_dir():
+                remove_home(root)
+        shutil.rmtree(config.stash[SHARED_FOLDER])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that hold slow tests, so that no worker is left with a long test at the end."""
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow_files)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(request: pytest.FixtureRequest) -> Path:
+    """A folder that all workers of this test run share; what they write to it must be locked."""
+    return request.config.stash[SHARED_FOLDER]
 
 
 @pytest.fixture
 def home() -> Iterator[Home]:
     """A fresh home that borrows the machine's built environments and downloads, so that nothing is installed twice."""
-    with fresh_home() as made:
-        yield made
+    root = make_folder()
+    yield borrow_machine(root)
+    remove_home(root)
 
 
 @pytest.fixture(scope="session")
-def prepared_home() -> Iterator[Home]:
-    """A home in which the pocket suite is prepared; tests must not change it."""
-    with fresh_home() as made:
-        result = run_assay(made, "prepare", "pocket")
+def prepared_home(shared_folder: Path) -> Home:
+    """A home in which the pocket suite is prepared, shared by all workers; tests must not change it."""
+    root = shared_folder / "prepared"
+    with locked(shared_folder / "prepared.lock"):
+        made = Home(root) if root.exists() else borrow_machine(root)
+        result = run_assay(made, "prepare", "pocket")  # does nothing where another worker has done it
         assert result.returncode == 0, result.stderr
-        yield made
+    return made
 
 
 @pytest.fixture
@@ -48,25 +86,30 @@ def assay_prepared(prepared_home: Home) -> Assay:
     return lambda *words, **options: run_assay(prepared_home, *words, **options)
 
 
-class fresh_home:  # noqa: N801 - used as a function
-    """A home folder that labs of another user can pass through, unlike pytest's own temporary folders."""
+def make_folder() -> Path:
+    """Make a folder that sandboxes of another user can enter, unlike pytest's own temporary folders."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    return folder
 
-    def __enter__(self) -> Home:
-        self.root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-        self.root.chmod(0o755)
-        machine, home = Home.default(), Home(self.root)
-        (self.root / "environments").symlink_to(machine.environments)
-        (self.root / "downloads").symlink_to(machine.downloads)
-        return home
 
-    def __exit__(self, *error: object) -> None:
-        # Labs of processes that a test killed leave mounts behind; the next lab to open would clear them away.
-        slots.sweep(Home(self.root))
-        shutil.rmtree(self.root)
+def remove_home(root: Path) -> None:
+    """Remove a home with the mounts that killed labs left behind."""
+    slots.sweep(Home(root))
+    shutil.rmtree(root)
+
+
+def borrow_machine(root: Path) -> Home:
+    """Make a home that uses the machine's built environments and downloads."""
+    machine = Home.default()
+    root.mkdir(exist_ok=True)
+    (root / "environments").symlink_to(machine.environments)
+    (root / "downloads").symlink_to(machine.downloads)
+    return Home(root)
 
 
 def run_assay(home: Home, *words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run the command line and capture what it prints."""
+    """Run the command line in a process of its own and capture its output."""
     return subprocess.run(
         [sys.executable, "-m", "assay", *map(str, words)],
         env=os.environ | {"ASSAY_HOME": str(home.root), "COLUMNS": "200"},

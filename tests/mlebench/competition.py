@@ -1,0 +1,386 @@
+"""The driver of the competition tests: one subclass of `Competition` per competition, in a file of its own.
+
+A subclass states the published benchmark's rules a second time, with pandas, NumPy and scikit-learn and nothing of
+Assay's: which files the preparation writes, and how a submission is graded. The tests inherited from here run the
+shipped task on its own miniature and compare. README.md shows how to add one.
+"""
+
+import csv
+import io
+import random
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+import pytest
+from sklearn.model_selection import train_test_split
+
+from assay.audit.task_check import examine
+from assay.core.home import Home
+from assay.core.progress import Silent
+from assay.data import Prepared, prepare
+from assay.data.miniature import Miniature
+from assay.grading import grade_file
+from assay.tasks import Registry, Task, load_plugin
+
+Files = dict[str, bytes]
+"""Contents by path below `public/` and `private/`; an archive counts as a folder of its members."""
+
+EDITIONS = ("v1", "fixed")
+
+split = partial(train_test_split, random_state=0)
+"""How nearly all published preparations split."""
+
+CELLS = (
+    "", "NA", "nan", "None", "x", "inf", "-inf", "-1", "-2", "1.0", "0.5", "2", "1e3", "1e400", "1e155", "1_0", "True",
+    "false", "yes", " 1", "0x1", "1,5", "99999999999999999999999", "3.7",
+)  # fmt: skip
+"""Values that a grader may read in more than one way, or refuse."""
+
+
+@dataclass(frozen=True)
+class Miniatures:
+    """The miniature of each competition, prepared once per test run and shared by all workers."""
+
+    home: Home
+
+    def prepared(self, name: str, edition: str = "v1", seed: int = 0) -> Prepared:
+        """Return the competition's miniature; its raw data is in `folder / "raw"`."""
+        task = find_task(name)
+        return prepare(self.home, task, edition, f"synthetic-{seed}", keep_raw=True, progress=Silent())
+
+
+class Competition:
+    """What a competition's test file must say, and the tests that follow from it."""
+
+    name: ClassVar[str]
+    """The competition's id."""
+    id: ClassVar[str]
+    """The submission's id column."""
+    targets: ClassVar[Sequence[str]]
+    """The columns that are graded."""
+    predictions: ClassVar[Literal["probability", "distribution", "class", "number"]] = "probability"
+    """What a row predicts: a share per column, shares that add up to 1, values of the answers, or numbers near them."""
+    fixed_changes: ClassVar[Sequence[str]] = ()
+    """Patterns of the prepared files that edition `fixed` changes, adds or removes."""
+    max_rows: ClassVar[int] = 60
+    """How many of the miniature's answers are graded against; more where a metric needs rare classes."""
+
+    def prepare_reference(self, raw: Path) -> Files:
+        """Return the files that the published preparation writes."""
+        raise NotImplementedError
+
+    def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+        """Return the score that the published grader gives; whatever it raises makes the submission invalid."""
+        raise NotImplementedError
+
+    def perturbations(self, table: "Table", draw: random.Random) -> Iterator[tuple[str, str]]:
+        """Yield submissions with what is unusual about them; extend it with what matters for one competition."""
+        yield from perturb(table, draw)
+
+    def test_v1_prepares_the_published_files(self, miniatures: Miniatures) -> None:
+        prepared = miniatures.prepared(self.name)
+        found, expected = read_prepared(prepared), self.prepare_reference(prepared.folder / "raw")
+        assert sorted(found) == sorted(expected)
+        assert [path for path in expected if found[path] != expected[path]] == []
+
+    def test_fixed_changes_only_what_it_repairs(self, miniatures: Miniatures) -> None:
+        v1, fixed = (read_prepared(miniatures.prepared(self.name, edition)) for edition in EDITIONS)
+        changed = {path for path in v1.keys() | fixed.keys() if v1.get(path) != fixed.get(path)}
+        assert {path for path in changed if not any(fnmatch(path, pattern) for pattern in self.fixed_changes)} == set()
+        unused = [pattern for pattern in self.fixed_changes if not any(fnmatch(path, pattern) for path in changed)]
+        assert unused == []
+
+    def test_v1_grades_as_the_published_grader(self, miniatures: Miniatures, tmp_path: Path) -> None:
+        prepared, draw = miniatures.prepared(self.name), random.Random(self.name)
+        task, home = prepared.task, Home(tmp_path)
+        answers = self._some_answers(prepared.private / task.data.answers, draw)
+        (tmp_path / "private").mkdir()
+        (tmp_path / "private" / task.data.answers).write_text(answers)
+        prepared = replace(prepared, private=tmp_path / "private")
+        path, verdicts, disagreements = tmp_path / "submission.csv", [], []
+        for label, submission in self.perturbations(self._submission(prepared, answers, draw), draw):
+            path.write_bytes(submission.encode())
+            grade, expected = grade_file(path, task, prepared, home=home), self._reference_score(submission, answers)
+            score = float(grade.not_finite) if grade.not_finite else grade.score
+            published = None if expected is None else pytest.approx(round(expected, 5), abs=1e-9, nan_ok=True)
+            if score != published:
+                disagreements.append(f"{label}: published {expected}, ours {grade.why or score}")
+            verdicts.append(grade.valid_submission)
+        assert disagreements == []
+        assert verdicts[0], "the unperturbed submission must be valid"
+        assert not all(verdicts), "some perturbation must be refused"
+
+    def test_a_seed_makes_one_miniature_and_another_seed_another(self, miniatures: Miniatures, tmp_path: Path) -> None:
+        raw = read_tree(miniatures.prepared(self.name).folder / "raw")
+        assert read_tree(synthesize(self.name, tmp_path / "same", seed=0)) == raw, "or preparing changes the raw data"
+        assert read_tree(synthesize(self.name, tmp_path / "other", seed=1)) != raw
+
+    @pytest.mark.parametrize("edition", EDITIONS)
+    def test_the_miniature_passes_every_check(self, miniatures: Miniatures, edition: str) -> None:
+        findings = examine(miniatures.prepared(self.name, edition), miniatures.home)
+        assert [finding for finding in findings if finding.passed is False] == []
+
+    def _some_answers(self, path: Path, draw: random.Random) -> str:
+        """The miniature's answers as CSV text, cut to `max_rows` rows in their order."""
+        table = read_text_table(path.read_bytes())
+        if len(table) <= self.max_rows:
+            return path.read_text()
+        return str(table.iloc[sorted(draw.sample(range(len(table)), self.max_rows))].to_csv(index=False))
+
+    def _submission(self, prepared: Prepared, answers: str, draw: random.Random) -> "Table":
+        """A plausible submission with the columns of the sample."""
+        side, _, name = prepared.task.data.sample.partition("/")
+        sample = read_text_table((prepared.folder / side / name).read_bytes())
+        truth = read_text_table(answers.encode())
+        rows = truth.reindex(columns=sample.columns, fill_value="").to_dict("records")
+        known = {target: sorted(set(truth[target])) for target in self.targets}
+        for row in rows:
+            row |= self._predict(known, draw)
+        return Table(self.id, tuple(self.targets), tuple(sample.columns), rows)
+
+    def _predict(self, known: Mapping[str, list[str]], draw: random.Random) -> dict[str, str]:
+        if self.predictions == "class":
+            return {target: draw.choice(values) for target, values in known.items()}
+        if self.predictions == "number":
+            return {target: repr(float(draw.choice(values)) + draw.random()) for target, values in known.items()}
+        parts = [draw.random() + 0.01 for _ in known]
+        if self.predictions == "distribution":
+            return {target: repr(part / sum(parts)) for target, part in zip(known, parts, strict=True)}
+        return {target: repr(round(draw.random(), 3)) for target in known}
+
+    def _reference_score(self, submission: str, answers: str) -> float | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return float(self.grade_reference(read_as_published(submission), read_as_published(answers)))
+        except Exception:  # noqa: BLE001 - whatever a published grader raises makes a submission invalid
+            return None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A submission as rows of text cells."""
+
+    id: str
+    targets: tuple[str, ...]
+    header: tuple[str, ...]
+    rows: list[dict[str, str]]
+
+    def write(
+        self, rows: Sequence[Mapping[str, str]] | None = None, header: Sequence[str] | None = None, *, end: str = "\n",
+        quoting: Literal[0, 1] = csv.QUOTE_MINIMAL,
+    ) -> str:  # fmt: skip
+        """Return the table as CSV text, with other rows or columns if they are given."""
+        names = self.header if header is None else header
+        content = io.StringIO(newline="")
+        writer = csv.writer(content, lineterminator=end, quoting=quoting)
+        writer.writerow(names)
+        writer.writerows([row[name] for name in names] for row in (self.rows if rows is None else rows))
+        return content.getvalue()
+
+    def change(self, change: Callable[[dict[str, str]], Mapping[str, str]], places: Sequence[int] | None = None) -> str:
+        """Return the table with some cells replaced, in the rows at `places` or in all."""
+        chosen = range(len(self.rows)) if places is None else places
+        return self.write([row | change(row) if place in chosen else row for place, row in enumerate(self.rows)])
+
+
+def perturb(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield the submission as it is, then with everything that may be unusual about a table."""
+    good = table.write()
+    yield "unchanged", good
+    yield from _perturb_order(table, draw)
+    yield from _perturb_text(table, good)
+    yield from _perturb_rows(table, draw)
+    yield from _perturb_ids(table, draw)
+    yield from _perturb_values(table, draw)
+
+
+def _perturb_order(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+    header, rows = table.header, table.rows
+    yield "shuffled", table.write(draw.sample(rows, len(rows)))
+    yield "sorted by id", table.write(sorted(rows, key=lambda row: row[table.id]))
+    yield "columns reversed", table.write(header=header[::-1])
+    yield (
+        "id first, other columns reversed",
+        table.write(header=[table.id, *(name for name in header[::-1] if name != table.id)]),
+    )
+    yield "id last", table.write(header=[*(name for name in header if name != table.id), table.id])
+    yield "an extra column of text", table.write([row | {"note": "x"} for row in rows], [*header, "note"])
+    yield "an extra column of zeros", table.write([row | {"note": "0"} for row in rows], [*header, "note"])
+    yield "an index column", table.write([row | {"": str(place)} for place, row in enumerate(rows)], ["", *header])
+    yield "a column twice", table.write(header=[*header, table.targets[0]])
+    yield "no id column", table.write(header=[name for name in header if name != table.id])
+    yield "no target column", table.write(header=[name for name in header if name != table.targets[-1]])
+
+
+def _perturb_text(table: Table, good: str) -> Iterator[tuple[str, str]]:
+    header = ",".join(table.header)
+    yield "Windows line ends", table.write(end="\r\n")
+    yield "Macintosh line ends", table.write(end="\r")
+    yield "byte-order mark", "\ufeff" + good
+    yield "no final line end", good.removesuffix("\n")
+    yield "blank lines", good.replace("\n", "\n\n")
+    yield "lines of spaces", good.replace("\n", "\n  \n")
+    yield "semicolons", good.replace(",", ";")
+    yield "tabs", good.replace(",", "\t")
+    yield "a trailing comma in each line", good.replace("\n", ",\n")
+    yield "a trailing comma in the last line", good.removesuffix("\n") + ","
+    yield "upper-case names", good.replace(header, header.upper())
+    yield "spaces in names", good.replace(header, header.replace(",", ", "))
+    yield "spaces before values", good.replace(",", ", ")
+    yield "everything quoted", table.write(quoting=csv.QUOTE_ALL)
+    yield "an open quote", table.change(lambda _: {table.targets[0]: "@@"}, [3]).replace("@@", '"1')
+    yield "no header", good.partition("\n")[2]
+    yield (
+        "an index without a name",
+        "".join(
+            f"{place - 1 if place else ''}{',' if place else ''}{line}\n"
+            for place, line in enumerate(good.splitlines())
+        ),
+    )
+    yield "an empty file", "\n"
+    yield "0 and 1 for booleans", good.replace("True", "1").replace("False", "0")
+    yield "lower-case booleans", good.replace("True", "true").replace("False", "false")
+
+
+def _perturb_rows(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+    rows = table.rows
+    yield "one row missing", table.write(rows[1:])
+    yield "one row twice", table.write([*rows, rows[0]])
+    yield "every row twice", table.write([*rows, *rows])
+    yield "half of the rows", table.write(rows[: len(rows) // 2])
+    yield "no rows", table.write([])
+    yield "one row replaces another", table.write([*rows[1:], draw.choice(rows[1:])])
+
+
+def _perturb_ids(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+    id, rows = table.id, table.rows
+    for count in (1, 2, len(rows)):
+        places = draw.sample(range(len(rows)), count)
+        yield f"{count} ids equal", table.change(lambda _: {id: rows[0][id]}, places)
+        yield f"{count} ids missing", table.change(lambda _: {id: ""}, places)
+        yield f"{count} ids unknown", table.change(lambda _: {id: "zz"}, places)
+    yield "a space before ids", table.change(lambda row: {id: f" {row[id]}"})
+    yield "a space after ids", table.change(lambda row: {id: f"{row[id]} "})
+    yield "zeros before ids", table.change(lambda row: {id: f"00{row[id]}"})
+    yield "fractional ids", table.change(lambda row: {id: f"{row[id]}.0"})
+    yield "one fractional id", table.change(lambda row: {id: f"{row[id]}.0"}, [0])
+
+
+def _perturb_values(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+    for cell in CELLS:
+        target = draw.choice(table.targets)
+        for count in (1, len(table.rows)):
+            places = draw.sample(range(len(table.rows)), count)
+            yield f"{count} × {cell!r} in {target}", table.change(lambda _: {target: cell}, places)  # noqa: B023
+    for step in (1.05e-5, 1.2e-5, -1.05e-5, -1.2e-5, 0.1):
+        yield f"values shifted by {step}", table.change(lambda row: {table.targets[0]: _shift(row, table, step)})  # noqa: B023
+    for cell in ("0", "1", "0.5", "True", "normal", ""):
+        yield f"{cell!r} in all cells", table.change(lambda _: dict.fromkeys(table.targets, cell))  # noqa: B023
+
+
+def _shift(row: Mapping[str, str], table: Table, step: float) -> str:
+    try:
+        return repr(float(row[table.targets[0]]) + step)
+    except ValueError:
+        return row[table.targets[0]]
+
+
+def find_task(name: str) -> Task:
+    """Return the shipped task of a competition."""
+    return Registry().task(f"mlebench/{name}")
+
+
+def synthesize(name: str, raw: Path, seed: int = 0) -> Path:
+    """Write the raw data of a miniature to a new folder."""
+    raw.mkdir(parents=True)
+    load_plugin(find_task(name).folder / "synthetic.py").synthesize(raw, Miniature(seed))
+    return raw
+
+
+def prepare_raw(name: str, raw: Path, edition: str = "v1") -> Files:
+    """Return what the shipped preparation makes of raw data that a test wrote; empty folders end in `/`."""
+    folder = raw.parent / f"{raw.name}-{edition}"
+    for side in ("public", "private"):
+        (folder / side).mkdir(parents=True)
+    plugin = load_plugin(find_task(name).folder / "prepare.py")
+    plugin.prepare(raw, folder / "public", folder / "private", edition)
+    return read_tree(folder)
+
+
+def read_prepared(prepared: Prepared) -> Files:
+    """Return the files of a prepared competition."""
+    sides = {"public": prepared.public, "private": prepared.private}
+    return {f"{side}/{path}": content for side, folder in sides.items() for path, content in read_tree(folder).items()}
+
+
+def read_tree(folder: Path) -> Files:
+    """Return all files below a folder by path, the members of archives among them."""
+    found: Files = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix in (".zip", ".7z"):
+            found |= {f"{name}/{member}": content for member, content in read_archive(path).items()}
+        elif path.is_file():
+            found[name] = path.read_bytes()
+        elif not any(path.iterdir()):
+            found[f"{name}/"] = b""
+    return found
+
+
+def read_archive(path: Path) -> Files:
+    """Return the files in a zip or 7z archive by name."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    from py7zr import SevenZipFile
+
+    with TemporaryDirectory() as folder, SevenZipFile(path) as archive:
+        archive.extractall(folder)
+        return read_tree(Path(folder))
+
+
+def write_archive(path: Path, members: Mapping[str, bytes | str]) -> None:
+    """Write a zip archive."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def write_file(path: Path, content: bytes = b"x") -> None:
+    """Write a file and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def copy_files(source: Path, target: str, names: Any) -> Files:
+    """Return files of a folder under another path."""
+    return {f"{target}/{name}": (source / name).read_bytes() for name in names}
+
+
+def to_csv(table: pd.DataFrame, **options: Any) -> bytes:
+    """Return a table as the published preparations write it."""
+    return str(table.to_csv(index=False, **options)).encode()
+
+
+def read_table(content: bytes, **options: Any) -> pd.DataFrame:
+    """Parse CSV as pandas does by default."""
+    return pd.read_csv(io.BytesIO(content), **options)
+
+
+def read_as_published(text: str) -> pd.DataFrame:
+    """Parse CSV with the options of the published graders."""
+    return pd.read_csv(io.BytesIO(text.encode()), float_precision="round_trip")
+
+
+def read_text_table(content: bytes) -> pd.DataFrame:
+    """Parse CSV without interpreting any cell."""
+    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)

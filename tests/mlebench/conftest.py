@@ -1,0 +1,22 @@
+"""The miniatures that all competition tests share."""
+
+from pathlib import Path
+
+import pytest
+from competition import Miniatures
+
+from assay.core.home import Home
+
+
+@pytest.fixture(scope="session")
+def miniatures(shared_folder: Path) -> Miniatures:
+    """Every competition's miniature in one home, prepared when it is first asked for."""
+    return Miniatures(Home(shared_folder / "miniatures"))
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """An empty folder for raw data that a test writes."""
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    return folder

@@ -1,0 +1,54 @@
+"""Parts of published graders that several competitions share, restated with pandas and scikit-learn."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from sklearn import metrics
+
+Grader = Callable[[pd.DataFrame, pd.DataFrame], float]
+
+
+def require(condition: bool) -> None:
+    """Refuse the submission unless the condition holds."""
+    if not condition:
+        raise ValueError("invalid submission")
+
+
+def require_columns(submission: pd.DataFrame, *columns: str) -> None:
+    """Refuse the submission unless it has these columns."""
+    require(set(columns) <= set(submission.columns))
+
+
+def align(submission: pd.DataFrame, answers: pd.DataFrame, id: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sort both tables by id; refuse the submission unless the ids are equal position by position."""
+    require(len(submission) == len(answers))
+    submission, answers = submission.sort_values(id), answers.sort_values(id)
+    require(bool((submission[id].values == answers[id].values).all()))
+    return submission, answers
+
+
+def roc_auc(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: str) -> float:
+    """ROC AUC of a column that must be numeric and within [0, 1]: the grader most competitions share."""
+    require_columns(submission, id, target)
+    require(len(submission) == len(answers))
+    pd.to_numeric(submission[target])
+    require(not (submission[target].min() < 0 or submission[target].max() > 1))
+    predicted, true = align(submission, answers, id)
+    return float(metrics.roc_auc_score(true[target].to_numpy(), predicted[target].to_numpy()))
+
+
+def accuracy(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: str) -> float:
+    """Share of equal classes; nothing is converted."""
+    require_columns(submission, id, target)
+    predicted, true = align(submission, answers, id)
+    return float(metrics.accuracy_score(true[target].to_numpy(), predicted[target].to_numpy()))
+
+
+def log_loss(submission: pd.DataFrame, answers: pd.DataFrame, id: str, classes: list[str]) -> float:
+    """Log loss of one column per class: rows must add up to 1, with values within [0, 1]."""
+    shares = submission[classes]
+    require(bool(np.isclose(shares.sum(axis=1), 1, atol=1e-6).all()))
+    require(bool(((shares >= 0) & (shares <= 1)).all().all()))
+    predicted, true = align(submission, answers, id)
+    return float(metrics.log_loss(true[classes].to_numpy(), predicted[classes].to_numpy()))
