@@ -11,7 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from assay.core.disk import locked
+from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
 
@@ -67,7 +67,7 @@ def home() -> Iterator[Home]:
 def prepared_home(shared_folder: Path) -> Home:
     """A home in which the pocket suite is prepared, shared by all workers; tests must not change it."""
     root = shared_folder / "prepared"
-    with locked(shared_folder / "prepared.lock"):
+    with file_lock(shared_folder / "prepared.lock"):
         made = Home(root) if root.exists() else borrow_machine(root)
         result = run_assay(made, "prepare", "pocket")  # does nothing where another worker has done it
         assert result.returncode == 0, result.stderr

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.audit.file_leaks import tells
-from assay.audit.task_check import Finding, examine
+from assay.audit.file_leaks import find_leaks
+from assay.audit.task_check import Finding, check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
@@ -85,7 +85,7 @@ def findings(tmp_path: Path):
         (folder / "toy/prepare.py").write_text(SOUND + "    " + spoil.replace("\n", "\n    ") + "\n")
         home = Home(tmp_path / "home")
         ready = prepare(home, Registry([folder]).task("toys/toy"), progress=NoProgress())
-        return {finding.check: finding for finding in examine(ready, home)}
+        return {finding.check: finding for finding in check_task(ready, home)}
 
     return examined
 
@@ -174,14 +174,14 @@ def test_times_inodes_and_links_that_follow_labels_are_noticed(tmp_path: Path) -
         os.utime(path, (label, label))
         if label:
             os.link(path, tmp_path / f"other-{path.stem}")
-    seen, noticed = tells(tmp_path, {str(row): row for row in range(200)}, {"label": labels})
+    seen, leaks = find_leaks(tmp_path, {str(row): row for row in range(200)}, {"label": labels})
     assert seen == 200
-    assert {tell.property for tell in noticed} >= {"inode", "time", "number of names"}
+    assert {leak.property for leak in leaks} >= {"inode", "time", "number of names"}
 
 
 def test_a_number_that_follows_the_order_of_sizes_is_noticed(tmp_path: Path) -> None:
     prices = np.random.default_rng(0).normal(size=100)
     for row, price in enumerate(prices):
         (tmp_path / f"{row}.jpg").write_bytes(bytes(1000 + int(100 * price)))
-    _, noticed = tells(tmp_path, {str(row): row for row in range(100)}, {"price": prices})
-    assert [tell.property for tell in noticed] == ["size"]
+    _, leaks = find_leaks(tmp_path, {str(row): row for row in range(100)}, {"price": prices})
+    assert [leak.property for leak in leaks] == ["size"]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -91,7 +91,7 @@ def hidden(private: Path) -> list[bytes]:
 
 
 def test_a_miniature_passes_every_check(made: Prepared) -> None:
-    findings = {finding.check: finding.passed for finding in examine(made, Home(made.folder))}
+    findings = {finding.check: finding.passed for finding in check_task(made, Home(made.folder))}
     assert False not in findings.values()
     assert findings["there are hidden inputs"] and findings["ids are unique"]
     assert findings["nothing private is in public"]

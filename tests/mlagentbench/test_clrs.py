@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
 from assay.core.home import Home
@@ -99,7 +99,7 @@ def assert_right(ready: Prepared) -> dict[str, np.ndarray]:
 
 
 def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None:
-    findings = {finding.check: finding.passed for finding in examine(miniature, home)}
+    findings = {finding.check: finding.passed for finding in check_task(miniature, home)}
     assert findings == {
         "there are hidden inputs": True,
         "ids are unique": True,

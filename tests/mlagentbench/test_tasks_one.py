@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
@@ -74,7 +74,7 @@ def answers(ready: Prepared) -> pd.DataFrame:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
     ready = made(name)
-    findings = {finding.check: finding.passed for finding in examine(ready, Home(ready.folder))}
+    findings = {finding.check: finding.passed for finding in check_task(ready, Home(ready.folder))}
     assert False not in findings.values()
     assert findings["nothing private is in public"]
     if name != "vectorization":

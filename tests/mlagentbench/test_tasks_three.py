@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
@@ -27,7 +27,7 @@ def llama() -> Task:
 def test_a_miniature_passes_every_check(llama: Task, tmp_path: Path) -> None:
     home = Home(tmp_path)
     ready = prepare(home, llama, variant="synthetic-0", progress=NoProgress())
-    findings = {finding.check: finding.passed for finding in examine(ready, home)}
+    findings = {finding.check: finding.passed for finding in check_task(ready, home)}
     assert findings == {"answers": None, "nothing private is in public": True}
     assert sorted(path.name for path in ready.public.iterdir()) == ["example.npz", "reference.py"]
     naive = llama.folder / "starter" / "generate.py"

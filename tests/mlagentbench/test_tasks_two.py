@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -47,7 +47,7 @@ def answers(ready: Prepared) -> pd.DataFrame:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: str) -> None:
     ready = made(name)
-    found = examine(ready, Home(ready.folder))
+    found = check_task(ready, Home(ready.folder))
     assert not [finding for finding in found if finding.passed is False]
     assert [finding.passed for finding in found if finding.check.startswith(("the sample", "the answers"))] == [
         True

@@ -22,12 +22,12 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import train_test_split
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.miniature import Miniature
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
 
 Files = dict[str, bytes]
@@ -54,7 +54,7 @@ class Miniatures:
     def prepared(self, name: str, edition: str = "v1", seed: int = 0) -> Prepared:
         """Return the competition's miniature; its raw data is in `folder / "raw"`."""
         task = find_task(name)
-        return prepare(self.home, task, edition, f"synthetic-{seed}", keep_raw=True, progress=Silent())
+        return prepare(self.home, task, edition, f"synthetic-{seed}", keep_raw=True, progress=NoProgress())
 
 
 class Competition:
@@ -105,10 +105,10 @@ class Competition:
         (tmp_path / "private").mkdir()
         (tmp_path / "private" / task.data.answers).write_text(answers)
         prepared = replace(prepared, private=tmp_path / "private")
-        path, verdicts, disagreements = tmp_path / "submission.csv", [], []
+        verdicts, disagreements = [], []
         for label, submission in self.perturbations(self._submission(prepared, answers, draw), draw):
-            path.write_bytes(submission.encode())
-            grade, expected = grade_file(path, task, prepared, home=home), self._reference_score(submission, answers)
+            grade = grade_submission(submission.encode(), task, prepared, home=home)
+            expected = self._reference_score(submission, answers)
             score = float(grade.not_finite) if grade.not_finite else grade.score
             published = None if expected is None else pytest.approx(round(expected, 5), abs=1e-9, nan_ok=True)
             if score != published:
@@ -125,7 +125,7 @@ class Competition:
 
     @pytest.mark.parametrize("edition", EDITIONS)
     def test_the_miniature_passes_every_check(self, miniatures: Miniatures, edition: str) -> None:
-        findings = examine(miniatures.prepared(self.name, edition), miniatures.home)
+        findings = check_task(miniatures.prepared(self.name, edition), miniatures.home)
         assert [finding for finding in findings if finding.passed is False] == []
 
     def _some_answers(self, path: Path, draw: random.Random) -> str:

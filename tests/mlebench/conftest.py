@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
-from competition import Miniatures
 
 from assay.core.home import Home
+
+pytest.register_assert_rewrite("competition")
+
+from competition import Miniatures  # noqa: E402 - its assertions are rewritten first
 
 
 @pytest.fixture(scope="session")

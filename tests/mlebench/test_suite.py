@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit.task_check import examine
+from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -24,7 +24,7 @@ def miniature(home: Home, name: str, edition: str, seed: int = 0) -> Prepared:
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_miniature_passes_every_check(tmp_path: Path, name: str, edition: str) -> None:
     home = Home(tmp_path)
-    failed = [finding for finding in examine(miniature(home, name, edition), home) if finding.passed is False]
+    failed = [finding for finding in check_task(miniature(home, name, edition), home) if finding.passed is False]
     assert not failed
 
 

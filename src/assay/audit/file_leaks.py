@@ -1,7 +1,7 @@
 """Whether what surrounds a test file gives its label away: inode, time, size, number of names, or the name itself.
 
 For every such property the test files are put into its order, and the order is compared with the labels: by the area
-under the ROC curve for each class, by rank correlation for numbers. What a fair coin would do almost never is a tell.
+under the ROC curve for each class, by rank correlation for numbers. What a fair coin would do almost never is a leak.
 """
 
 import os
@@ -23,7 +23,7 @@ _DEVIATIONS = 4.5
 
 
 @dataclass(frozen=True)
-class Tell:
+class Leak:
     """A property that goes with the label, and how far from chance."""
 
     property: str
@@ -31,7 +31,7 @@ class Tell:
     strength: float
 
 
-def tells(public: Path, rows_of: Mapping[str, int], labels: Mapping[str, NDArray[Any]]) -> tuple[int, list[Tell]]:
+def find_leaks(public: Path, rows_of: Mapping[str, int], labels: Mapping[str, NDArray[Any]]) -> tuple[int, list[Leak]]:
     """How many test rows have a file of their own, and what gives the label of such a file away.
 
     `rows_of` says which row is meant by an id, or by the path of its file.
@@ -44,7 +44,7 @@ def tells(public: Path, rows_of: Mapping[str, int], labels: Mapping[str, NDArray
     rows = sorted(found)
     if len(rows) < 10:
         return len(rows), []
-    noticed = []
+    leaks = []
     for property_ in PROPERTIES:
         values = [found[row].get(property_) for row in rows]
         if any(value is None for value in values) or len(set(values)) == 1:
@@ -53,8 +53,8 @@ def tells(public: Path, rows_of: Mapping[str, int], labels: Mapping[str, NDArray
         for column, column_labels in labels.items():
             label, strength = _strongest(order, column_labels[rows])
             if strength > _DEVIATIONS:
-                noticed.append(Tell(property_, f"{column} {label}".strip(), strength))
-    return len(rows), noticed
+                leaks.append(Leak(property_, f"{column} {label}".strip(), strength))
+    return len(rows), leaks
 
 
 def _files(public: Path) -> Iterator[tuple[str, dict[str, float | str]]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from assay.audit.file_leaks import tells
+from assay.audit.file_leaks import find_leaks
 from assay.core.disk import hash_file
 from assay.core.errors import AssayError
 from assay.core.home import Home
@@ -33,7 +33,7 @@ class Finding:
     detail: str
 
 
-def examine(prepared: Prepared, home: Home) -> list[Finding]:
+def check_task(prepared: Prepared, home: Home) -> list[Finding]:
     """All checks of a prepared task, in order."""
     task = prepared.task
     if task.judged_in_lab:
@@ -172,13 +172,13 @@ def _no_tells(task: Task, public: Path, answers: pd.DataFrame) -> Finding:
     if task.data.image and task.data.test:
         pictures = _table(public / task.data.test)
         rows |= {path: rows[name] for name, path in zip(pictures[key], pictures[task.data.image], strict=True)}
-    seen, noticed = tells(public, rows, labels)
+    seen, leaks = find_leaks(public, rows, labels)
     if not seen:
         return Finding(name, None, "test rows have no files of their own")
-    strongest = max(noticed, key=lambda tell: tell.strength, default=None)
+    strongest = max(leaks, key=lambda leak: leak.strength, default=None)
     if strongest is None:
         return Finding(name, True, f"{seen:,} files of test rows")
-    telling = ", ".join(dict.fromkeys(tell.property for tell in noticed))
+    telling = ", ".join(dict.fromkeys(leak.property for leak in leaks))
     odds = f"the {strongest.property} is {strongest.strength:.1f} standard deviations from chance"
     return Finding(name, False, f"{telling} of a file go with {strongest.label}: {odds}")
 

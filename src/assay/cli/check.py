@@ -31,13 +31,13 @@ def check_command(
     Example:
       assay check mlebench:low --variant synthetic-0 --edition fixed
     """
-    from assay.audit.task_check import examine
+    from assay.audit.task_check import check_task
     from assay.data.store import prepared
 
     home, results, failed = Home.default(), [], []
     for task in registry(folders).chosen(names):
         data = prepared(home, task, edition, variant)
-        findings = examine(data, home)
+        findings = check_task(data, home)
         if any(finding.passed is False for finding in findings):
             failed.append(task.id)
         results.append(

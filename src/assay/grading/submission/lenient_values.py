@@ -101,6 +101,9 @@ def _texts(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bo
         right &= series.notna().to_numpy()
     if rule.only_text:
         right &= np.fromiter((isinstance(value, str) for value in filled), bool, len(filled))
+        # "nan" is how NumPy writes a missing value next to text; a column that holds no text at all stays numeric.
+        if rule.missing == "nan" and series.isna().all():
+            right[:] = False
     values = np.empty(len(filled), object)
     values[:] = [str(value) for value in filled]
     return values, right
