@@ -1,4 +1,4 @@
-"""`assay run` on the tiny suite, as a process that tests can kill, starve and stop."""
+"""Run `assay` on the tiny suite in a process that tests can kill, starve and stop."""
 
 import os
 import subprocess
@@ -17,10 +17,10 @@ PATIENCE = 300.0
 
 
 class TinyRun:
-    """Calls of the command line on one run folder.
+    """The command line on one run folder.
 
-    Commands can be started `inside` of something, such as a namespace, where `out` is the run's folder; `root` leads
-    there from here. What is in `variables` is added to their environment.
+    `inside` is a command prefix, such as one that enters a namespace in which `out` is the run folder; `root` is the
+    path under which the test sees that namespace's files. `variables` are added to the environment.
     """
 
     def __init__(self, home: Home, out: Path, *, inside: Sequence[str] = (), root: str = "") -> None:
@@ -30,7 +30,7 @@ class TinyRun:
         self._started: list[subprocess.Popen[str]] = []
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
-        """Start the command in a session of its own, so that all of it can be killed at once."""
+        """Start a command in a new session, so that all its processes can be killed at once."""
         settings: Mapping[str, str] = {"ASSAY_HOME": str(self.home.root), "COLUMNS": "200", **self.variables}
         process = subprocess.Popen(
             [*self._inside, sys.executable, "-m", "assay", "--tasks", str(TESTS / "tiny"), *words],
@@ -44,13 +44,13 @@ class TinyRun:
         return process
 
     def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run the command to its end."""
+        """Run a command and wait for it."""
         process = self.start(*words)
         stdout, stderr = process.communicate(timeout=300)
         return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
     def run_words(self, *agents: str, seeds: int = 1, time: str = "60s") -> list[str]:
-        """The words of a run of scripted agents, or of others that are named in full."""
+        """Return the arguments of `assay run` for scripted agents (capitalized) or registered ones."""
         named = [
             word for agent in agents for word in ("--agent", f"{SCRIPTED}:{agent}" if agent[0].isupper() else agent)
         ]
@@ -58,24 +58,24 @@ class TinyRun:
 
     @property
     def folder(self) -> RunFolder:
-        """The run's folder."""
+        """The run folder."""
         return RunFolder(Path(f"{self._root}{self.out}"))
 
     def events(self) -> dict[str, list[str]]:
-        """The kinds of events of each trial so far."""
+        """Return the kinds of events of each trial so far."""
         paths = sorted(self.folder.path.glob("trials/*/events.jsonl"))
         return {path.parent.name: [event.kind for event in read_events(path)] for path in paths}
 
     def wait_until(self, process: "subprocess.Popen[str]", happened: Callable[[], bool]) -> None:
-        """Return when something has happened, or the process has ended; fail rather than wait for ever."""
+        """Wait until a condition holds or the process has ended; fail rather than wait forever."""
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and not happened():
-            assert time.monotonic() < deadline, "it does not happen"
+            assert time.monotonic() < deadline, "the condition never held"
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.005)
 
     def close(self) -> None:
-        """End what a failed test left running."""
+        """Kill what a failed test left running."""
         for process in self._started:
             if process.poll() is None:
                 os.killpg(process.pid, 9)

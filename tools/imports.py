@@ -1,7 +1,8 @@
-"""Checks that packages import only packages above them, in the order of docs/architecture.md."""
+"""Check that packages import only packages above them, in the order of docs/architecture.md."""
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "assay"
@@ -22,47 +23,44 @@ ORDER = (
     "interop",
     "cli",
 )
-SUITES_MAY_IMPORT = {"core", "formats", "tasks", "data", "suites"}
 MODEL_LIBRARIES = ("inspect_ai", "openai", "anthropic")
-MAY_IMPORT_THEM = ("models", "interop")
+MODEL_PACKAGES = ("models", "interop")
+"""The packages that may import model libraries."""
 
 
 def main() -> int:
-    """Print each import that points the wrong way; exit with 1 if there is any."""
-    faults = [fault for path in sorted(SOURCE.rglob("*.py")) for fault in faults_in(path)]
-    sys.stdout.writelines(f"{fault}\n" for fault in faults)
-    return 1 if faults else 0
+    """Print each import that is not allowed; exit with 1 if there is one."""
+    errors = [error for path in sorted(SOURCE.rglob("*.py")) for error in check_file(path)]
+    sys.stdout.writelines(f"{error}\n" for error in errors)
+    return 1 if errors else 0
 
 
-def faults_in(path: Path) -> list[str]:
-    """The wrong imports of one file."""
-    parts = path.relative_to(SOURCE).parts
-    package = parts[0].removesuffix(".py")
-    if package == "suites":
-        allowed = SUITES_MAY_IMPORT
-    elif package in ORDER:
-        allowed = set(ORDER[: ORDER.index(package) + 1])
-    else:
-        allowed = set(ORDER)  # the top of the package: __init__ and __main__
-    faults = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        for name in imported(node):
-            top, _, rest = name.partition(".")
-            target = rest.partition(".")[0]
-            if top == "assay" and target in ORDER and target not in allowed:
-                faults.append(f"{path}:{node.lineno}: {package} may not import {name}")  # type: ignore[attr-defined]
-            if top in MODEL_LIBRARIES and package not in MAY_IMPORT_THEM:
-                faults.append(f"{path}:{node.lineno}: only models and interop may import {name}")  # type: ignore[attr-defined]
-    return faults
+def check_file(path: Path) -> list[str]:
+    """Return the imports of a file that are not allowed."""
+    package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    # Modules at the top, such as __main__, may import everything.
+    allowed = ORDER[: ORDER.index(package) + 1] if package in ORDER else ORDER
+    errors = []
+    for line, name in find_imports(ast.parse(path.read_text())):
+        top, _, rest = name.partition(".")
+        target = rest.partition(".")[0]
+        if top == "assay" and target in ORDER and target not in allowed:
+            errors.append(f"{path}:{line}: {package} may not import {name}")
+        if top in MODEL_LIBRARIES and package not in MODEL_PACKAGES:
+            errors.append(f"{path}:{line}: only {' and '.join(MODEL_PACKAGES)} may import {name}")
+    return errors
 
 
-def imported(node: ast.AST) -> list[str]:
-    """The full names that a statement imports."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-        return [f"{node.module}.{alias.name}" if node.module == "assay" else node.module for alias in node.names]
-    return []
+def find_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the full name of everything a module imports, including imports inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            if node.module == "assay":
+                yield from ((node.lineno, f"assay.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, node.module
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Type-checks the code of every task folder on its own: folders have the same file names and are not packages."""
+"""Type-check the code of each task folder separately: folders share file names and are not packages."""
 
 import subprocess
 import sys
@@ -13,23 +13,24 @@ MYPY = [
 
 
 def main() -> int:
-    """Print what mypy finds in each folder; exit with 1 if it finds anything."""
+    """Print the errors mypy finds; exit with 1 if there are any."""
     folders = sorted(path.parent for path in SUITES.glob("*/*/task.toml"))
     with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(check, folders))
-    sys.stdout.writelines(results)
-    return 1 if any(results) else 0
+        errors = list(pool.map(check_folder, folders))
+    sys.stdout.writelines(errors)
+    return 1 if any(errors) else 0
 
 
-def check(folder: Path) -> str:
-    """What is wrong in one task's folder, in mypy's words."""
-    found = ""
-    for place in (folder, folder / "starter"):
-        files = sorted(map(str, place.glob("*.py")))
+def check_folder(folder: Path) -> str:
+    """Return mypy's output for a task and its starter code, empty if there are no errors."""
+    output = ""
+    for part in (folder, folder / "starter"):
+        files = sorted(map(str, part.glob("*.py")))
         if files:
             done = subprocess.run([*MYPY, "--config-file=", *files], capture_output=True, text=True)
-            found += done.stdout + done.stderr if done.returncode else ""
-    return found
+            if done.returncode:
+                output += done.stdout + done.stderr
+    return output
 
 
 if __name__ == "__main__":

@@ -4,17 +4,21 @@ import re
 import shlex
 
 import pytest
+from click.testing import CliRunner
 from pages import ROOT
+
+from assay.cli import assay
+from assay.tasks import load_plugin
 
 README = (ROOT / "README.md").read_text()
 COMMANDS = [line.partition("#")[0].strip() for line in README.splitlines() if line.startswith("assay ")]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_in_the_readme_exists_with_its_options(assay, command):
+def test_every_command_in_the_readme_exists_with_its_options(command):
     _, *words = shlex.split(command)
     name = words[:2] if words[0] == "lab" else words[:1]
-    shown = assay(*name, "--help").stdout
+    shown = CliRunner().invoke(assay, [*name, "--help"]).output
     assert "Example:" in shown
     for option in [word for word in words if word.startswith("--")]:
         assert option in shown
@@ -54,3 +58,9 @@ def test_the_concepts_page_names_modules_that_exist():
     assert len(rows) > 10
     for package, module in rows:
         assert (ROOT / "src" / "assay" / package / module).exists(), f"{package}/{module}"
+
+
+def test_the_concepts_page_lists_packages_in_the_order_that_lint_enforces():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    imports = load_plugin(ROOT / "tools" / "imports.py")
+    assert tuple(re.findall(r"^\| `(\w+)/` \|", page, re.M)) == imports.ORDER
