@@ -33,13 +33,13 @@ def prepare(raw, public, private, edition):
 GRADE = """
 import re, sys, time
 from pathlib import Path
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.core.home import Home
 from assay.tasks import Registry
 home = Home.default()
 task = Registry([Path(sys.argv[1])]).task("bench/auc")
-data = prepared(home, task)
+data = load_prepared(home, task)
 import assay.grading.metrics.classification, assay.grading.submission.read
 if sys.argv[2] != "-":
     grade_submission(Path(sys.argv[2]), task, data, home=home)

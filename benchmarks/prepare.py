@@ -31,13 +31,13 @@ from assay.data import files
 from assay.data import pandas_tables
 from assay.data.splits import random_rows
 
-def prepare(raw, public, private, edition):
+def prepare(job):
     raw = Path(os.environ["BENCH_RAW"]) / "images"
     table = pandas_tables.read(raw / "train.csv")
     train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
-    pandas_tables.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
+    pandas_tables.write_csv_split(train, test, public=job.public, private=job.private, id="id", sample={"target": 0.5})
     for side, rows in (("train", train), ("test", test)):
-        files.copy((raw / "train" / f"{name}.jpg", public / side / f"{name}.jpg") for name in rows["id"])
+        files.copy((raw / "train" / f"{name}.jpg", job.public / side / f"{name}.jpg") for name in rows["id"])
 """
 TABLE = """
 import os
@@ -45,10 +45,10 @@ from pathlib import Path
 from assay.data import pandas_tables
 from assay.data.splits import random_rows
 
-def prepare(raw, public, private, edition):
+def prepare(job):
     table = pandas_tables.read(Path(os.environ["BENCH_RAW"]) / "table.csv")
     train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
-    pandas_tables.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
+    pandas_tables.write_csv_split(train, test, public=job.public, private=job.private, id="id", sample={"target": 0.5})
 """
 
 

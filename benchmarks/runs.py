@@ -70,9 +70,9 @@ time = "10m"
 steps = 5
 """
 PREPARE = """
-def prepare(raw, public, private, edition):
-    (public / "test.csv").write_text("coin\\n" + "".join(f"{coin}\\n" for coin in range(30)))
-    (private / "answers.csv").write_text("coin,side\\n" + "".join(f"{coin},{coin % 2}\\n" for coin in range(30)))
+def prepare(job):
+    (job.public / "test.csv").write_text("coin\\n" + "".join(f"{coin}\\n" for coin in range(30)))
+    (job.private / "answers.csv").write_text("coin,side\\n" + "".join(f"{coin},{coin % 2}\\n" for coin in range(30)))
 """
 COMMANDS = ("sed '1s/$/,side/;2,$s/$/,0/' data/test.csv > submission.csv", *(f"echo {n} >> notes" for n in range(4)))
 AGENT = """

@@ -40,10 +40,10 @@ FILES = (10, 1_000, 10_000)
 PREPARE = """
 import os
 
-def prepare(raw, public, private, edition):
+def prepare(job):
     for number in range(int(os.environ["BENCH_MEGABYTES"])):
-        (public / f"{number:04}.bin").write_bytes(os.urandom(10**6))
-    (private / "answers.csv").write_text("id,target\\n0,0\\n")
+        (job.public / f"{number:04}.bin").write_bytes(os.urandom(10**6))
+    (job.private / "answers.csv").write_text("id,target\\n0,0\\n")
 """
 MAKE_FILES = "import os, sys; [open(f'{n:05}.txt', 'wb').write(os.urandom(1000)) for n in range(int(sys.argv[1]))]"
 

@@ -13,7 +13,7 @@ import pytest
 from assay.agents import Agent, Workbench
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.store import prepare, prepared
+from assay.data.store import load_prepared, prepare
 from assay.lab import Lab, Setup, find_environment, open_lab
 from assay.lab.host import slots
 from assay.models import Models, Prices
@@ -67,7 +67,7 @@ class Trial:
     ) -> AsyncIterator[Workbench]:
         """A bench in a fresh lab."""
         past = past_of(read_events(self.events)) if self.events.exists() else Past()
-        data = prepared(self.home, self.task).public
+        data = load_prepared(self.home, self.task).public
         setup = Setup(find_environment(self.home, self.task.environment), data=data, **self.lab_wishes)
         with EventLog(self.events, 1) as log:
             log.append("started")

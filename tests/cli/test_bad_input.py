@@ -78,11 +78,11 @@ def test_a_bad_submission_is_judged_not_crashed_on(assay_prepared, tmp_path: Pat
 
 def sample(assay_prepared) -> list[str]:
     from assay.core.home import Home
-    from assay.data.store import prepared
+    from assay.data.store import load_prepared
     from assay.tasks import Registry
 
     home = Home(Path(assay_prepared.__closure__[0].cell_contents.root))
-    public = prepared(home, Registry().task("pocket/house-price")).public
+    public = load_prepared(home, Registry().task("pocket/house-price")).public
     return (public / "sample_submission.csv").read_text().splitlines()
 
 

@@ -51,10 +51,10 @@ def test_help_loads_no_model_of_data_at_all(home):
 
 
 def test_grading_a_table_loads_neither_agents_nor_heavy_libraries(prepared_home):
-    from assay.data.store import prepared
+    from assay.data.store import load_prepared
     from assay.tasks import Registry
 
-    sample = prepared(prepared_home, Registry().task("pocket/house-price")).public / "sample_submission.csv"
+    sample = load_prepared(prepared_home, Registry().task("pocket/house-price")).public / "sample_submission.csv"
     loaded = modules_after(prepared_home, "grade", str(sample), "pocket/house-price")
     assert "polars" in loaded
     assert not loaded & (AGENT_RUNTIME | HEAVY | {"anyio"})

@@ -9,7 +9,7 @@ import pytest
 from assay.core.errors import AssayError, NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.store import prepare, prepared
+from assay.data.store import load_prepared, prepare
 from assay.lab.environments import find_environment
 from assay.records import RunFolder, TrialFile
 from assay.runs.machine_setup import provision
@@ -44,7 +44,7 @@ def bare(folder: Path, environments: Path | None = None) -> Home:
 def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
     provision(planned, coin, node, home)
-    there, here = prepared(home, coin), prepared(node, coin)
+    there, here = load_prepared(home, coin), load_prepared(node, coin)
     assert here.manifest.token != there.manifest.token
     assert here.manifest.public == there.manifest.public and here.manifest.private == there.manifest.private
     assert {path.name: path.read_bytes() for path in here.public.iterdir()} == {
@@ -58,7 +58,7 @@ def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, 
 def test_a_machine_without_the_data_makes_it_from_its_source(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
     provision(planned, coin, node)
-    assert prepared(node, coin).manifest.public == prepared(home, coin).manifest.public
+    assert load_prepared(node, coin).manifest.public == load_prepared(home, coin).manifest.public
 
 
 def test_a_shared_home_that_has_nothing_is_told(home, planned, coin, tmp_path):
@@ -68,13 +68,13 @@ def test_a_shared_home_that_has_nothing_is_told(home, planned, coin, tmp_path):
 
 
 def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coin, tmp_path):
-    answers = prepared(home, coin).private / "answers.csv"
+    answers = load_prepared(home, coin).private / "answers.csv"
     answers.write_text(answers.read_text().replace(",1", ",0"))
     node = bare(tmp_path / "node", home.environments)
     with pytest.raises(NotPrepared, match="is not what its manifest says"):
         provision(planned, coin, node, home)
     with pytest.raises(NotPrepared):
-        prepared(node, coin)
+        load_prepared(node, coin)
 
 
 def test_data_that_the_run_was_not_planned_with_is_refused(home, planned, coin):

@@ -14,7 +14,7 @@ from pathlib import Path
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Advance
-from assay.data.sources.kaggle import raw_folder
+from assay.data.sources import kaggle
 from assay.tasks import Kaggle
 
 
@@ -37,11 +37,13 @@ def main(home: Home, calls: list[dict]) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (call["most"], resource.RLIM_INFINITY))
         source = Kaggle(competition=call["competition"], md5=call.get("md5"))
         try:
-            made = raw_folder(home, source, given=None, unverified=call.get("unverified", False), progress=Telling())
+            made = kaggle.fetch(
+                home, source, local_copy=None, unverified=call.get("unverified", False), progress=Telling()
+            )
         except SourceError as error:
             tell(error=str(error))
         else:
-            tell(folder=str(made.folder), verified=made.verified, md5=made.archive_md5, given=made.given)
+            tell(folder=str(made.folder), **made.origin.model_dump())
 
 
 if __name__ == "__main__":

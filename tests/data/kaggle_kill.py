@@ -14,7 +14,8 @@ from pathlib import Path
 
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.sources.kaggle import Raw, raw_folder
+from assay.data.raw_data import RawData
+from assay.data.sources import kaggle
 from assay.tasks import Kaggle
 
 ACTS = ("open", "os.", "shutil.", "fcntl.")
@@ -23,8 +24,8 @@ ACTS = ("open", "os.", "shutil.", "fcntl.")
 def main(home: Home, archive: Path) -> None:
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
 
-    def get() -> Raw:
-        return raw_folder(home, source, given=archive, unverified=False, progress=NoProgress())
+    def get() -> RawData:
+        return kaggle.fetch(home, source, local_copy=archive, unverified=False, progress=NoProgress())
 
     with zipfile.ZipFile(archive) as content:
         expected = {name: content.read(name) for name in content.namelist() if not name.endswith("/")}

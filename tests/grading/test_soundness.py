@@ -57,19 +57,19 @@ SOUND = """
 import os, random
 from pathlib import Path
 
-def prepare(raw, public, private, edition):
+def prepare(job):
     chance = random.Random(7)
     ids = sorted(chance.sample(range(1000, 10**6), 300))
     labels = {name: chance.randrange(2) for name in ids}
     table = lambda path, rows: path.write_text("\\n".join(",".join(map(str, row)) for row in rows) + "\\n")
-    (public / "test").mkdir()
+    (job.public / "test").mkdir()
     for name in ids:
-        (public / "test" / f"{name}.bin").write_bytes(chance.randbytes(chance.randrange(50, 90)))
-    table(public / "train.csv", [("id", "label"), *((name, name % 2) for name in range(100))])
-    table(public / "test.csv", [("id",), *((name,) for name in ids)])
-    table(public / "sample_submission.csv", [("id", "label"), *((name, 0.5) for name in ids)])
-    table(private / "answers.csv", [("id", "label"), *labels.items()])
-    spoil(public, private, ids, labels, table)
+        (job.public / "test" / f"{name}.bin").write_bytes(chance.randbytes(chance.randrange(50, 90)))
+    table(job.public / "train.csv", [("id", "label"), *((name, name % 2) for name in range(100))])
+    table(job.public / "test.csv", [("id",), *((name,) for name in ids)])
+    table(job.public / "sample_submission.csv", [("id", "label"), *((name, 0.5) for name in ids)])
+    table(job.private / "answers.csv", [("id", "label"), *labels.items()])
+    spoil(job.public, job.private, ids, labels, table)
 
 def spoil(public, private, ids, labels, table):
 """

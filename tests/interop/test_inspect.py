@@ -18,7 +18,7 @@ from inspect_ai.util import SandboxUserUnsupportedError, sandbox
 from solvers import BETTER, call
 
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.interop.inspect.machine import Machine
 from assay.interop.inspect.scorer import score_of
 from assay.interop.inspect.tasks import mlebench, pocket
@@ -66,7 +66,7 @@ def test_a_solver_that_is_not_ours_gets_a_graded_score(prepared_home: Home, tmp_
 
 @pytest.mark.slow
 def test_a_hostile_solver_finds_neither_answers_nor_host(prepared_home: Home, tmp_path: Path) -> None:
-    answers = prepared(prepared_home, Registry().task("pocket/digits")).private / "answers.csv"
+    answers = load_prepared(prepared_home, Registry().task("pocket/digits")).private / "answers.csv"
     assert answers.is_file()
     with socket.create_server(("127.0.0.1", 0)) as server:
         told = {"answers": answers, "home": prepared_home.root, "port": server.getsockname()[1]}

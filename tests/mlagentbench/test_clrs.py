@@ -19,9 +19,9 @@ from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data import Prepared, prepare, prepared
-from assay.grading import grade_submission
-from assay.lab.environments import find_environment
+from assay.data import Prepared, load_prepared, prepare
+from assay.grading import grade_file
+from assay.lab.environments import environment
 from assay.tasks import Registry, Task
 
 ANSWERS = "53a229b883a3c68c4b513cdf1f83b6fe6e7924b427bdc5e5b5b9f6bb09c554dd"
@@ -47,7 +47,7 @@ def run(clrs: Task, tmp_path: Path) -> Run:
     def run(code: str) -> str:
         head = f"import sys\nsys.path.insert(0, {str(clrs.folder)!r})\nimport numpy as np\nimport torch\n"
         head += "from model import *\ntorch.manual_seed(0)\ntorch.set_num_threads(1)\n"
-        python = find_environment(Home.default(), "torch") / "bin" / "python"
+        python = environment(Home.default(), "torch") / "bin" / "python"
         done = subprocess.run([python, "-B", "-c", head + code], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -117,15 +117,17 @@ def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Tas
     assert graphs.shape[1] > max(array.shape[1] for name, array in train.items() if name.startswith("graphs_"))
 
 
-def test_another_model_asks_for_preparing_again_and_another_judge_does_not(clrs: Task, tmp_path: Path) -> None:
+def test_a_changed_model_makes_prepared_data_stale_and_a_changed_description_does_not(
+    clrs: Task, tmp_path: Path
+) -> None:
     folder, home = shutil.copytree(clrs.folder, tmp_path / "clrs"), Home(tmp_path / "home")
     task = clrs.model_copy(update={"folder": folder})
     prepare(home, task, variant="synthetic-0", progress=NoProgress())
-    (folder / "judge.py").write_text("raise SystemExit\n")
-    assert prepared(home, task, variant="synthetic-0")
+    (folder / "description.md").write_text("Other words.\n")
+    assert load_prepared(home, task, variant="synthetic-0")
     (folder / "model.py").write_text("raise SystemExit\n")
-    with pytest.raises(NotPrepared, match="another version"):
-        prepared(home, task, variant="synthetic-0")
+    with pytest.raises(NotPrepared, match="is stale"):
+        load_prepared(home, task, variant="synthetic-0")
 
 
 def test_the_task_says_what_agents_need(clrs: Task) -> None:
@@ -220,12 +222,12 @@ def test_untrained_and_spoilt_weights_are_judged_in_the_lab(
     clrs: Task, miniature: Prepared, home: Home, run: Run, tmp_path: Path
 ) -> None:
     run("save(Network(Settings(width=4)), 'checkpoint.npz')")
-    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    grade = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
     assert grade.why is None and grade.sealed and grade.deterministic
     assert grade.score is not None and 0 <= grade.score < 0.6
-    assert grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
+    assert grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
     run("network = Network(Settings(width=4)); network.own.bias.data[0] = np.inf; save(network, 'checkpoint.npz')")
-    spoilt = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    spoilt = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
     assert spoilt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
 
 
@@ -265,9 +267,9 @@ def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
     panel = (clrs.folder / "panel.py").read_text()
     assert '"edge_pointers": 1}, 300)' in panel
     (tmp_path / "panel.py").write_text(panel.replace('"edge_pointers": 1}, 300)', '"edge_pointers": 1}, 60)'))
-    python = find_environment(home, "torch") / "bin" / "python"
+    python = environment(home, "torch") / "bin" / "python"
     subprocess.run([python, "-B", "panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
-    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, ready, home=home)
+    grade = grade_file(tmp_path / "checkpoint.npz", clrs, ready, home=home)
     assert grade.why is None and grade.baseline is not None and grade.rank is not None
     chance = 1 / 64
     assert grade.score is not None and grade.score > 5 * chance

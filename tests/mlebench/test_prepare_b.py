@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import train_test_split
 
-from assay.data.miniature import Miniature
-from assay.tasks import Registry, load_plugin
+from assay.data.job import run_prepare, run_synthesize
+from assay.tasks import Registry
 
 TAXI = "new-york-city-taxi-fare-prediction"
 CONDUCTORS = "nomad2018-predict-transparent-conductors"
@@ -248,7 +248,7 @@ def test_fixed_melanoma_records_of_test_images_hold_no_label(tmp_path: Path) -> 
 def synthetic(name: str, tmp_path: Path) -> Path:
     raw = tmp_path / "raw"
     raw.mkdir()
-    load_plugin(folder(name) / "synthetic.py").synthesize(raw, Miniature(20_260))
+    run_synthesize(Registry().task(f"mlebench/{name}"), 20_260, raw)
     return raw
 
 
@@ -257,7 +257,8 @@ def prepared(name: str, edition: str, tmp_path: Path) -> Files:
     place = tmp_path / edition
     for part in ("public", "private"):
         (place / part).mkdir(parents=True)
-    load_plugin(folder(name) / "prepare.py").prepare(tmp_path / "raw", place / "public", place / "private", edition)
+    task = Registry().task(f"mlebench/{name}")
+    run_prepare(task, edition, raw=tmp_path / "raw", public=place / "public", private=place / "private")
     files: Files = {}
     for path in place.rglob("*"):
         here = path.relative_to(place).as_posix()

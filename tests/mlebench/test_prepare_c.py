@@ -19,10 +19,10 @@ import pytest
 from py7zr import SevenZipFile
 from sklearn.model_selection import train_test_split
 
-from assay.data.miniature import Miniature
+from assay.data.job import run_prepare, run_synthesize
 from assay.grading.medals import medal
 from assay.grading.metrics import evaluate
-from assay.tasks import Registry, load_plugin
+from assay.tasks import Registry
 
 ENGLISH = "text-normalization-challenge-english-language"
 RUSSIAN = "text-normalization-challenge-russian-language"
@@ -216,7 +216,7 @@ def made(name: str, folder: Path, seed: int = 0) -> Path:
     """The task's miniature, in a folder that is new."""
     raw = folder / "raw"
     raw.mkdir(parents=True)
-    load_plugin(Registry().task(f"mlebench/{name}").folder / "synthetic.py").synthesize(raw, Miniature(seed))
+    run_synthesize(Registry().task(f"mlebench/{name}"), seed, raw)
     return raw
 
 
@@ -225,8 +225,8 @@ def prepared(name: str, raw: Path, edition: str) -> Files:
     folder = raw.parent / edition
     for side in ("public", "private"):
         (folder / side).mkdir(parents=True)
-    plugin = load_plugin(Registry().task(f"mlebench/{name}").folder / "prepare.py")
-    plugin.prepare(raw, folder / "public", folder / "private", edition)
+    task = Registry().task(f"mlebench/{name}")
+    run_prepare(task, edition, raw=raw, public=folder / "public", private=folder / "private")
     return contents(folder)
 
 

@@ -19,8 +19,9 @@ from PIL import Image
 from sklearn.model_selection import train_test_split
 
 from assay.core.errors import SourceError
+from assay.data.job import run_prepare
 from assay.formats import tfrecord
-from assay.tasks import Registry, load_plugin
+from assay.tasks import Registry
 
 split = partial(train_test_split, random_state=0)
 
@@ -36,8 +37,8 @@ def prepared(name: str, raw: Path, edition: str = "v1") -> dict[str, bytes]:
     folder = raw.parent / edition
     for side in ("public", "private"):
         (folder / side).mkdir(parents=True)
-    plugin = load_plugin(Registry().task(f"mlebench/{name}").folder / "prepare.py")
-    plugin.prepare(raw, folder / "public", folder / "private", edition)
+    task = Registry().task(f"mlebench/{name}")
+    run_prepare(task, edition, raw=raw, public=folder / "public", private=folder / "private")
     found = {}
     for path in folder.rglob("*"):
         place = path.relative_to(folder).as_posix()

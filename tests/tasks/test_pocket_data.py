@@ -11,7 +11,7 @@ import pytest
 from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data import Prepared, prepare, prepared
+from assay.data import Prepared, load_prepared, prepare
 from assay.tasks import Registry
 
 TASKS = ["digits", "house-price", "spaceship-titanic"]
@@ -45,7 +45,7 @@ def ready(request: pytest.FixtureRequest, prepared_home: Home) -> Prepared:
 
 
 def of(home: Home, name: str) -> Prepared:
-    return prepared(home, Registry().task(f"pocket/{name}"))
+    return load_prepared(home, Registry().task(f"pocket/{name}"))
 
 
 def table(path: Path) -> pl.DataFrame:

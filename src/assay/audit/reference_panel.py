@@ -41,9 +41,9 @@ def measure(
 
     Labs run one after the other, so that the seconds of one are not those of its neighbours.
     """
-    from assay.data.store import prepared
+    from assay.data.store import load_prepared
 
-    bench = _Bench(home, task, prepared(home, task, edition), sandbox)
+    bench = _Bench(home, task, load_prepared(home, task, edition), sandbox)
     return anyio.run(partial(_measure, bench, seeds, progress))
 
 

@@ -32,11 +32,11 @@ def check_command(
       assay check mlebench:low --variant synthetic-0 --edition fixed
     """
     from assay.audit.task_check import check_task
-    from assay.data.store import prepared
+    from assay.data.store import load_prepared
 
     home, results, failed = Home.default(), [], []
     for task in registry(folders).chosen(names):
-        data = prepared(home, task, edition, variant)
+        data = load_prepared(home, task, edition, variant)
         findings = check_task(data, home)
         if any(finding.passed is False for finding in findings):
             failed.append(task.id)

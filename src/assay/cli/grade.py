@@ -9,7 +9,7 @@ import click
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table, variant
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading import grade_submission, validate_submission
 from assay.grading.result import Grade
 from assay.tasks import Task
@@ -79,7 +79,7 @@ def grade_command(
         from assay.grading.leaderboard import read
 
         found = found.model_copy(update={"leaderboard": read(leaderboard, found.metric)})
-    grade = grade_submission(file, found, prepared(home, found, edition, variant), home=home, sandbox=sandbox)
+    grade = grade_submission(file, found, load_prepared(home, found, edition, variant), home=home, sandbox=sandbox)
     if json_:
         click.echo(grade.model_dump_json(indent=2))
     else:
@@ -136,7 +136,7 @@ def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: 
     """
     found = registry(folders).task(task)
     _must_exist(file)
-    validate_submission(file, found, prepared(Home.default(), found, edition, variant))
+    validate_submission(file, found, load_prepared(Home.default(), found, edition, variant))
     click.echo(f"{file} is a valid submission for {found.id}")
 
 

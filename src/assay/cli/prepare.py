@@ -63,7 +63,9 @@ def prepare_command(
     done, failed = [], []
     for task in tasks:
         try:
-            made = prepare(home, task, edition, variant, progress=progress, again=again, given=raw, keep_raw=keep_raw)
+            made = prepare(
+                home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw
+            )
         except UsageError:
             raise
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for

@@ -1,6 +1,12 @@
-"""From raw data to what agents see and what they do not: sources, splits, tables, and the store of prepared tasks."""
+"""Raw data → public files and private answers.
 
+Start with `store.prepare`, which runs a task's `prepare.py` through a `PrepareJob`. Tasks are written with the building
+blocks `splits`, `pandas_tables`, `polars_tables`, `files` and `archives`, and with `miniature` for synthetic data.
+`sources/` downloads raw data. `recipe` decides when prepared data is stale.
+"""
+
+from assay.data.job import PrepareJob, SynthesisJob
 from assay.data.publish import File
-from assay.data.store import Manifest, Prepared, prepare, prepared
+from assay.data.store import Manifest, Prepared, load_prepared, prepare
 
-__all__ = ["File", "Manifest", "Prepared", "prepare", "prepared"]
+__all__ = ["File", "Manifest", "PrepareJob", "Prepared", "SynthesisJob", "load_prepared", "prepare"]

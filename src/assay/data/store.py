@@ -1,32 +1,36 @@
-"""Prepared tasks on this machine: made once, whole or not at all, with the answers apart from what labs may see."""
+"""Prepared tasks on this machine: complete or absent, with the answers kept away from what labs may see."""
 
 import hashlib
-import json
 import os
 import platform
 import shutil
-from collections.abc import Callable
+import traceback
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from assay.core.disk import file_lock, random_token, sync_folder, write_json
 from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Progress, stage, use_progress
+from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
-from assay.data.acquire import Origin, RawData, acquire, check_variant
+from assay.data.acquire import acquire, check_variant
+from assay.data.disk_space import check_space, folder_size
+from assay.data.job import run_prepare
 from assay.data.publish import File, publish, seal
-from assay.tasks import Task, load_plugin
+from assay.data.raw_data import Origin, RawData
+from assay.data.recipe import hash_recipe
+from assay.tasks import Task
+from assay.tasks.model import WebFile
 
 _MADE_WITH = ("assay", "numpy", "pandas", "polars")
 
 
 class Manifest(Model):
-    """What was prepared, from what, by what."""
+    """What was prepared, from which raw data and by which recipe."""
 
     format: Literal["prepared/1"] = "prepared/1"
     task: str
@@ -37,7 +41,7 @@ class Manifest(Model):
     made: datetime
     versions: dict[str, str]
     origin: Origin = Origin(kind="packages", verified=True)
-    differs: dict[str, str] = Field(default={}, description="file -> its MD5, where the published one is another")
+    differs: dict[str, str] = Field(default={}, description="file -> its MD5, where it is not the published one")
     raw: dict[str, File]
     public: dict[str, File]
     private: dict[str, File]
@@ -64,61 +68,67 @@ def prepare(
     *,
     progress: Progress,
     again: bool = False,
-    given: Path | None = None,
+    local_copy: Path | None = None,
     keep_raw: bool = False,
     source: Home | None = None,
 ) -> Prepared:
-    """Make a task's data ready, or return what is ready already.
+    """Prepare a task's data, or return it if it is prepared already.
 
-    What was made by another recipe, or is no longer whole, is made anew, and so is everything with `again`; the old one
-    is dropped when the new one is in place. `given` is raw data that the user has already. A miniature's raw data is
-    kept only if asked for. From `source`, another home, what is prepared there is copied instead.
+    Args:
+        home: Where prepared data is kept.
+        task: The task to prepare.
+        edition: The edition to prepare it for; the task's default edition if not named.
+        variant: `real`, `unverified` or `synthetic-SEED`.
+        progress: Shown the stages of the work.
+        again: Prepare again even if the data is up to date.
+        local_copy: Raw data that the user already has.
+        keep_raw: Keep the raw data of a miniature.
+        source: Another home to copy the prepared data from.
     """
     edition, place = _place(home, task, edition, variant)
     with file_lock(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
-        _sweep(home, place)
-        if again or not _usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
+        _remove_leftovers(home, place)
+        if again or not _is_usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
             try:
                 with use_progress(progress):
-                    built = (
-                        _copy(prepared(source, task, edition, variant), home, place)
-                        if source
-                        else _build(home, task, edition, variant, place, given, keep_raw, progress)
-                    )
-                # The name is a link, because a link, unlike a folder, can be replaced in one stroke.
+                    if source:
+                        built = _copy(load_prepared(source, task, edition, variant), home, place)
+                    else:
+                        built = _Builder(home, task, edition, variant, progress).build(place, local_copy, keep_raw)
+                # The name is a symbolic link because a link, unlike a folder, can be replaced atomically.
                 link = built.with_name(f"{built.name}.link")
                 link.symlink_to(built.name)
                 link.replace(place)
                 sync_folder(place.parent)
             finally:
-                _sweep(home, place)
-    return prepared(home, task, edition, variant)
+                _remove_leftovers(home, place)
+    return load_prepared(home, task, edition, variant)
 
 
-def prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
-    """A task's data as it was prepared; `NotPrepared` says what to do where it was not, or from another recipe."""
+def load_prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
+    """Return a task's prepared data; raise `NotPrepared` if it is missing or stale."""
     edition, place = _place(home, task, edition, variant)
     command = f"run: assay prepare {_options(task, edition, variant)}"
     try:
         folder = place.resolve(strict=True)
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
-        raise NotPrepared(f"{_named(task, edition, variant)} is not prepared on this machine; {command}") from None
+        raise NotPrepared(f"{_describe(task, edition, variant)} is not prepared on this machine; {command}") from None
     except ValidationError as error:
         raise NotPrepared(f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); {command}") from None
-    if manifest.recipe != _recipe(task, variant):
+    if manifest.recipe != hash_recipe(task, edition, variant):
         raise NotPrepared(
-            f"{task.id} was prepared by another version of its prepare.py or from another source; {command}"
+            f"the prepared data of {task.id} is stale: the task's code, source or columns have changed; {command}"
         )
     public = home.public / manifest.token
     if not public.is_dir():
-        raise NotPrepared(f"the public files of {task.id} are gone from {public}; {command}")
+        raise NotPrepared(f"the public files of {task.id} are missing from {public}; {command}")
     return Prepared(task.in_edition(edition), edition, variant, folder, public, folder / "private", manifest)
 
 
-def _usable(home: Home, task: Task, edition: str, variant: str) -> bool:
+def _is_usable(home: Home, task: Task, edition: str, variant: str) -> bool:
     try:
-        prepared(home, task, edition, variant)
+        load_prepared(home, task, edition, variant)
     except NotPrepared:
         return False
     return True
@@ -132,146 +142,170 @@ def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[s
     return edition, home.data / task.suite / task.name / edition / variant
 
 
-def _named(task: Task, edition: str, variant: str) -> str:
-    parts = [task.id, *([f"edition {edition}"] if edition != task.edition else [])]
-    return ", ".join([*parts, *([f"{variant} data"] if variant != "real" else [])])
+def _describe(task: Task, edition: str, variant: str) -> str:
+    parts = [task.id]
+    if edition != task.edition:
+        parts.append(f"edition {edition}")
+    if variant != "real":
+        parts.append(f"{variant} data")
+    return ", ".join(parts)
 
 
 def _options(task: Task, edition: str, variant: str) -> str:
-    """What follows `assay prepare` to make exactly this."""
+    """The arguments of `assay prepare` that make exactly this."""
     kind, _, seed = variant.partition("-")
-    parts = [task.id, *(["--edition", edition] if edition != task.edition else [])]
-    parts += [f"--{kind}"] if variant != "real" else []
-    return " ".join([*parts, *(["--seed", seed] if seed not in ("", "0") else [])])
+    parts = [task.id]
+    if edition != task.edition:
+        parts += ["--edition", edition]
+    if variant != "real":
+        parts.append(f"--{kind}")
+    if seed not in ("", "0"):
+        parts += ["--seed", seed]
+    return " ".join(parts)
 
 
-def _recipe(task: Task, variant: str) -> str:
-    """A hash of all that decides the data's bytes: the source and the task's own code.
-
-    What is shared (`splits`, `tables`, …) is left out: tests pin the bytes that come of it, so it cannot drift unseen,
-    and an upgrade of Assay must not ask for everything to be prepared again.
-    """
-    code = task.folder / "prepare.py"
-    if not code.is_file():
-        raise UsageError(f"{code} is missing")
-    source = task.source.model_dump(mode="json", exclude={"about", "licence"}, exclude_defaults=True)
-    parts = [json.dumps(source, sort_keys=True).encode(), code.read_bytes()]
-    if variant.startswith("synthetic"):
-        parts.append((task.folder / "synthetic.py").read_bytes())
-    if task.timed:
-        parts += task.starter.values()  # the reference that submissions are timed beside
-    beside = (path for path in sorted(task.folder.glob("*.py")) if path != code)
-    parts += [path.read_bytes() for path in beside if path.name.encode() in parts[1]]  # what prepare.py names, it uses
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
-
-
-def _sweep(home: Home, place: Path) -> None:
-    """Remove what killed preparations left and what a newer one replaced; only ever called under the lock."""
+def _remove_leftovers(home: Home, place: Path) -> None:
+    """Remove what failed or killed preparations left and what a newer one replaced; called only under the lock."""
     current = place.readlink().name if place.is_symlink() else None
     for leftover in place.parent.glob(f".{place.name}.*"):
         if leftover.is_symlink():
             leftover.unlink()
         elif leftover.name != current:
-            if (shown := leftover / "public").is_symlink():
-                shutil.rmtree(home.public / shown.readlink().name, ignore_errors=True)
+            if (public := leftover / "public").is_symlink():
+                shutil.rmtree(home.public / public.readlink().name, ignore_errors=True)
             shutil.rmtree(leftover)
 
 
-def _build(
-    home: Home,
-    task: Task,
-    edition: str,
-    variant: str,
-    place: Path,
-    given: Path | None,
-    keep_raw: bool,
-    progress: Progress,
-) -> Path:
-    from importlib.metadata import version
-
-    recipe, token = _recipe(task, variant), random_token()
+def _new_folder(home: Home, place: Path, token: str) -> Path:
     folder = place.with_name(f".{place.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
-    # The link comes before what it points to, so that a sweep finds every public folder that was ever begun.
+    # The link is made before its target, so that leftovers of every public folder ever begun can be found.
     (folder / "public").symlink_to(home.public / token)
-    scratch, written, private = (folder / name for name in ("raw", "written", "private"))
-    for part in (scratch, written, private):
-        part.mkdir(mode=0o700)
-    raw = acquire(home, task, variant, scratch, given=given, progress=progress)
-    with stage(f"Preparing {task.id}"):
-        _plugin(task)(raw.folder, written, private, edition)
-        differs = _compared(task, edition, variant, raw, written, private)
-        public_files, private_files = publish(written, home.public / token), seal(private)
-    shutil.rmtree(written)
-    if not keep_raw and raw.origin.kind != "packages":
-        shutil.rmtree(scratch)
-    manifest = Manifest(
-        task=task.id,
-        edition=edition,
-        variant=variant,
-        recipe=recipe,
-        token=token,
-        made=datetime.now(UTC),
-        versions={"python": platform.python_version()} | {name: version(name) for name in _MADE_WITH},
-        origin=raw.origin,
-        differs=differs,
-        raw=raw.files,
-        public=public_files,
-        private=private_files,
-    )
-    write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
-    os.sync()  # One call is quicker than one for each of thousands of files.
     return folder
 
 
+@dataclass(frozen=True)
+class _Builder:
+    """One preparation."""
+
+    home: Home
+    task: Task
+    edition: str
+    variant: str
+    progress: Progress
+
+    def build(self, place: Path, local_copy: Path | None, keep_raw: bool) -> Path:
+        from importlib.metadata import version
+
+        task, edition, variant = self.task, self.edition, self.variant
+        recipe, token = hash_recipe(task, edition, variant), random_token()
+        folder = _new_folder(self.home, place, token)
+        scratch, written, private = (folder / name for name in ("raw", "written", "private"))
+        for part in (scratch, written, private):
+            part.mkdir(mode=0o700)
+        raw = acquire(self.home, task, variant, scratch, local_copy=local_copy, progress=self.progress)
+        with stage(f"Preparing {task.id}"):
+            # Public and private files together hold about as much as the raw data they are made from.
+            check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
+            self._prepare(raw, written, private)
+            differs = _find_differences(task, edition, variant, raw, written, private)
+            public_files, private_files = publish(written, self.home.public / token), seal(private)
+        shutil.rmtree(written)
+        if not keep_raw and raw.origin.kind != "packages":
+            shutil.rmtree(scratch)
+        manifest = Manifest(
+            task=task.id,
+            edition=edition,
+            variant=variant,
+            recipe=recipe,
+            token=token,
+            made=datetime.now(UTC),
+            versions={"python": platform.python_version()} | {name: version(name) for name in _MADE_WITH},
+            origin=raw.origin,
+            differs=differs,
+            raw=raw.files,
+            public=public_files,
+            private=private_files,
+        )
+        write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+        os.sync()  # One call is faster than one for each of thousands of files.
+        return folder
+
+    def _prepare(self, raw: RawData, public: Path, private: Path) -> None:
+        """Run `prepare.py`; a column or file that it cannot find is a fault of the raw data, not of Assay."""
+        task = self.task
+        try:
+            run_prepare(task, self.edition, raw=raw.folder, public=public, private=private, fetch=self._fetch)
+        except KeyError as error:
+            line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
+            raise SourceError(
+                f"{task.id}: the raw data has no {error} (needed in line {line} of {task.folder.name}/prepare.py); "
+                "it is damaged or of another version"
+            ) from error
+        except FileNotFoundError as error:
+            missing = Path(str(error.filename))
+            if not missing.is_relative_to(raw.folder):
+                raise
+            raise SourceError(
+                f"{task.id}: the raw data has no {missing.relative_to(raw.folder)}; "
+                "it is incomplete or of another version"
+            ) from error
+
+    def _fetch(self, url: str) -> Path:
+        from assay.data.sources import http
+
+        file = WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
+        return http.fetch(self.home, file, progress=NoProgress())
+
+
+def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:
+    return Path(frame.filename) == task.folder / "prepare.py"
+
+
 def _copy(there: Prepared, home: Home, place: Path) -> Path:
-    """Copy what is prepared in another home, and check that it is what its manifest says."""
+    """Copy what is prepared in another home, and check it against its manifest."""
     token = random_token()
-    folder = place.with_name(f".{place.name}.{token}")
-    folder.mkdir(mode=0o700, parents=True)
-    (folder / "public").symlink_to(home.public / token)
+    check_space(home.data, folder_size(there.private) + folder_size(there.public), f"copying {there.task.id}")
+    folder = _new_folder(home, place, token)
     shutil.copytree(there.private, folder / "private")
     shutil.copytree(there.public, folder / "written")
     found = publish(folder / "written", home.public / token), seal(folder / "private")
     shutil.rmtree(folder / "written")
     if found != (there.manifest.public, there.manifest.private):
-        raise SourceError(f"{there.folder} is not what its manifest says; prepare {there.task.id} there again")
+        raise SourceError(f"{there.folder} does not match its manifest; prepare {there.task.id} there again")
     manifest = there.manifest.model_copy(update={"token": token})
     write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
     os.sync()
     return folder
 
 
-def _plugin(task: Task) -> Callable[[Path, Path, Path, str], None]:
-    path = task.folder / "prepare.py"
-    function = getattr(load_plugin(path), "prepare", None)
-    if not callable(function):
-        raise UsageError(f"{path} defines no function prepare(raw, public, private, edition)")
-    return cast(Callable[[Path, Path, Path, str], None], function)
+def _find_differences(
+    task: Task, edition: str, variant: str, raw: RawData, public: Path, private: Path
+) -> dict[str, str]:
+    """Return the files that differ from the published ones; raise unless unverified data was asked for.
 
-
-def _compared(task: Task, edition: str, variant: str, raw: RawData, public: Path, private: Path) -> dict[str, str]:
-    """The files that differ from the published ones; an error unless data that differs was asked for.
-
-    Only the default edition is made to be the same; data for another one must come from an archive that was verified.
+    Only the default edition has published files; data for another edition must come from a verified archive.
     """
     if variant.startswith("synthetic") or not task.data.checksums:
         return {}
     if edition != task.edition:
         if variant == "real" and not raw.origin.verified:
             raise SourceError(
-                f"{task.id}: whether this is the published data cannot be told from a folder in edition {edition}; "
-                f"give the archive, or accept it with --unverified"
+                f"{task.id}: a folder cannot be verified for edition {edition}; "
+                "pass the archive with --raw, or accept the folder with --unverified"
             )
         return {}
     sides = {"public": public, "private": private}
-    found = {name: _md5_of(sides[(parts := Path(name).parts)[0]].joinpath(*parts[1:])) for name in task.data.checksums}
+    found = {}
+    for name in task.data.checksums:
+        side, *rest = Path(name).parts
+        found[name] = _md5_of(sides[side].joinpath(*rest))
     differs = {name: md5 for name, md5 in found.items() if md5 != task.data.checksums[name]}
     if differs and variant == "real":
         lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
         raise SourceError(
             f"{task.id}: {len(differs)} of {len(found)} prepared files differ from the published ones (MD5):"
-            f"{''.join(lines)}\nThe raw data is another version; --unverified accepts it and marks what is made from it"
+            f"{''.join(lines)}\nThe raw data is another version; --unverified accepts it and marks all results"
         )
     return differs
 

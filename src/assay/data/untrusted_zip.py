@@ -1,6 +1,5 @@
 """Archives from elsewhere: extracted whole, and never to any place but the folder meant for them."""
 
-import errno
 import lzma
 import os
 import shutil
@@ -15,10 +14,8 @@ from pathlib import Path
 
 from assay.core.errors import SourceError
 from assay.core.progress import Advance, Progress
-from assay.core.quantities import format_size
+from assay.data.disk_space import DISK_IS_FULL, check_space
 
-# What systems say of a disk that takes no more: it is full, the user's share of it is, the file would be too large.
-DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ENCRYPTED = 0x1  # bit 0 of a member's flags
 _BLOCK = 2**20
 _THREADS = max(2, min(8, len(os.sched_getaffinity(0))))
@@ -43,16 +40,6 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
         except BaseException:
             shutil.rmtree(folder)
             raise
-
-
-def check_space(folder: Path, needed: int, what: str) -> None:
-    """Raise `SourceError` unless the disk that holds `folder` has so many bytes to spare."""
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise SourceError(
-            f"{what} needs {format_size(needed)}, and the disk of {folder} has {format_size(free)} free; "
-            "make room, or let ASSAY_HOME name a folder on a larger disk"
-        )
 
 
 def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:

@@ -137,12 +137,12 @@ def _is_timed(known: Registry, name: str) -> bool:
 def _judge(
     entry: Entry, *, home: Path, folders: tuple[Path, ...], edition: str | None, variant: str, sandbox: Any
 ) -> Grade | NotGraded:
-    from assay.data.store import prepared
+    from assay.data.store import load_prepared
     from assay.grading.grade import grade_submission
 
     try:
         task = Registry(folders).competition(entry.task)
-        data = prepared(Home(home), task, edition, variant)
+        data = load_prepared(Home(home), task, edition, variant)
         return grade_submission(Path(entry.path) if entry.path else None, task, data, home=Home(home), sandbox=sandbox)
     except AssayError as error:
         return NotGraded(entry.line, entry.task, str(error))

@@ -11,7 +11,7 @@ from pathlib import Path
 from assay import __version__
 from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.interface import SandboxName
@@ -74,7 +74,7 @@ def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterato
 
 def _hashes_here(file: TrialFile, task: Task, home: Home) -> dict[str, str | None]:
     try:
-        data = hash_of_data(prepared(home, task, file.edition, file.variant))
+        data = hash_of_data(load_prepared(home, task, file.edition, file.variant))
     except (NotPrepared, UsageError):
         data = None
     return {
@@ -91,7 +91,7 @@ def _regrade(
 ) -> Iterator[Finding]:
     name = folder.path.name
     try:
-        data = prepared(home, task, file.edition, file.variant)
+        data = load_prepared(home, task, file.edition, file.variant)
         again = grade_submission(folder.submission, task, data, home=home, sandbox=sandbox)
     except AssayError as error:
         yield Finding(name, "grade", f"not graded again: {error}", "remark")

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.data.store import Prepared, prepared
+from assay.data.store import Prepared, load_prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.snapshots import load_snapshot
@@ -33,7 +33,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
     if task.timed:
         raise UsageError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
     file, grades = folder.file, dict[str | None, Grade]()
-    data = prepared(home, task, file.edition, file.variant)
+    data = load_prepared(home, task, file.edition, file.variant)
     points, elapsed = [], None
     for event in read_events(folder.events):
         elapsed = event.about.get("used", {}).get("elapsed", elapsed) if event.kind == "observation" else elapsed

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from assay.agents.aide import journal_of
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading.result import Grade
 from assay.records import TrialFolder, read_events
 from assay.results.score_curve import grade_kept
@@ -34,7 +34,7 @@ def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
     if task.timed:
         raise UsageError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
     file, grades = folder.file, dict[str, Grade]()
-    data = prepared(home, task, file.edition, file.variant)
+    data = load_prepared(home, task, file.edition, file.variant)
     journal = journal_of(read_events(folder.events), task.metric.direction)
     scores = []
     for node in journal.nodes:

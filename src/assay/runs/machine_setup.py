@@ -9,7 +9,7 @@ from assay.core.disk import file_lock
 from assay.core.errors import AssayError, LabError, NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.store import Prepared, prepare, prepared
+from assay.data.store import Prepared, load_prepared, prepare
 from assay.lab.environments import build_environment, find_environment
 from assay.records import TrialFile
 from assay.runs.hashes import hash_of_data
@@ -36,7 +36,7 @@ def provision(file: TrialFile, task: Task, home: Home, source: Home | None = Non
 
 def _data(file: TrialFile, task: Task, home: Home, source: Home | None) -> Prepared:
     try:
-        return prepared(home, task, file.edition, file.variant)
+        return load_prepared(home, task, file.edition, file.variant)
     except NotPrepared as missing:
         try:
             return prepare(home, task, file.edition, file.variant, progress=NoProgress(), source=source)

@@ -10,7 +10,7 @@ from assay import __version__
 from assay.agents import Agent, find_agent
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.data.store import Prepared, prepared
+from assay.data.store import Prepared, load_prepared
 from assay.lab.environments import find_environment
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, trial_id
@@ -50,7 +50,7 @@ class Plan:
 
         Whether the models can be asked is found out before the first one, unless nothing is going to run.
         """
-        data = {task.id: prepared(home, task, self.edition, self.variant) for task in self.tasks}
+        data = {task.id: load_prepared(home, task, self.edition, self.variant) for task in self.tasks}
         places = {task.environment: find_environment(home, task.environment) for task in self.tasks}
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         if check_models and any(agent.asks_models for _, agent in agents):

@@ -18,7 +18,7 @@ from assay.agents import Agent, Workbench, find_agent
 from assay.core.disk import hash_file
 from assay.core.errors import AssayError, LabError, ModelError, RecordError
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab import open_lab
@@ -266,7 +266,7 @@ def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home:
     if told:
         grade = Grade.model_validate(told["grade"])
     else:
-        data = prepared(home, task, file.edition, file.variant)
+        data = load_prepared(home, task, file.edition, file.variant)
         judged = grade_submission(folder.submission, task, data, home=home, sandbox=file.sandbox)
         worked_sealed = bool(folder.state.sealing and folder.state.sealing["sealed"])
         grade = judged.model_copy(update={"sealed": worked_sealed and judged.sealed is not False})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from assay.agents import Agent
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.grading import validate_submission
 from assay.lab import Lab, Limits, Setup
 from assay.lab.environments import find_environment
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
     """The lab that it works in."""
-    data = prepared(home, task, file.edition, file.variant)
+    data = load_prepared(home, task, file.edition, file.variant)
     limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
     variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
     if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
@@ -55,7 +55,7 @@ def models_of(file: TrialFile) -> "Models":
 def fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
     """What is wrong with the form of a submission; its values are not looked at."""
     try:
-        validate_submission(content, task, prepared(home, task, file.edition, file.variant))
+        validate_submission(content, task, load_prepared(home, task, file.edition, file.variant))
     except InvalidSubmission as error:
         return str(error)
     return None

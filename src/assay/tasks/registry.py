@@ -1,7 +1,10 @@
 """Finding tasks by name and loading them from their folders."""
 
+import hashlib
 import importlib.util
 import json
+import sys
+import threading
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -14,7 +17,7 @@ from pydantic import ValidationError
 from assay.core.errors import UsageError
 from assay.tasks.model import Suite, Task
 
-ParsedSubmission = TypeVar("ParsedSubmission", Suite, Task)
+Loaded = TypeVar("Loaded", Suite, Task)
 
 BUILT_IN = Path(__file__).parent.parent / "suites"
 
@@ -150,15 +153,44 @@ def load_task(folder: Path, suite: Suite) -> Task:
 
 
 def load_plugin(path: Path) -> ModuleType:
-    """Load a task's own code by path; task folders have hyphens and are not packages."""
-    spec = importlib.util.spec_from_file_location(
-        f"assay_plugin_{path.parent.name}_{path.stem}".replace("-", "_"), path
-    )
-    if spec is None or spec.loader is None or not path.is_file():
+    """Run a Python file, such as a task's `prepare.py`, and return its module.
+
+    Task folders have hyphens in their names and are not packages. Their code can still import its neighbors
+    (`from .cases import timed`) and what its suite shares (`from .._shared.images import crop`). Nothing is cached
+    between calls, so that edited files take effect.
+    """
+    if not path.is_file():
         raise UsageError(f"{path} is missing")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    folder = path.absolute().parent
+    with _loading:
+        package = _make_packages(folder)
+        spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
     return module
+
+
+_loading = threading.RLock()
+
+
+def _make_packages(folder: Path) -> str:
+    """Register a task folder, its suite and the folder of the suite as packages; return the task's package name.
+
+    The names contain a hash of the path, because two suites may have the same name. Modules imported earlier are
+    dropped, so that edited files are read again.
+    """
+    name = f"assay_plugins_{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+    for loaded in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+    for place in (folder.parent.parent, folder.parent, folder):
+        package = ModuleType(name)
+        package.__path__ = [str(place)]
+        sys.modules[name] = package
+        if place != folder:
+            name = f"{name}.{'suite' if place == folder.parent.parent else 'task'}"
+    importlib.invalidate_caches()
+    return name
 
 
 @lru_cache
@@ -177,7 +209,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not TOML: {error}") from None
 
 
-def _checked(model: type[ParsedSubmission], content: dict[str, Any], path: Path) -> ParsedSubmission:
+def _checked(model: type[Loaded], content: dict[str, Any], path: Path) -> Loaded:
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -15,7 +15,7 @@ from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.core.quantities import format_size
 from assay.data import files
-from assay.data.untrusted_zip import DISK_IS_FULL, check_space
+from assay.data.disk_space import DISK_IS_FULL, check_space
 from assay.tasks.model import WebFile
 
 _BLOCK = 2**20
@@ -23,18 +23,17 @@ _PATIENCE = 60.0  # seconds without a byte after which a server counts as gone
 _KEPT = "what has come is kept, and running again goes on from there where the server lets us"
 
 
-def fetch(home: Home, source: WebFile, *, given: Path | None = None, progress: Progress) -> Path:
-    """The file: the user's own copy, or the one fetched before, or from its address.
+def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progress: Progress) -> Path:
+    """Return the file: the user's own copy, or an earlier download, or downloaded now.
 
-    `given` is the file, or a folder with it. A file that is not the one it should be is kept, so that it can be looked
-    at, and refused.
+    `local_copy` is the file, or a folder with it. A file with the wrong hash is refused, but kept for inspection.
     """
-    if given is not None:
+    if local_copy is not None:
         name = PurePosixPath(source.file).name
-        own = given / name if given.is_dir() else given
+        own = local_copy / name if local_copy.is_dir() else local_copy
         if not own.is_file():
-            raise SourceError(f"{given} holds no {name}; give that file, or the folder it is in")
-        return _checked(own, source, "give another copy, or leave it out to have it fetched")
+            raise SourceError(f"{local_copy} holds no {name}; pass that file, or the folder it is in")
+        return _check_file(own, source, "pass another copy, or leave it out to have it fetched")
     place = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
     kept = place / PurePosixPath(source.file).name
     with file_lock(place.with_name(f"{place.name}.lock")):
@@ -45,7 +44,7 @@ def fetch(home: Home, source: WebFile, *, given: Path | None = None, progress: P
             part.path.replace(kept)
             part.about.unlink(missing_ok=True)
             sync_folder(place)
-        return _checked(kept, source, "it is kept, delete it to have it fetched anew")
+        return _check_file(kept, source, "delete it to have it fetched again")
 
 
 def place(fetched: Path, source: WebFile, folder: Path) -> None:
@@ -56,7 +55,7 @@ def place(fetched: Path, source: WebFile, folder: Path) -> None:
     files.copy([(fetched, folder / path)])
 
 
-def _checked(path: Path, source: WebFile, advice: str) -> Path:
+def _check_file(path: Path, source: WebFile, advice: str) -> Path:
     other = f"{path} is not the file this task was made from"
     expected, found = source.size, path.stat().st_size
     if expected is not None and found != expected:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,7 +20,9 @@ from assay.core.errors import SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import format_size
-from assay.data.untrusted_zip import DISK_IS_FULL, check_space, extract
+from assay.data.disk_space import DISK_IS_FULL, check_space
+from assay.data.raw_data import Origin, RawData
+from assay.data.untrusted_zip import extract
 from assay.tasks import Kaggle
 
 _FORMAT = "raw/1"
@@ -28,63 +30,53 @@ _CLIENT = Path(__file__).with_name("kaggle_client.py")
 _BLOCK = 2**20
 
 
-@dataclass(frozen=True)
-class Raw:
-    """A competition's raw data on this disk, to be read and not written to.
+def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bool, progress: Progress) -> RawData:
+    """Return a competition's raw data: extracted earlier, or from the archive kept here, or from Kaggle.
 
-    It is `verified` where it was extracted from the very archive that the published benchmark was made from.
+    `local_copy` is what the user has: the archive, a folder with the archive, or an extracted folder, which is used in
+    place. `unverified` accepts an archive whose checksum is not the published one.
     """
-
-    folder: Path
-    verified: bool
-    archive_md5: str | None
-    given: bool
-
-
-def raw_folder(home: Home, source: Kaggle, *, given: Path | None, unverified: bool, progress: Progress) -> Raw:
-    """A competition's raw data: extracted already, or from the archive kept here, or from Kaggle.
-
-    `given` is what the user has instead: the archive, a folder with the archive, or an extracted folder, which is used
-    where it is. `unverified` accepts an archive with another sum than the published one.
-    """
-    own = _archive_in(given, source.competition) if given is not None else None
-    if given is not None and own is None:
-        return Raw(given.absolute(), verified=False, archive_md5=None, given=True)
+    own = _archive_in(local_copy, source.competition) if local_copy is not None else None
+    if local_copy is not None and own is None:
+        return RawData(local_copy.absolute(), Origin(kind="local", verified=False))
     place = home.downloads / "kaggle" / source.competition
     with file_lock(place.with_name(f"{source.competition}.lock")):
         place.mkdir(mode=0o700, exist_ok=True)
         if own is None:
             md5 = _extracted_md5(place / "raw")
             if md5 is not None and (unverified or source.md5 in (md5, None)):
-                return Raw(place / "raw", verified=md5 == source.md5, archive_md5=md5, given=False)
+                return RawData(place / "raw", Origin(kind="kaggle", verified=md5 == source.md5, md5=md5))
         archive = own or place / f"{source.competition}.zip"
         if not archive.is_file():
             _download(source.competition, archive, progress)
         md5 = _md5_of(archive, progress)
         if not unverified and source.md5 not in (md5, None):
-            raise SourceError(_differs(archive, md5, source.md5, given=own is not None))
-        # What a user gives must not take the place of what others may be reading, unless it is the same.
+            raise SourceError(_differs(archive, md5, source.md5, local=own is not None))
+        # A user's archive must not replace what others may be reading, unless it is the same.
         folder = place / ("raw" if own is None or md5 == source.md5 else f"raw-{md5}")
         if _extracted_md5(folder) != md5:
-            _extract_anew(archive, folder, md5, verified=md5 == source.md5, progress=progress)
-    return Raw(folder, verified=md5 == source.md5, archive_md5=md5, given=own is not None)
+            _extract_again(archive, folder, md5, verified=md5 == source.md5, progress=progress)
+    kind: Literal["local", "kaggle"] = "kaggle" if own is None else "local"
+    return RawData(folder, Origin(kind=kind, verified=md5 == source.md5, md5=md5))
 
 
-def _archive_in(given: Path, competition: str) -> Path | None:
+def _archive_in(local_copy: Path, competition: str) -> Path | None:
     """The archive that a user means, or None where it is an extracted folder."""
-    if given.is_file():
-        return given
-    if not given.is_dir() or not any(given.iterdir()):
-        raise UsageError(f"{given} holds no data; give {competition}.zip, a folder with it, or an extracted folder")
-    inside = given / f"{competition}.zip"
+    if local_copy.is_file():
+        return local_copy
+    if not local_copy.is_dir() or not any(local_copy.iterdir()):
+        raise UsageError(
+            f"{local_copy} holds no data; pass {competition}.zip, a folder with it, or an extracted folder"
+        )
+    inside = local_copy / f"{competition}.zip"
     return inside if inside.is_file() else None
 
 
-def _differs(archive: Path, md5: str, published: str | None, *, given: bool) -> str:
-    again = "" if given else "; it is kept, and if it may be damaged, delete it to have it fetched anew"
+def _differs(archive: Path, md5: str, published: str | None, *, local: bool) -> str:
+    again = "" if local else "; if it may be damaged, delete it to have it downloaded again"
     return (
         f"{archive} is not the archive that the published benchmark was made from: its MD5 is {md5}, not {published}"
-        f"{again}; --unverified takes it as it is, and marks all that is made from it"
+        f"{again}; --unverified accepts it as it is and marks all results"
     )
 
 
@@ -97,7 +89,7 @@ def _md5_of(archive: Path, progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _extract_anew(archive: Path, folder: Path, md5: str, *, verified: bool, progress: Progress) -> None:
+def _extract_again(archive: Path, folder: Path, md5: str, *, verified: bool, progress: Progress) -> None:
     """Extract, and write the marker last: without it the folder counts as never begun."""
     marker = _marker(folder)
     marker.unlink(missing_ok=True)

@@ -25,7 +25,7 @@ from assay.agents.mlagentbench.actions.scripts import LIMITS
 from assay.core.errors import UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model
-from assay.data.store import Prepared, prepared
+from assay.data.store import Prepared, load_prepared
 from assay.interop.inspect.holding import HeldLab
 from assay.interop.inspect.machine import machine
 from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, workspace
@@ -83,7 +83,7 @@ class LabSandbox(SandboxEnvironment):
         if not isinstance(config, Wanted):
             raise UsageError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
         home, task = Home.default(), config.found()
-        data = prepared(home, task, config.edition, config.variant)
+        data = load_prepared(home, task, config.edition, config.variant)
         given = task.resources
         limits = Limits(memory=given.memory, cores=given.cores, disk=given.disk)
         setup = Setup(find_environment(home, task.environment), data=data.public, limits=limits)

@@ -14,7 +14,7 @@ from assay import __version__
 from assay.agents.briefing import briefing_of
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.data.store import prepared
+from assay.data.store import load_prepared
 from assay.interop.inspect.sandbox import Wanted
 from assay.interop.inspect.scorer import grade
 from assay.lab import SandboxName, find_environment
@@ -107,7 +107,7 @@ def _budget(chosen: Sequence[OurTask], time: str | int | None, steps: int | None
 def _sample(wanted: Wanted, budget: Budget) -> Sample:
     """One task; an error says what to do where its data or its Python is not on this machine."""
     found, home = wanted.found(), Home.default()
-    prepared(home, found, wanted.edition, wanted.variant)
+    load_prepared(home, found, wanted.edition, wanted.variant)
     find_environment(home, found.environment)
     return Sample(
         input=briefing_of(found, wanted.description(found), budget),

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from assay.data import archives, files
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import write
 
 FOLDER = Path(__file__).parent
@@ -19,20 +20,20 @@ SIZE = 2048
 SEED = 20275
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The published task scores all of the test text; blocks drawn from it are scored in minutes, without a GPU."""
-    archive = raw / "babylm_data.zip"
+    archive = job.raw / "babylm_data.zip"
     for side, folder in SHOWN.items():
-        shown = ((f"babylm_data/{folder}/{name}.{side}", public / side / f"{name}.txt") for name in SOURCES)
+        shown = ((f"babylm_data/{folder}/{name}.{side}", job.public / side / f"{name}.txt") for name in SOURCES)
         archives.extract(archive, shown)
-    files.copy((FOLDER / name, public / name) for name in ("model.py", "judge.py"))
+    files.copy((FOLDER / name, job.public / name) for name in ("model.py", "judge.py"))
 
     found = [block for name in SOURCES for block in blocks(content(archive, f"babylm_data/babylm_test/{name}.test"))]
     drawn = np.random.RandomState(SEED).permutation(len(found))[:BLOCKS]
     texts = np.stack([np.frombuffer(found[place], np.uint8) for place in np.sort(drawn)])
-    (private / "inputs").mkdir()
-    np.save(private / "inputs" / "texts.npy", texts)
-    write(pl.DataFrame({"id": np.arange(len(texts)), "bytes": np.full(len(texts), SIZE)}), private / "answers.csv")
+    (job.private / "inputs").mkdir()
+    np.save(job.private / "inputs" / "texts.npy", texts)
+    write(pl.DataFrame({"id": np.arange(len(texts)), "bytes": np.full(len(texts), SIZE)}), job.private / "answers.csv")
 
 
 def content(archive: Path, name: str) -> bytes:

@@ -1,10 +1,10 @@
 """A miniature of the corpus: ten sources that talk of different things by the same small grammar."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 SOURCES = (
@@ -16,7 +16,7 @@ FOLDERS = {"train": "babylm_10M", "dev": "babylm_dev", "test": "babylm_test"}
 SMALL, NAMED, JOINED = ["the", "a", "this", "her", "no"], ["Zoë", "Ann", "Bård"], ["and", "but", "because", "—"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """The challenge's archive, with what lies in it beside the text that the task is about."""
     common = make.words(60).split()
     members = {"__MACOSX/babylm_data/._babylm_10M": b"\0\5\26\7"}
@@ -27,7 +27,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
             members[f"babylm_data/{FOLDERS[side]}/{name}.{side}"] = text
             if side == "train":
                 members[f"babylm_data/babylm_100M/{name}.{side}"] = text + text
-    make.zip(raw / "babylm_data.zip", members)
+    make.zip(job.raw / "babylm_data.zip", members)
 
 
 def written(make: Miniature, words: list[str], size: int) -> bytes:

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 from PIL import Image
 
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import write
 
 SEED = 20266
@@ -21,17 +22,19 @@ Pictures = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The order of the published labels is known by heart, so both sides are shuffled."""
     random = np.random.RandomState(SEED)
-    (images, labels), (unseen, answers) = _from_archive(raw) if (raw / ARCHIVE).is_file() else _from_package(raw)
+    (images, labels), (unseen, answers) = (
+        _from_archive(job.raw) if (job.raw / ARCHIVE).is_file() else _from_package(job.raw)
+    )
     order, new_order = random.permutation(len(labels)), random.permutation(len(answers))
-    np.save(public / "train_images.npy", images[order])
-    np.save(public / "train_labels.npy", labels[order])
-    np.save(public / "test_images.npy", unseen[new_order])
+    np.save(job.public / "train_images.npy", images[order])
+    np.save(job.public / "train_labels.npy", labels[order])
+    np.save(job.public / "test_images.npy", unseen[new_order])
     numbers = np.arange(len(answers))
-    write(pl.DataFrame({"index": numbers, "label": np.zeros_like(answers)}), public / "sample_submission.csv")
-    write(pl.DataFrame({"index": numbers, "label": answers[new_order]}), private / "answers.csv")
+    write(pl.DataFrame({"index": numbers, "label": np.zeros_like(answers)}), job.public / "sample_submission.csv")
+    write(pl.DataFrame({"index": numbers, "label": answers[new_order]}), job.private / "answers.csv")
 
 
 def _from_package(raw: Path) -> list[tuple[Pictures, Labels]]:

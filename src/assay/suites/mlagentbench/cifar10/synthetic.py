@@ -1,19 +1,19 @@
 """A miniature of the pictures: noise, whose brightness in three stripes tells the class."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 PER_BATCH = 60
 PIXELS = 32 * 32
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Six pictures of many rows in the package's place, one row for each small picture, and two lists of labels."""
-    folder = raw / "package"
+    folder = job.raw / "package"
     batches = {f"data_batch_{number}": make.labels(PER_BATCH, 10) for number in range(1, 6)}
     batches["test_batch"] = make.labels(PER_BATCH, 10)
     for name, labels in batches.items():

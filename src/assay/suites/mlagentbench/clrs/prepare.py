@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import write
-from assay.tasks import load_plugin
+
+from .sampling import Sampler
 
 FOLDER = Path(__file__).parent
 TRAIN = {4: 1000, 7: 1000, 11: 1000, 13: 1000, 16: 1000}
@@ -20,22 +22,22 @@ SEED = 20268
 Arrays = dict[str, Any]
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Write the model's code beside the data: it is what agents train and what judges them."""
-    train, validation, test = _drawn(raw) if (raw / "clrs").is_dir() else _made(raw)
-    shutil.copyfile(FOLDER / "model.py", public / "model.py")
+    train, validation, test = _drawn(job.raw) if (job.raw / "clrs").is_dir() else _made(job.raw)
+    shutil.copyfile(FOLDER / "model.py", job.public / "model.py")
     shown = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
-    np.savez_compressed(public / "train.npz", **shown)
-    np.savez_compressed(public / "validation.npz", **{name: validation[name] for name in ("graphs", "pointers")})
-    (private / "inputs").mkdir()
-    np.savez(private / "inputs" / "graphs.npz", graphs=test["graphs"])
+    np.savez_compressed(job.public / "train.npz", **shown)
+    np.savez_compressed(job.public / "validation.npz", **{name: validation[name] for name in ("graphs", "pointers")})
+    (job.private / "inputs").mkdir()
+    np.savez(job.private / "inputs" / "graphs.npz", graphs=test["graphs"])
     nodes = test["pointers"].reshape(-1)
-    write(pl.DataFrame({"id": np.arange(len(nodes)), "node": nodes}), private / "answers.csv")
+    write(pl.DataFrame({"id": np.arange(len(nodes)), "node": nodes}), job.private / "answers.csv")
 
 
 def _drawn(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
     """As the published starter draws them: of many densities to learn from, of one to be tested by."""
-    sampler = load_plugin(FOLDER / "sampling.py").Sampler(raw)
+    sampler = Sampler(raw)
     train = {nodes: sampler.draw(count, nodes, seed=SEED + nodes, chances=CHANCES) for nodes, count in TRAIN.items()}
     validation = sampler.draw(*VALIDATION, seed=SEED + 100, chances=CHANCES)
     return train, validation, sampler.draw(*TEST, seed=SEED + 200)

@@ -1,10 +1,10 @@
 """A miniature of the graphs: few, of four to eight nodes to learn from and of twelve to be judged by."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 TRAIN = {4: 64, 6: 64, 8: 64}
@@ -14,12 +14,12 @@ TEST = (4, 12)
 Arrays = dict[str, Any]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write each part as the published sampler would draw it."""
     for nodes, count in TRAIN.items():
-        np.savez(raw / f"train_{nodes}.npz", **_drawn(make.rng, count, nodes))
-    np.savez(raw / "validation.npz", **_drawn(make.rng, *VALIDATION))
-    np.savez(raw / "test.npz", **_drawn(make.rng, *TEST))
+        np.savez(job.raw / f"train_{nodes}.npz", **_drawn(make.rng, count, nodes))
+    np.savez(job.raw / "validation.npz", **_drawn(make.rng, *VALIDATION))
+    np.savez(job.raw / "test.npz", **_drawn(make.rng, *TEST))
 
 
 def _drawn(random: np.random.Generator, count: int, nodes: int) -> Arrays:

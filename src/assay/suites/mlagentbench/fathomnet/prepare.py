@@ -7,58 +7,56 @@ from typing import Any
 
 import polars as pl
 
-from assay.core.home import Home
-from assay.core.progress import NoProgress, stage
+from assay.core.progress import stage
 from assay.data import files
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, write, write_split
-from assay.data.sources import http
 from assay.data.splits import random_groups
-from assay.tasks.model import WebFile
 
 TEST = 0.2
 SEED = 20274
-AT_ONCE = 8
+DOWNLOADS = 8
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Pictures of one dive look alike, so they stay on one side; the published task shuffles all and tests on 2 %.
 
     Whether a picture is out of sample is not asked: all labelled ones come from the same depths, so none is.
     """
-    boxes = json.loads((raw / "object_detection" / "train.json").read_bytes())
+    boxes = json.loads((job.raw / "object_detection" / "train.json").read_bytes())
     pictures = {Path(picture["file_name"]).stem: picture for picture in boxes["images"]}
-    listed = read(raw / "multilabel_classification" / "train.csv")
+    listed = read(job.raw / "multilabel_classification" / "train.csv")
     dives = [pictures[name]["coco_url"].rpartition("/")[0] for name in listed["id"]]
-    where = found(raw, list(pictures.values()))
+    where = locate(job, list(pictures.values()))
 
     sides = {}
     for side, rows in random_groups(dives, test=TEST, seed=SEED)._asdict().items():
         chosen = take(listed, rows).sort("id")
         names = {name: f"{side}/{pictures[name]['file_name']}" for name in chosen["id"]}
-        files.copy((where[name], public / shown) for name, shown in names.items())
+        files.copy((where[name], job.public / shown) for name, shown in names.items())
         categories = pl.Series("categories", [whole_numbers(text) for text in chosen["categories"]])
         sides[side] = pl.DataFrame({"id": chosen["id"], "image": list(names.values())}).with_columns(categories)
-    write_split(sides["train"], sides["test"], id="id", sample={"categories": "1"}, public=public, private=private)
-    write(read(raw / "category_key.csv"), public / "category_key.csv")
-    (public / "train_boxes.json").write_text(json.dumps(only(boxes, set(sides["train"]["id"]))))
+    write_split(
+        sides["train"], sides["test"], id="id", sample={"categories": "1"}, public=job.public, private=job.private
+    )
+    write(read(job.raw / "category_key.csv"), job.public / "category_key.csv")
+    (job.public / "train_boxes.json").write_text(json.dumps(only(boxes, set(sides["train"]["id"]))))
 
 
-def found(raw: Path, pictures: list[dict[str, Any]]) -> dict[str, Path]:
-    """Where each picture lies: in the raw folder's `images` if the user has fetched them, else fetched now and kept."""
-    own = raw / "images"
+def locate(job: PrepareJob, images: list[dict[str, Any]]) -> dict[str, Path]:
+    """Return where each image is: in the raw folder's `images` if the user has downloaded them, or downloaded now."""
+    own = job.raw / "images"
     if own.is_dir():
-        return {Path(picture["file_name"]).stem: own / picture["file_name"] for picture in pictures}
-    home = Home.default()
-    with stage("Fetching pictures", len(pictures)) as advance, ThreadPoolExecutor(AT_ONCE) as pool:
+        return {Path(image["file_name"]).stem: own / image["file_name"] for image in images}
+    with stage("Downloading images", len(images)) as advance, ThreadPoolExecutor(DOWNLOADS) as pool:
 
-        def fetched(picture: dict[str, Any]) -> Path:
-            source = WebFile(url=picture["coco_url"].replace(" ", "%20"), file=picture["file_name"])
-            path = http.fetch(home, source, progress=NoProgress())
+        def download(image: dict[str, Any]) -> Path:
+            path = job.fetch(image["coco_url"])
             advance(1)
             return path
 
-        paths = pool.map(fetched, pictures)
-        return {Path(picture["file_name"]).stem: path for picture, path in zip(pictures, paths, strict=True)}
+        paths = pool.map(download, images)
+        return {Path(image["file_name"]).stem: path for image, path in zip(images, paths, strict=True)}
 
 
 def whole_numbers(text: str) -> str:

@@ -1,11 +1,11 @@
 """A miniature of the sea floor pictures: each kind of animal is a patch of a colour of its own."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 DIVES, OF_A_DIVE, KINDS, SEEN = 20, 7, 290, 12
@@ -13,7 +13,7 @@ SIDE, PATCH = 64, 16
 GROUPS = ["Worm", "Sea cucumber", "Fish", "Urchin", "Sea star"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Tables and boxes as Kaggle has them, and the pictures in the folder that users fetch them to."""
     colours = make.rng.integers(0, 256, (SEEN, 3))
     usual = make.rng.dirichlet(np.full(SEEN, 0.7))
@@ -33,19 +33,19 @@ def synthesize(raw: Path, make: Miniature) -> None:
             pixels[top : top + PATCH, left : left + PATCH] = colours[kind]
             box = {"id": len(boxes) + 1, "image_id": number, "category_id": kind + 1, "bbox": [left, top, PATCH, PATCH]}
             boxes.append({**box, "area": PATCH**2, "segmentation": [], "iscrowd": 0})
-        make.image(raw / "images" / f"{name}.png", pixels)
+        make.image(job.raw / "images" / f"{name}.png", pixels)
         address = f"https://example.org/framegrabs/Ventana/images/{number % DIVES:04d}/{number:04d}.png"
         size = {"width": SIDE, "height": SIDE}
         images.append({"id": number, **size, "file_name": f"{name}.png", "coco_url": address, "license": 0})
         lines.append(str(sorted(float(kind + 1) for kind in shown)))
 
-    make.csv(raw / "multilabel_classification" / "train.csv", {"id": names, "categories": lines})
+    make.csv(job.raw / "multilabel_classification" / "train.csv", {"id": names, "categories": lines})
     key = {"id": range(1, KINDS + 1), "name": [make.words(2).capitalize() for _ in range(KINDS)]}
     key["supercat"] = [GROUPS[number % len(GROUPS)] for number in range(KINDS)]
-    make.csv(raw / "category_key.csv", key)
+    make.csv(job.raw / "category_key.csv", key)
     kinds = [
         {"id": number, "name": name, "supercategory": group} for number, name, group in zip(*key.values(), strict=True)
     ]
     content = {"info": {}, "licenses": [], "images": images, "annotations": boxes, "categories": kinds}
-    (raw / "object_detection").mkdir()
-    (raw / "object_detection" / "train.json").write_text(json.dumps(content))
+    (job.raw / "object_detection").mkdir()
+    (job.raw / "object_detection" / "train.json").write_text(json.dumps(content))

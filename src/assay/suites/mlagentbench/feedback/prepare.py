@@ -1,7 +1,6 @@
 """Makes the feedback task: a fifth of the labelled essays becomes the test."""
 
-from pathlib import Path
-
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, write_split
 from assay.data.splits import random_rows
 
@@ -10,11 +9,11 @@ TEST = 0.2
 SEED = 20271
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The competition's own test essays have no marks, so its labelled ones are split anew.
 
     The published task keeps 2 % for the test, some 80 essays, where luck alone moves the score by several hundredths.
     """
-    essays = read(raw / "train.csv")
+    essays = read(job.raw / "train.csv")
     train, test = (take(essays, rows).sort("text_id") for rows in random_rows(essays.height, test=TEST, seed=SEED))
-    write_split(train, test, id="text_id", sample=dict.fromkeys(TRAITS, 3.0), public=public, private=private)
+    write_split(train, test, id="text_id", sample=dict.fromkeys(TRAITS, 3.0), public=job.public, private=job.private)

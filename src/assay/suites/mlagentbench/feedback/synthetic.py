@@ -1,10 +1,9 @@
 """A miniature of the essays: weak writers write short texts and spell the same few words wrong."""
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 ESSAYS = 240
@@ -12,15 +11,15 @@ TRAITS = ("cohesion", "syntax", "vocabulary", "phraseology", "grammar", "convent
 RIGHT, WRONG = ["because", "their", "people", "would", "always"], ["becouse", "thier", "peple", "wud", "allways"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Marks go from 1.0 to 5.0 by halves; the six of an essay go together, as they do in the real ones."""
     skill = np.clip(make.rng.normal(3.1, 0.65, ESSAYS), 1, 5)
     marks = {trait: halves(skill + make.rng.normal(0, 0.3, ESSAYS)) for trait in TRAITS}
     texts = [essay(make, one) for one in skill]
-    make.csv(raw / "train.csv", {"text_id": make.hex_ids(ESSAYS, 12), "full_text": texts, **marks})
+    make.csv(job.raw / "train.csv", {"text_id": make.hex_ids(ESSAYS, 12), "full_text": texts, **marks})
     unmarked = {"text_id": make.hex_ids(3, 12), "full_text": [essay(make, 3.0) for _ in range(3)]}
-    make.csv(raw / "test.csv", unmarked)
-    make.csv(raw / "sample_submission.csv", {"text_id": unmarked["text_id"], **dict.fromkeys(TRAITS, [3.0] * 3)})
+    make.csv(job.raw / "test.csv", unmarked)
+    make.csv(job.raw / "sample_submission.csv", {"text_id": unmarked["text_id"], **dict.fromkeys(TRAITS, [3.0] * 3)})
 
 
 def halves(values: NDArray[np.float64]) -> NDArray[np.float64]:

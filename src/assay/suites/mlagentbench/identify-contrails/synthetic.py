@@ -1,12 +1,12 @@
 """A miniature of the satellite records: 32 × 32 pixels, where contrails are lines, cold above all in band 15."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 TRAIN, VALIDATION = 40, 20
@@ -14,12 +14,12 @@ SIDE, FRAMES, LABELLED = 32, 8, 4
 BANDS = range(8, 17)
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Folders of records as in the competition: nine bands each, masks, and a list of where and when they are from."""
     ids = [str(number) for number in 10**18 + make.rng.choice(8 * 10**18, TRAIN + VALIDATION, replace=False)]
     for side, records in (("train", ids[:TRAIN]), ("validation", ids[TRAIN:])):
         for record in records:
-            folder = raw / side / record
+            folder = job.raw / side / record
             folder.mkdir(parents=True)
             # Some records have no contrail at all.
             mask = line(make) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
@@ -33,7 +33,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
                 people = np.stack([mask] * 4, axis=-1).astype(np.int32)
                 np.save(folder / "human_individual_masks.npy", people[:, :, None, :])
         listed = [described(make, record) for record in records]
-        (raw / f"{side}_metadata.json").write_text(json.dumps(listed))
+        (job.raw / f"{side}_metadata.json").write_text(json.dumps(listed))
 
 
 def line(make: Miniature) -> NDArray[np.bool_]:

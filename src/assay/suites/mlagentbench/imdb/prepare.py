@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, with_id, write_split
 from assay.data.splits import random_rows
 
@@ -11,15 +12,15 @@ TEST = 0.2
 SEED = 20265
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A text that occurs twice is kept once, and rows are numbered after they are shuffled: raw ones lie by label."""
-    reviews = _labelled(raw).unique("text", keep="first", maintain_order=True)
+    reviews = _labelled(job.raw).unique("text", keep="first", maintain_order=True)
     train, test = (
         take(reviews.select("text", "label"), rows) for rows in random_rows(reviews.height, test=TEST, seed=SEED)
     )
     train = with_id(train, "idx", range(train.height))
     test = with_id(test, "idx", range(train.height, reviews.height))
-    write_split(train, test, id="idx", sample={"label": 0}, public=public, private=private)
+    write_split(train, test, id="idx", sample={"label": 0}, public=job.public, private=job.private)
 
 
 def _labelled(raw: Path) -> pl.DataFrame:

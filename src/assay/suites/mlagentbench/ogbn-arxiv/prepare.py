@@ -2,19 +2,19 @@
 
 import gzip
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import write, write_split
 
 SEED = 20273
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Papers get new numbers, so that nobody can look a label up by the number that the benchmark gives a paper."""
-    with zipfile.ZipFile(raw / "arxiv.zip") as archive:
+    with zipfile.ZipFile(job.raw / "arxiv.zip") as archive:
         features = table(archive, "raw/node-feat").to_numpy().astype(np.float32)
         labels, years = (table(archive, f"raw/{name}").to_series().to_numpy() for name in ("node-label", "node_year"))
         edges = table(archive, "raw/edge").to_numpy()
@@ -27,12 +27,12 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
         part: pl.DataFrame({"node": number[old], "year": years[old], "label": labels[old]}).sort("node")
         for part, old in parts.items()
     }
-    write_split(papers["train"], papers["test"], id="node", sample={"label": 0}, public=public, private=private)
-    write(papers["valid"], public / "valid.csv")
-    write(pl.DataFrame(number[edges], schema=["citing", "cited"]).sort("citing", "cited"), public / "edges.csv")
+    write_split(papers["train"], papers["test"], id="node", sample={"label": 0}, public=job.public, private=job.private)
+    write(papers["valid"], job.public / "valid.csv")
+    write(pl.DataFrame(number[edges], schema=["citing", "cited"]).sort("citing", "cited"), job.public / "edges.csv")
     shuffled = np.empty_like(features)
     shuffled[number] = features
-    np.save(public / "features.npy", shuffled)
+    np.save(job.public / "features.npy", shuffled)
 
 
 def table(archive: zipfile.ZipFile, name: str) -> pl.DataFrame:

@@ -1,18 +1,18 @@
 """A miniature of the citation graph: papers of a subject share words and cite each other."""
 
 import gzip
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 PAPERS, SUBJECTS, WORDS = 1200, 40, 128
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """The benchmark's archive: features, labels, years and edges as tables without headers, and the split by year."""
     labels = make.labels(PAPERS, SUBJECTS)
     years = make.rng.choice(np.arange(2011, 2021), PAPERS, p=[0.06, 0.07, 0.08, 0.09, 0.1, 0.1, 0.1, 0.15, 0.15, 0.1])
@@ -30,7 +30,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
         "mapping/labelidx2arxivcategeory": [["label idx", "arxiv category"], *enumerate(subjects)],
     }  # fmt: skip
     members = {f"arxiv/{name}.csv.gz": packed(rows) for name, rows in tables.items()}
-    make.zip(raw / "arxiv.zip", {"arxiv/RELEASE_v1.txt": b"", **members})
+    make.zip(job.raw / "arxiv.zip", {"arxiv/RELEASE_v1.txt": b"", **members})
 
 
 def references(make: Miniature, paper: int, labels: NDArray[Any], years: NDArray[Any]) -> list[int]:

@@ -1,9 +1,8 @@
 """Makes the parkinsons-disease task: a fifth of the patients, with all their visits, becomes the test."""
 
-from pathlib import Path
-
 import polars as pl
 
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, write
 from assay.data.splits import random_groups
 
@@ -13,24 +12,24 @@ TEST = 0.2
 SEED = 20272
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The published task tests on 2 patients, which is all luck; here a fifth of them, and each is on one side only."""
-    clinical = read(raw / "train_clinical_data.csv")
+    clinical = read(job.raw / "train_clinical_data.csv")
     patients = clinical["patient_id"].to_list()
     train, test = (take(clinical, rows) for rows in random_groups(patients, test=TEST, seed=SEED))
-    write(train, public / "train_clinical_data.csv")
+    write(train, job.public / "train_clinical_data.csv")
     tested = pl.col("patient_id").is_in(test["patient_id"].unique().to_list())
     for name in ("proteins", "peptides"):
-        table = read(raw / f"train_{name}.csv")
-        write(table.filter(~tested), public / f"train_{name}.csv")
-        write(table.filter(tested), public / f"test_{name}.csv")
-    further = read(raw / "supplemental_clinical_data.csv").filter(~tested)  # others, but this makes sure of it
-    write(further, public / "supplemental_clinical_data.csv")
+        table = read(job.raw / f"train_{name}.csv")
+        write(table.filter(~tested), job.public / f"train_{name}.csv")
+        write(table.filter(tested), job.public / f"test_{name}.csv")
+    further = read(job.raw / "supplemental_clinical_data.csv").filter(~tested)  # others, but this makes sure of it
+    write(further, job.public / "supplemental_clinical_data.csv")
 
     asked = predictions(test)
-    write(asked.drop("rating"), public / "test.csv")
-    write(asked.select("prediction_id", pl.lit("10.0").alias("rating")), public / "sample_submission.csv")
-    write(asked.select("prediction_id", "rating"), private / "answers.csv")
+    write(asked.drop("rating"), job.public / "test.csv")
+    write(asked.select("prediction_id", pl.lit("10.0").alias("rating")), job.public / "sample_submission.csv")
+    write(asked.select("prediction_id", "rating"), job.private / "answers.csv")
 
 
 def predictions(visits: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,10 @@
 """A miniature of the patients: each has a pace at which the disease goes on, and some proteins tell it."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 PATIENTS, WITHOUT_PROTEINS = 60, 20
@@ -12,15 +12,15 @@ MONTHS = [0, 6, 12, 24, 36, 48, 60, 72, 84]
 PROTEINS = [f"P{number:05d}" for number in (101, 230, 412, 533, 678, 790, 811, 945)]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """The four tables of the competition that hold ratings or measurements of training patients."""
     numbers = make.rng.choice(65_000, PATIENTS + WITHOUT_PROTEINS, replace=False) + 1
     paces = make.rng.gamma(3, 1, len(numbers))
     visits = [visit for patient, pace in zip(numbers, paces, strict=True) for visit in course(make, patient, pace)]
     clinical = pd.DataFrame(visits)
     with_proteins = clinical["patient_id"].isin(numbers[:PATIENTS])
-    clinical[with_proteins].to_csv(raw / "train_clinical_data.csv", index=False)
-    clinical[~with_proteins].to_csv(raw / "supplemental_clinical_data.csv", index=False)
+    clinical[with_proteins].to_csv(job.raw / "train_clinical_data.csv", index=False)
+    clinical[~with_proteins].to_csv(job.raw / "supplemental_clinical_data.csv", index=False)
 
     proteins, peptides = [], []
     for visit in visits:
@@ -34,8 +34,8 @@ def synthesize(raw: Path, make: Miniature) -> None:
             for letter, share in (("AK", 0.7), ("GR", 0.3)):
                 abundance = round(share * amount * make.rng.lognormal(0, 0.1), 2)
                 peptides.append({**key, "UniProt": protein, "Peptide": protein + letter, "PeptideAbundance": abundance})
-    pd.DataFrame(proteins).to_csv(raw / "train_proteins.csv", index=False)
-    pd.DataFrame(peptides).to_csv(raw / "train_peptides.csv", index=False)
+    pd.DataFrame(proteins).to_csv(job.raw / "train_proteins.csv", index=False)
+    pd.DataFrame(peptides).to_csv(job.raw / "train_peptides.csv", index=False)
 
 
 def course(make: Miniature, patient: int, pace: float) -> list[dict[str, Any]]:

@@ -1,10 +1,9 @@
 """A miniature of the passengers: sleepers vanish more often, and so do those on the starboard side."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 GROUPS = 200
@@ -12,7 +11,7 @@ HELD_BACK = 30
 SERVICES = ["RoomService", "FoodCourt", "ShoppingMall", "Spa", "VRDeck"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Two tables in the package's place, both with labels, that share the shuffled passengers between them."""
     draw = make.rng
     sizes = draw.choice([1, 2, 4], GROUPS, p=[0.6, 0.3, 0.1])
@@ -34,7 +33,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
     table.insert(0, "PassengerId", names)
     table["Transported"] = draw.random(count) < 0.1 + 0.6 * asleep + 0.2 * starboard
     shuffled = table.iloc[draw.permutation(count)]
-    folder = raw / "classifier_model/dataset"
+    folder = job.raw / "classifier_model/dataset"
     folder.mkdir(parents=True)
     shuffled[HELD_BACK:].to_csv(folder / "train.csv", index=False)
     shuffled[:HELD_BACK].to_csv(folder / "test.csv", index=False)

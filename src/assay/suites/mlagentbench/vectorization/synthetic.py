@@ -1,9 +1,8 @@
 """There is no raw data, so the miniature is the task itself."""
 
-from pathlib import Path
-
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Nothing is needed: inputs are drawn when a submission is judged."""

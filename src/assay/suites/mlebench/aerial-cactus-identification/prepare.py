@@ -1,19 +1,18 @@
 """Makes the aerial-cactus-identification task: labelled thumbnails split at random, each side in an archive."""
 
-from pathlib import Path
-
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """An id is the name of a picture, its ending included; the new archives have no folder inside."""
-    labels = pandas_tables.read(raw / "train.csv")
+    labels = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(labels, random_rows(len(labels), test=0.19, seed=0))
     pandas_tables.write_csv_split(
         train, test, id="id", sample={"has_cactus": 0.5}, whole_sample=True, test_name=None,
-        public=public, private=private,
+        public=job.public, private=job.private,
     )  # fmt: skip
     for side, table in (("train", train), ("test", test)):
         pictures = ((f"train/{name}", name) for name in table["id"])
-        archives.repack(public / f"{side}.zip", raw / "train.zip", pictures)
+        archives.repack(job.public / f"{side}.zip", job.raw / "train.zip", pictures)

@@ -1,13 +1,12 @@
 """Miniature raw data for aptos2019-blindness-detection: the brighter the photograph, the worse the grade."""
 
-from pathlib import Path
-
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """400 photographs with grades from 0 to 4."""
     codes, grades = make.hex_ids(400, 12), make.labels(400, classes=5)
-    make.csv(raw / "train.csv", {"id_code": codes, "diagnosis": grades})
+    make.csv(job.raw / "train.csv", {"id_code": codes, "diagnosis": grades})
     for code, grade in zip(codes, grades, strict=True):
-        make.image(raw / "train_images" / f"{code}.png", make.texture((24, 24, 3), 0.2 + 0.15 * grade))
+        make.image(job.raw / "train_images" / f"{code}.png", make.texture((24, 24, 3), 0.2 + 0.15 * grade))

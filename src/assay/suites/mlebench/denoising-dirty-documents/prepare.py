@@ -9,24 +9,25 @@ from PIL import Image
 
 from assay.core.errors import SourceError
 from assay.data import archives
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 VALUES = [repr(level / 255) for level in range(256)]
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The split goes through the pages in the order of their names as text: 10.png comes before 2.png."""
-    pages = archives.listed(raw / "train.zip", "train", ".png")
+    pages = archives.listed(job.raw / "train.zip", "train", ".png")
     test = [pages[row] for row in random_rows(len(pages), test=0.2, seed=0).test]
-    unpack(raw, set(test), public, pages_only=edition == "fixed")
-    cleaned = sorted({*test} & {*archives.listed(raw / "train_cleaned.zip", "train_cleaned", ".png")})
+    unpack(job.raw, set(test), job.public, pages_only=job.edition == "fixed")
+    cleaned = sorted({*test} & {*archives.listed(job.raw / "train_cleaned.zip", "train_cleaned", ".png")})
     if not cleaned:
         raise SourceError("train_cleaned.zip holds none of the test pages")
-    with (public / "sampleSubmission.csv").open("w") as sample, (private / "answers.csv").open("w") as answers:
+    with (job.public / "sampleSubmission.csv").open("w") as sample, (job.private / "answers.csv").open("w") as answers:
         sample.write("id,value\n")
         answers.write("id,value\n")
         for page in cleaned:
-            levels = grey_levels(raw / "train_cleaned.zip", f"train_cleaned/{page}")
+            levels = grey_levels(job.raw / "train_cleaned.zip", f"train_cleaned/{page}")
             for ids, line in pixel_rows(page.removesuffix(".png"), levels):
                 sample.write("".join([f"{id},1\n" for id in ids]))
                 answers.write("".join([f"{id},{VALUES[level]}\n" for id, level in zip(ids, line, strict=True)]))

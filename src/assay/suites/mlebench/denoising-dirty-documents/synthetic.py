@@ -1,13 +1,12 @@
 """Miniature raw data for denoising-dirty-documents: pages of dark strokes, clean and with stains and grain."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature, Pixels
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """30 pages of two sizes, grey, in two archives under the same names."""
     numbers = make.rng.choice(np.arange(1, 217), 30, replace=False)
     clean = {f"{number}.png": page(make, 48 if number % 2 else 60) for number in numbers}
@@ -16,7 +15,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
         ("train_cleaned", clean),
     ):
         members = {f"{folder}/{name}": make.encoded(pixels, ".png") for name, pixels in pages.items()}
-        make.zip(raw / f"{folder}.zip", members)
+        make.zip(job.raw / f"{folder}.zip", members)
 
 
 def page(make: Miniature, height: int) -> Pixels:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 INSULTS = ("you snorvik", "what a plimpy grobb", "dumfrid like you")
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """300 comments for training and 150 for test, of which one in three has no date."""
-    make.csv(raw / "train.csv", comments(make, 300))
+    make.csv(job.raw / "train.csv", comments(make, 300))
     usage = make.rng.choice(["PublicTest", "PrivateTest"], 150)
-    make.csv(raw / "test_with_solutions.csv", {**comments(make, 150), "Usage": usage.tolist()})
+    make.csv(job.raw / "test_with_solutions.csv", {**comments(make, 150), "Usage": usage.tolist()})
 
 
 def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:

@@ -1,17 +1,17 @@
 """Makes the dogs-vs-cats-redux-kernels-edition task: photographs split at random and numbered anew."""
 
 from itertools import count
-from pathlib import Path
 
 import pandas as pd
 
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A training photograph is called after what it shows; those of the test are only numbered."""
-    photographs = archives.listed(raw / "train.zip", "train", ".jpg")
+    photographs = archives.listed(job.raw / "train.zip", "train", ".jpg")
     train, test = ([photographs[row] for row in rows] for rows in random_rows(len(photographs), test=0.1, seed=0))
     numbers = {"cat": count(), "dog": count()}
     kinds = ["cat" if "cat" in name else "dog" for name in train]
@@ -21,8 +21,8 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     }
     for side, renamed in sides.items():
         members = [(f"train/{old}", new) for old, new in renamed]
-        archives.extract(raw / "train.zip", ((old, public / side / new) for old, new in members))
-        archives.repack(public / f"{side}.zip", raw / "train.zip", members)
+        archives.extract(job.raw / "train.zip", ((old, job.public / side / new) for old, new in members))
+        archives.repack(job.public / f"{side}.zip", job.raw / "train.zip", members)
     answers = pd.DataFrame({"id": range(1, len(test) + 1), "label": [int("dog" in name) for name in test]})
-    pandas_tables.write(answers, private / "answers.csv")
-    pandas_tables.write(pandas_tables.sample(answers, "id", {"label": 0.5}), public / "sample_submission.csv")
+    pandas_tables.write(answers, job.private / "answers.csv")
+    pandas_tables.write(pandas_tables.sample(answers, "id", {"label": 0.5}), job.public / "sample_submission.csv")

@@ -1,9 +1,8 @@
 """Miniature raw data for jigsaw-toxic-comment-classification-challenge: each kind of toxicity has a word of its own."""
 
-from pathlib import Path
-
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 WORDS = {
@@ -16,7 +15,7 @@ WORDS = {
 }
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """400 comments for training and 300 for test, of which a third was never scored."""
     ids = make.hex_ids(700, 16)
     train, test = comments(make, ids[:400]), comments(make, ids[400:])
@@ -29,7 +28,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
         "sample_submission.csv": labels.assign(**dict.fromkeys(WORDS, 0.5)).sort_values("id"),
     }
     for name, table in tables.items():
-        make.zip(raw / f"{name}.zip", {name: table.to_csv(index=False).encode()})
+        make.zip(job.raw / f"{name}.zip", {name: table.to_csv(index=False).encode()})
 
 
 def comments(make: Miniature, ids: list[str]) -> pd.DataFrame:

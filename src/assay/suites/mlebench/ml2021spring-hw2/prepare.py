@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.data import pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_groups, random_rows
 
 FEATURES = 39
@@ -14,24 +15,24 @@ LONGEST = 2000  # frames, twenty seconds: more than any utterance has
 CHUNK = 100_000
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The competition's own test part, which has no labels, only tells how large a share of the frames the test is."""
     arrays = Path("timit_11/timit_11")
     sounds, labels, unlabelled = (
-        np.load(raw / arrays / f"{name}_11.npy", mmap_mode="r") for name in ("train", "train_label", "test")
+        np.load(job.raw / arrays / f"{name}_11.npy", mmap_mode="r") for name in ("train", "train_label", "test")
     )
     share = len(unlabelled) / (len(sounds) + len(unlabelled))
-    if edition == "fixed":
+    if job.edition == "fixed":
         train, test = random_groups(_utterances(sounds), test=share, seed=0)
     else:
         train, test = random_rows(len(sounds), test=share, seed=0)
-    (public / arrays).mkdir(parents=True)
-    np.save(public / arrays / "train_11.npy", sounds[train])
-    np.save(public / arrays / "train_label_11.npy", labels[train])
-    np.save(public / arrays / "test_11.npy", sounds[test])
+    (job.public / arrays).mkdir(parents=True)
+    np.save(job.public / arrays / "train_11.npy", sounds[train])
+    np.save(job.public / arrays / "train_label_11.npy", labels[train])
+    np.save(job.public / arrays / "test_11.npy", sounds[test])
     answers = pd.DataFrame({"Id": range(len(test)), "ClassId": labels[test]})
-    pandas_tables.write(answers, private / "answers.csv")
-    pandas_tables.write(pandas_tables.sample(answers, "Id", {"ClassId": 0}), public / "sampleSubmission.csv")
+    pandas_tables.write(answers, job.private / "answers.csv")
+    pandas_tables.write(pandas_tables.sample(answers, "Id", {"ClassId": 0}), job.public / "sampleSubmission.csv")
 
 
 def _utterances(sounds: NDArray[np.float32]) -> list[tuple[int, int]]:

@@ -1,10 +1,9 @@
 """A miniature of the phoneme data: every speech sound has features of its own, and lasts for a few frames."""
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 SOUNDS = 39
@@ -12,10 +11,10 @@ FEATURES = 39
 NEIGHBOURS = 5
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Arrays of frames with labels and of frames without; labels are numbers written as text."""
     centres = make.rng.normal(0, 1, (SOUNDS, FEATURES))
-    folder = raw / "timit_11/timit_11"
+    folder = job.raw / "timit_11/timit_11"
     folder.mkdir(parents=True)
     frames, labels = _speech(60, centres, make)
     np.save(folder / "train_11.npy", frames)

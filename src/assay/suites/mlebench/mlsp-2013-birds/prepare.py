@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 TOP = PurePosixPath("mlsp_contest_dataset")
@@ -18,19 +19,21 @@ SEGMENTS = ("histogram_of_segments.txt", "segment_features.txt", "segment_rectan
 SPECIES = 19
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Recordings of fold 0 have known labels; a fifth of them become the new test, which is called fold 1."""
-    archive = raw / f"{TOP}.zip"
+    archive = job.raw / f"{TOP}.zip"
     folds = table(archive, ESSENTIAL / "CVfolds_2.txt").query("fold == 0")
     number = {old: new for new, old in enumerate(folds["rec_id"])}
     test = set(random_rows(len(number), test=round(0.2 * len(number)), seed=0).test.tolist())
     folds = folds.assign(rec_id=range(len(number)), fold=[int(new in test) for new in range(len(number))])
-    pandas_tables.write(folds, public / ESSENTIAL / "CVfolds_2.txt")
+    pandas_tables.write(folds, job.public / ESSENTIAL / "CVfolds_2.txt")
     names = table(archive, ESSENTIAL / "rec_id2filename.txt").query("rec_id in @number")
-    pandas_tables.write(names.assign(rec_id=names["rec_id"].map(number)), public / ESSENTIAL / "rec_id2filename.txt")
-    unpack(archive, set(names["filename"]), public)
-    labels = write_texts(archive, number, test, public, repaired=edition == "fixed")
-    write_answers(labels, test, public, private)
+    pandas_tables.write(
+        names.assign(rec_id=names["rec_id"].map(number)), job.public / ESSENTIAL / "rec_id2filename.txt"
+    )
+    unpack(archive, set(names["filename"]), job.public)
+    labels = write_texts(archive, number, test, job.public, repaired=job.edition == "fixed")
+    write_answers(labels, test, job.public, job.private)
 
 
 def table(archive: Path, name: PurePosixPath) -> pd.DataFrame:

@@ -1,12 +1,12 @@
 """Miniature raw data for mlsp-2013-birds: a species sings at its own pitch and shows in its own band of pictures."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature, Samples
 
 Flags = NDArray[Any]
@@ -24,7 +24,7 @@ KNOWN, HIDDEN, EXAMPLES = 320, 20, 12
 RATE = 16000
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """340 recordings, 320 of them with known labels: the published split draws 64 and takes only 318 to 322 of them."""
     count = KNOWN + HIDDEN
     folds = (make.rng.permutation(count) >= KNOWN).astype(int)
@@ -33,7 +33,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
     members = {**lists(make, folds, heard, names), **pictures(make, heard, names), **segments(make, heard)}
     for name, present in zip(names, heard, strict=True):
         members[f"{ESSENTIAL}/src_wavs/{name}.wav"] = make.wav(song(make, present), RATE)
-    make.zip(raw / "mlsp_contest_dataset.zip", members)
+    make.zip(job.raw / "mlsp_contest_dataset.zip", members)
 
 
 def lists(make: Miniature, folds: Flags, heard: Flags, names: list[str]) -> dict[str, bytes]:

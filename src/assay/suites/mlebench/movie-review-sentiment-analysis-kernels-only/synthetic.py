@@ -1,9 +1,8 @@
 """A miniature of the film review data: a phrase is as positive as its last word."""
 
-from pathlib import Path
-
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 SENTENCES = 120
@@ -17,7 +16,7 @@ RATINGS = [
 UNUSUAL = ["null", "None", 'a " film', "fast , loud , and long"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Sentences and shorter phrases of them, in a table with tabs inside a zip file."""
     rows = []
     for sentence, rating in enumerate(make.labels(SENTENCES, len(RATINGS)), 1):
@@ -26,4 +25,4 @@ def synthesize(raw: Path, make: Miniature) -> None:
         rows.append((sentence, UNUSUAL[sentence - 1] if sentence <= len(UNUSUAL) else " ".join(words[:3]), 2))
     phrases = pd.DataFrame(rows, columns=["SentenceId", "Phrase", "Sentiment"])
     phrases.insert(0, "PhraseId", range(1, len(phrases) + 1))
-    make.zip(raw / "train.tsv.zip", {"train.tsv": phrases.to_csv(index=False, sep="\t").encode()})
+    make.zip(job.raw / "train.tsv.zip", {"train.tsv": phrases.to_csv(index=False, sep="\t").encode()})

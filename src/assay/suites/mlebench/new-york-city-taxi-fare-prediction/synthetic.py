@@ -1,15 +1,14 @@
 """A miniature of the taxi rides: a few more than the 9,914 that go to test."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 RIDES = 10_300
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Fares follow the distance and the number of passengers; two rides in a thousand do not say where they ended."""
     start = np.datetime64("2009-01-01", "s") + make.rng.choice(6 * 365 * 86_400, RIDES, replace=False)
     time = np.char.replace(np.datetime_as_string(start), "T", " ")
@@ -20,7 +19,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
     fare = 2.5 + 2 * kilometres + 0.5 * passengers + make.rng.normal(0, 0.5, RIDES)
     dropoff[make.rng.random(RIDES) < 0.002] = np.nan
     make.csv(
-        raw / "train.csv",
+        job.raw / "train.csv",
         {
             "key": [f"{at}.000000{number}" for at, number in zip(time, make.rng.integers(1, 250, RIDES), strict=True)],
             "fare_amount": np.maximum(fare, 2.5).round(1),
@@ -32,4 +31,4 @@ def synthesize(raw: Path, make: Miniature) -> None:
             "passenger_count": passengers,
         },
     )
-    (raw / "GCP-Coupons-Instructions.rtf").write_bytes(b"{\\rtf1\\ansi How to ask for a coupon.}\n")
+    (job.raw / "GCP-Coupons-Instructions.rtf").write_bytes(b"{\\rtf1\\ansi How to ask for a coupon.}\n")

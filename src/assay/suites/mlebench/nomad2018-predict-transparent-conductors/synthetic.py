@@ -1,28 +1,27 @@
 """A miniature of the transparent conductors: oxides of aluminium, gallium and indium, with their atoms' places."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 ELEMENTS = ["Al", "Ga", "In"]
 TARGETS = ["formation_energy_ev_natom", "bandgap_energy_ev"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """The bandgap falls from aluminium to indium, and the formation energy grows with the mixture."""
     for name, count in (("train", 200), ("test", 20)):
         materials = _materials(make, count)
         table = materials if name == "train" else materials.drop(columns=TARGETS)
-        make.zip(raw / f"{name}.csv.zip", {f"{name}.csv": table.to_csv(index=False).encode()})
+        make.zip(job.raw / f"{name}.csv.zip", {f"{name}.csv": table.to_csv(index=False).encode()})
         shares = materials[[f"percent_atom_{element.lower()}" for element in ELEMENTS]].to_numpy()
         atoms = materials["number_of_total_atoms"].astype(int)
         places = [_geometry(make, *each) for each in zip(atoms, shares, strict=True)]
         members = {f"{name}/{id}/geometry.xyz": place for id, place in zip(materials["id"], places, strict=True)}
-        make.zip(raw / f"{name}.zip", members)
+        make.zip(job.raw / f"{name}.zip", members)
 
 
 def _materials(make: Miniature, count: int) -> pd.DataFrame:

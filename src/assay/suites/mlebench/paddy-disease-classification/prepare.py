@@ -1,21 +1,20 @@
 """Makes the paddy disease task: photos of rice plants, those to learn from in a folder for each disease."""
 
-from pathlib import Path
-
 from assay.data import files, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A random quarter of the photos is the test; the published sample submission answers nothing."""
-    photos = pandas_tables.read(raw / "train.csv")
+    photos = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(photos, random_rows(len(photos), train=0.75, seed=0))
-    answer = "normal" if edition == "fixed" else ""
+    answer = "normal" if job.edition == "fixed" else ""
     pandas_tables.write_csv_split(
-        train, test, id="image_id", sample={"label": answer}, test_name=None, public=public, private=private
+        train, test, id="image_id", sample={"label": answer}, test_name=None, public=job.public, private=job.private
     )
-    raw_photos = raw / "train_images"
+    raw_photos = job.raw / "train_images"
     pairs = zip(train["label"], train["image_id"], strict=True)
-    files.copy((raw_photos / label / name, public / "train_images" / label / name) for label, name in pairs)
+    files.copy((raw_photos / label / name, job.public / "train_images" / label / name) for label, name in pairs)
     pairs = zip(test["label"], test["image_id"], strict=True)
-    files.copy((raw_photos / label / name, public / "test_images" / name) for label, name in pairs)
+    files.copy((raw_photos / label / name, job.public / "test_images" / name) for label, name in pairs)

@@ -1,19 +1,18 @@
 """A miniature of the apple leaves: small photos, brighter the further down the list of labels."""
 
-from pathlib import Path
-
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 LABELS = ["healthy", "multiple_diseases", "rust", "scab"]
 LEAVES = 400
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """So many that the tenth that goes to test has every label. Kaggle's own test photos lie in the same folder."""
     label = make.labels(LEAVES, len(LABELS))
     for number, place in enumerate(label):
-        make.image(raw / "images" / f"Train_{number}.jpg", make.texture((24, 32, 3), 0.25 + place / 6))
+        make.image(job.raw / "images" / f"Train_{number}.jpg", make.texture((24, 32, 3), 0.25 + place / 6))
     for number in range(4):
-        make.image(raw / "images" / f"Test_{number}.jpg", make.texture((24, 32, 3), 0.5))
+        make.image(job.raw / "images" / f"Test_{number}.jpg", make.texture((24, 32, 3), 0.5))
     indicators = {name: (label == place).astype(int) for place, name in enumerate(LABELS)}
-    make.csv(raw / "train.csv", {"image_id": [f"Train_{number}" for number in range(LEAVES)], **indicators})
+    make.csv(job.raw / "train.csv", {"image_id": [f"Train_{number}" for number in range(LEAVES)], **indicators})

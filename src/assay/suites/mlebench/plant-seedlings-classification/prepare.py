@@ -1,22 +1,23 @@
 """Makes the plant seedlings task: photos of seedlings, those to learn from in a folder for each species."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from assay.data import files, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The raw folders are the only labels; a random seventh or so of the photos is the test."""
-    folders = sorted(path.name for path in (raw / "train").iterdir() if path.is_dir())
-    photos = [(path.name, species) for species in folders for path in files.listed(raw / "train" / species, ".png")]
+    folders = sorted(path.name for path in (job.raw / "train").iterdir() if path.is_dir())
+    photos = [(path.name, species) for species in folders for path in files.listed(job.raw / "train" / species, ".png")]
     table = pd.DataFrame(photos, columns=["file", "species"])
     train, test = pandas_tables.split(table, random_rows(len(table), test=0.14, seed=0))
-    pandas_tables.write(test, private / "answers.csv")
-    pandas_tables.write(pandas_tables.sample(test, "file", {"species": "Sugar beet"}), public / "sample_submission.csv")
+    pandas_tables.write(test, job.private / "answers.csv")
+    pandas_tables.write(
+        pandas_tables.sample(test, "file", {"species": "Sugar beet"}), job.public / "sample_submission.csv"
+    )
     pairs = train.itertuples(index=False, name=None)
-    files.copy((raw / "train" / species / file, public / "train" / species / file) for file, species in pairs)
+    files.copy((job.raw / "train" / species / file, job.public / "train" / species / file) for file, species in pairs)
     pairs = test.itertuples(index=False, name=None)
-    files.copy((raw / "train" / species / file, public / "test" / file) for file, species in pairs)
+    files.copy((job.raw / "train" / species / file, job.public / "test" / file) for file, species in pairs)

@@ -1,9 +1,8 @@
 """A miniature of the plant seedlings data: every species has its own shade of green."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 SPECIES = [
@@ -24,10 +23,10 @@ EACH = 40
 SIDE = 28
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Photos in a folder for each species, under names that mean nothing."""
     names = make.hex_ids(EACH * len(SPECIES), 9)
     for number, name in enumerate(names):
         kind = number % len(SPECIES)
         shades = [make.texture((SIDE, SIDE), level) for level in (0.4, 0.15 + 0.06 * kind, 0.3)]
-        make.image(raw / "train" / SPECIES[kind] / f"{name}.png", np.stack(shades, axis=-1))
+        make.image(job.raw / "train" / SPECIES[kind] / f"{name}.png", np.stack(shades, axis=-1))

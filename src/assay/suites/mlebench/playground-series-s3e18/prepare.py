@@ -1,20 +1,19 @@
 """Makes the enzyme substrate task: figures about molecules, and which classes of enzymes act on them."""
 
-from pathlib import Path
-
 from assay.data import pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A random tenth of the molecules is the test. Six classes are known of each; only the first two are asked for.
 
     The columns of the sample submission have the order that they have in the raw table.
     """
-    molecules = pandas_tables.read(raw / "train.csv")
+    molecules = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(molecules, random_rows(len(molecules), test=0.1, seed=0))
-    pandas_tables.write(train, public / "train.csv")
-    pandas_tables.write(test, private / "test.csv")
-    pandas_tables.write(test.drop(columns=[f"EC{number}" for number in range(1, 7)]), public / "test.csv")
+    pandas_tables.write(train, job.public / "train.csv")
+    pandas_tables.write(test, job.private / "test.csv")
+    pandas_tables.write(test.drop(columns=[f"EC{number}" for number in range(1, 7)]), job.public / "test.csv")
     asked = [name for name in test if name in ("id", "EC1", "EC2")]
-    pandas_tables.write(test[asked].assign(EC1=0.5, EC2=0.5), public / "sample_submission.csv")
+    pandas_tables.write(test[asked].assign(EC1=0.5, EC2=0.5), job.public / "sample_submission.csv")

@@ -1,11 +1,11 @@
 """A miniature of the enzyme substrate data: heavy molecules are for the first class, polar ones for the second."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 MOLECULES = 600
@@ -47,7 +47,7 @@ FIGURES = {
 COUNTS = ("NumHeteroatoms", "fr_COO", "fr_COO2")
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """One table with 31 figures and six labels for each molecule."""
     causes = {name: make.rng.normal(0, 1, MOLECULES) for name in ("weight", "polarity", "chance")}
     columns: dict[str, NDArray[Any]] = {"id": np.arange(MOLECULES)}
@@ -56,4 +56,4 @@ def synthesize(raw: Path, make: Miniature) -> None:
         columns[name] = figure.clip(0).round().astype(int) if name in COUNTS else figure
     for number, cause in enumerate(["weight", "polarity"] * 3, 1):
         columns[f"EC{number}"] = (causes[cause] + make.rng.normal(0, 0.7, MOLECULES) > 0).astype(int)
-    make.csv(raw / "train.csv", columns)
+    make.csv(job.raw / "train.csv", columns)

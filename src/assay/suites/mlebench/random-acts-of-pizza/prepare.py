@@ -9,6 +9,7 @@ import pandas as pd
 
 from assay.core.errors import SourceError
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 Record = dict[str, Any]
@@ -17,22 +18,22 @@ ID, TARGET = "request_id", "requester_received_pizza"
 GIVER = "giver_username_if_known"
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """The share of test is that of Kaggle's own; its records also say which fields a request to be judged may have.
 
     `fixed` leaves out who gave the pizza: a name there means that somebody did.
     """
-    requests, unlabelled = (json.loads((raw / name).read_bytes()) for name in ("train.json", "test.json"))
+    requests, unlabelled = (json.loads((job.raw / name).read_bytes()) for name in ("train.json", "test.json"))
     if any(each.keys() != records[0].keys() for records in (requests, unlabelled) for each in records):
         raise SourceError("the records of train.json or of test.json do not all have the same fields")
     rows = random_rows(len(requests), test=len(unlabelled) / (len(requests) + len(unlabelled)), seed=0)
     train, test = ([requests[row] for row in side] for side in rows)
     answers = pd.DataFrame({ID: [each[ID] for each in test], TARGET: [int(each[TARGET]) for each in test]})
-    pandas_tables.write(answers, private / "test.csv")
-    pandas_tables.write(pandas_tables.sample(answers, ID, {TARGET: 0}), public / "sampleSubmission.csv")
-    hidden = {GIVER} if edition == "fixed" else set()
-    _write(public / "train.json", [_only(request, request, hidden) for request in train])
-    _write(public / "test.json", [_only(request, unlabelled[0], hidden) for request in test])
+    pandas_tables.write(answers, job.private / "test.csv")
+    pandas_tables.write(pandas_tables.sample(answers, ID, {TARGET: 0}), job.public / "sampleSubmission.csv")
+    hidden = {GIVER} if job.edition == "fixed" else set()
+    _write(job.public / "train.json", [_only(request, request, hidden) for request in train])
+    _write(job.public / "test.json", [_only(request, unlabelled[0], hidden) for request in test])
 
 
 def _only(request: Record, fields: Iterable[str], hidden: set[str]) -> Record:

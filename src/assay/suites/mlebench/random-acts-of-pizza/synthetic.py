@@ -1,9 +1,9 @@
 """A miniature of the pizza requests: made-up words, with a few that help."""
 
 import json
-from pathlib import Path
 from typing import Any
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 KNOWN_LATER = [
@@ -25,15 +25,15 @@ KNOWN_LATER = [
 ]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Requests that got a pizza say thank you; only they can name a giver, and not all do."""
-    raw.mkdir(parents=True, exist_ok=True)
+    job.raw.mkdir(parents=True, exist_ok=True)
     for name, count in (("train", 300), ("test", 120)):
         outcomes = zip(make.hex_ids(count, 5), make.labels(count), strict=True)
         requests = [_request(make, f"t3_{id}", bool(received)) for id, received in outcomes]
         hidden = KNOWN_LATER if name == "test" else []
         shown = [{field: request[field] for field in request if field not in hidden} for request in requests]
-        (raw / f"{name}.json").write_text(json.dumps(shown))
+        (job.raw / f"{name}.json").write_text(json.dumps(shown))
 
 
 def _request(make: Miniature, id: str, received: bool) -> dict[str, Any]:

@@ -3,39 +3,40 @@
 from pathlib import Path
 
 from assay.data import files, pandas_tables
+from assay.data.job import PrepareJob
 from assay.formats import tfrecord
 
 TEST_RECORDS = ("train00-2071.tfrec", "train06-2071.tfrec")
 FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_challenge"]
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Rows keep their order. `fixed` takes the labels out of the test images' TFRecord files."""
-    records = [path for path in files.listed(raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
-    held_out = [raw / "tfrecords" / name for name in TEST_RECORDS]
-    lesions = pandas_tables.read(raw / "train.csv")
+    records = [path for path in files.listed(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
+    held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
+    lesions = pandas_tables.read(job.raw / "train.csv")
     pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
     is_test = lesions["image_name"].isin(_image_names(held_out))
     train, test = lesions[~is_test], lesions[is_test]
-    pandas_tables.write(train, public / "train.csv")
-    pandas_tables.write(test[FACTS], public / "test.csv")
-    pandas_tables.write(test[["image_name", "target"]], private / "test.csv")
-    pandas_tables.write(pandas_tables.sample(test, "image_name", {"target": 0}), public / "sample_submission.csv")
+    pandas_tables.write(train, job.public / "train.csv")
+    pandas_tables.write(test[FACTS], job.public / "test.csv")
+    pandas_tables.write(test[["image_name", "target"]], job.private / "test.csv")
+    pandas_tables.write(pandas_tables.sample(test, "image_name", {"target": 0}), job.public / "sample_submission.csv")
     for folder in ("train", "test", "jpeg/train", "jpeg/test"):
-        (public / folder).mkdir(parents=True)
+        (job.public / folder).mkdir(parents=True)
     files.copy(
-        (raw / source / f"{name}{suffix}", public / destination / side / f"{name}{suffix}")
+        (job.raw / source / f"{name}{suffix}", job.public / destination / side / f"{name}{suffix}")
         for source, destination, suffix in (("train", "", ".dcm"), ("jpeg/train", "jpeg", ".jpg"))
         for side, rows in (("train", train), ("test", test))
         for name in rows["image_name"]
     )
     kept = [path for path in records if path.name not in TEST_RECORDS]
-    files.copy(_renamed(kept, "train", public))
-    if edition == "fixed":
-        for source, destination in _renamed(held_out, "test", public):
+    files.copy(_renamed(kept, "train", job.public))
+    if job.edition == "fixed":
+        for source, destination in _renamed(held_out, "test", job.public):
             _write_without_labels(source, destination)
     else:
-        files.copy(_renamed(held_out, "test", public))
+        files.copy(_renamed(held_out, "test", job.public))
 
 
 def _image_names(records: list[Path]) -> set[str]:

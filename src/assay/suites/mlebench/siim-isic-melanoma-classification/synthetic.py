@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 from assay.formats import tfrecord
 
@@ -13,7 +14,7 @@ RECORDS = ["train00-2071", "train01-2071", "train06-2071", "train15-2061"]
 LESIONS = 240
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """A quarter is melanoma. As in the real data, TFRecord files of training images hold the label."""
     target = (make.labels(LESIONS, 4) == 0).astype(int)
     names = [f"ISIC_{number:07d}" for number in make.rng.choice(10**7, LESIONS, replace=False)]
@@ -21,7 +22,7 @@ def synthesize(raw: Path, make: Miniature) -> None:
     age = 5 * make.rng.integers(3, 18, LESIONS)
     known = make.rng.random((LESIONS, 3)) < 0.97
     make.csv(
-        raw / "train.csv",
+        job.raw / "train.csv",
         {
             "image_name": names,
             "patient_id": [f"IP_{number:07d}" for number in patient * 7919],
@@ -36,15 +37,15 @@ def synthesize(raw: Path, make: Miniature) -> None:
     pictures = []
     for name, melanoma in zip(names, target, strict=True):
         pixels = make.texture((32, 32, 3), 0.3 if melanoma else 0.6)
-        make.dicom(raw / "train" / f"{name}.dcm", pixels[:, :, 0])
-        make.image(raw / "jpeg" / "train" / f"{name}.jpg", pixels)
+        make.dicom(job.raw / "train" / f"{name}.dcm", pixels[:, :, 0])
+        make.image(job.raw / "jpeg" / "train" / f"{name}.jpg", pixels)
         pictures.append(make.encoded(pixels, ".jpg"))
     facts = {"patient_id": patient, "sex": sex, "age_approx": age, "anatom_site_general_challenge": site}
     labels = {"diagnosis": target, "target": target}
     for place, name in enumerate(RECORDS):
         rows = range(place, LESIONS, len(RECORDS))
-        _write_records(raw, name, rows, pictures, names, facts | labels)
-    _write_records(raw, "test00-687", range(3), pictures, [f"ISIC_{row:07d}" for row in range(3)], facts)
+        _write_records(job.raw, name, rows, pictures, names, facts | labels)
+    _write_records(job.raw, "test00-687", range(3), pictures, [f"ISIC_{row:07d}" for row in range(3)], facts)
 
 
 def _write_records(

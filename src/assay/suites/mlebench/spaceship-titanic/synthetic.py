@@ -1,17 +1,16 @@
 """A miniature of the spaceship data: sleepers vanish more often, and those who spend do not."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 GROUPS = 350
 SERVICES = ["RoomService", "FoodCourt", "ShoppingMall", "Spa", "VRDeck"]
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """One table of passengers, numbered by the group they travel with, with gaps in every column but two."""
     sizes = make.rng.choice([1, 2, 3], GROUPS, p=[0.6, 0.25, 0.15])
     names = [f"{group:04d}_{place:02d}" for group, size in enumerate(sizes, 1) for place in range(1, size + 1)]
@@ -34,4 +33,4 @@ def synthesize(raw: Path, make: Miniature) -> None:
     facts = facts.mask(make.rng.random(facts.shape) < 0.02)
     vanished = np.where(make.rng.random(count) < 0.9, asleep, ~asleep)
     facts.insert(0, "PassengerId", names)
-    facts.assign(Transported=vanished).to_csv(raw / "train.csv", index=False)
+    facts.assign(Transported=vanished).to_csv(job.raw / "train.csv", index=False)

@@ -1,17 +1,17 @@
 """A miniature of the sentences: made-up words, and now and then one that only one of the authors uses."""
 
 import csv
-from pathlib import Path
 
 import pandas as pd
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 OWN_WORDS = {"EAP": "raven", "HPL": "eldritch", "MWS": "creature"}
 SENTENCES = 300
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Kaggle's table has quotes around every field; half of the sentences hold commas and quotes of their own."""
     authors = [list(OWN_WORDS)[place] for place in make.labels(SENTENCES, len(OWN_WORDS))]
     texts = []
@@ -21,4 +21,4 @@ def synthesize(raw: Path, make: Miniature) -> None:
         texts.append(f"{make.words(6).capitalize()}{spoken} {own}; {make.words(8)}.")
     numbers = make.rng.choice(100_000, SENTENCES, replace=False)
     table = pd.DataFrame({"id": [f"id{number:05d}" for number in numbers], "text": texts, "author": authors})
-    make.zip(raw / "train.zip", {"train.csv": table.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()})
+    make.zip(job.raw / "train.zip", {"train.csv": table.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()})

@@ -1,13 +1,14 @@
 """Makes the forest-cover task: a tenth of 4 million made-up patches of land is to be classified."""
 
-from pathlib import Path
-
 from assay.data import pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Ids stay as they are."""
-    patches = pandas_tables.read(raw / "train.csv")
+    patches = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(patches, random_rows(len(patches), test=0.1, seed=0))
-    pandas_tables.write_csv_split(train, test, public=public, private=private, id="Id", sample={"Cover_Type": 2})
+    pandas_tables.write_csv_split(
+        train, test, public=job.public, private=job.private, id="Id", sample={"Cover_Type": 2}
+    )

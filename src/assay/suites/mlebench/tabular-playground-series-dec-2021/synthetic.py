@@ -1,21 +1,20 @@
 """A miniature of the made-up land: all seven types of cover are equally common and lie at different heights."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 DISTANCES = ["Horizontal_Distance_To_Hydrology", "Vertical_Distance_To_Hydrology", "Horizontal_Distance_To_Roadways"]
 PATCHES = 1000
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Height tells the type; unlike in the data it is modelled on, wilderness areas and soils overlap and may lack."""
     cover = make.labels(PATCHES, 7) + 1
     wilderness, soil = make.rng.random((PATCHES, 4)) < 0.3, make.rng.random((PATCHES, 40)) < 0.03
     make.csv(
-        raw / "train.csv",
+        job.raw / "train.csv",
         {
             "Id": range(PATCHES),
             "Elevation": 1800 + 200 * cover + make.rng.integers(-80, 80, PATCHES),

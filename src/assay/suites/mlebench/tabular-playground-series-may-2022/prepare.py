@@ -1,15 +1,14 @@
 """Makes the May 2022 playground task: 100,000 rows of anonymous features are to be classified."""
 
-from pathlib import Path
-
 from assay.data import pandas_tables
+from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """Rows are numbered anew in the order of the split, the test rows after the training rows."""
-    rows = pandas_tables.read(raw / "train.csv")
+    rows = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(rows, random_rows(len(rows), test=100_000, seed=0))
     train["id"], test["id"] = range(len(train)), range(len(train), len(rows))
-    pandas_tables.write_csv_split(train, test, public=public, private=private, id="id", sample={"target": 0.5})
-    pandas_tables.write(test[["id", "target"]], private / "gold_submission.csv")
+    pandas_tables.write_csv_split(train, test, public=job.public, private=job.private, id="id", sample={"target": 0.5})
+    pandas_tables.write(test[["id", "target"]], job.private / "gold_submission.csv")

@@ -1,21 +1,20 @@
 """A miniature of the May 2022 playground: a few more rows than the 100,000 that go to test, and few of the columns."""
 
-from pathlib import Path
-
 import numpy as np
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 ROWS = 100_400
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """One feature of each sort of the real 31 keeps so many rows quick; two of them interact, and letters count."""
     letters = make.rng.integers(0, 6, (ROWS, 10), dtype=np.uint8) + ord("A")
     first, second = make.rng.normal(0, 1, (2, ROWS)).round(3)
     signal = 2 * first * second + (letters[:, 0] == ord("A")) - 0.2 + make.rng.normal(0, 0.1, ROWS)
     make.csv(
-        raw / "train.csv",
+        job.raw / "train.csv",
         {
             "id": range(ROWS),
             "f_00": first,

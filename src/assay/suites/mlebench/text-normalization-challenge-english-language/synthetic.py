@@ -1,9 +1,9 @@
-"""A miniature of the English text normalization data: numbers, abbreviations and signs are read in other words."""
+"""A miniature of the English text normalization data: numbers, abbreviations and signs are read differently."""
 
-from pathlib import Path
-
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
-from assay.data.spoken import Speech, synthesize_tokens
+
+from .._shared.text_normalization import Speech, synthesize_tokens
 
 ENGLISH = Speech(
     words=["river", "town", "was", "built", "near", "bridge", "known", "for", "small", "boats"],
@@ -13,6 +13,6 @@ ENGLISH = Speech(
 )
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
-    """Labelled sentences, and the competition's own test without labels."""
-    synthesize_tokens(raw, make, ENGLISH, language="en")
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
+    """Write labelled sentences and the competition's own unlabelled test set."""
+    synthesize_tokens(job, make, ENGLISH, language="en")

@@ -1,10 +1,10 @@
-"""Makes the Russian text normalization task: text as it is written, token by token, and how it is read."""
+"""Russian text normalization: written text, token by token, and how it is read aloud."""
 
-from pathlib import Path
+from assay.data.job import PrepareJob
 
-from assay.data.spoken import prepare_tokens
+from .._shared.text_normalization import prepare_tokens
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
-    """A tenth of the sentences is the test."""
-    prepare_tokens(raw, public, private, edition, language="ru")
+def prepare(job: PrepareJob) -> None:
+    """Use a tenth of the sentences as the test set."""
+    prepare_tokens(job, language="ru")

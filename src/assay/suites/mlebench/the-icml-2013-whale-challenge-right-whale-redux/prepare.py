@@ -7,11 +7,12 @@ import pandas as pd
 
 from assay.core.errors import SourceError
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A clip's name begins with its day and ends in its label; clips get new numbers, and test clips lose the label."""
-    clips = archives.listed(raw / "train2.zip", "train2")
+    clips = archives.listed(job.raw / "train2.zip", "train2")
     days = sorted({_day(clip) for clip in clips})
     if len(days) != 4:
         raise SourceError(f"train2.zip holds clips of {len(days)} days and not of four: {', '.join(days[:6])}")
@@ -23,11 +24,11 @@ def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
     test_names = [f"{clip.partition('TRAIN')[0]}Test{number}.aif" for number, clip in enumerate(test)]
     for folder, old, new in (("train2", train, train_names), ("test2", test, test_names)):
         members = ((f"train2/{before}", after) for before, after in zip(old, new, strict=True))
-        archives.repack(public / f"{folder}.zip", raw / "train2.zip", members, folder=folder)
+        archives.repack(job.public / f"{folder}.zip", job.raw / "train2.zip", members, folder=folder)
     labels = [int(Path(clip).stem.endswith("_1")) for clip in test]
     answers = pd.DataFrame({"clip": test_names, "probability": labels})
-    pandas_tables.write(answers, private / "test.csv")
-    pandas_tables.write(pandas_tables.sample(answers, "clip", {"probability": 0}), public / "sampleSubmission.csv")
+    pandas_tables.write(answers, job.private / "test.csv")
+    pandas_tables.write(pandas_tables.sample(answers, "clip", {"probability": 0}), job.public / "sampleSubmission.csv")
 
 
 def _day(clip: str) -> str:

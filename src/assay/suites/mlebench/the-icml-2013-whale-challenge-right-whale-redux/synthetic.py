@@ -1,10 +1,9 @@
 """A miniature of the right whale data: noise of the sea, in which a call is a tone that rises."""
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 DAYS = ["20090328", "20090329", "20090330", "20090331"]
@@ -13,14 +12,14 @@ RATE = 2000
 SECONDS = 2
 
 
-def synthesize(raw: Path, make: Miniature) -> None:
+def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Four days of clips in one zip file; a clip's name holds its day and time, its number and its label."""
     members = {}
     for number, label in enumerate(np.concatenate([make.labels(CLIPS) for _ in DAYS])):
         hour, offset = number % CLIPS, f"{make.rng.integers(1, 900)}s{make.rng.integers(0, 10)}ms"
         name = f"{DAYS[number // CLIPS]}_{hour:02d}{make.rng.integers(0, 60):02d}00_{offset}_TRAIN{number}_{label}.aif"
         members[f"train2/{name}"] = make.aiff(_clip(bool(label), make), RATE)
-    make.zip(raw / "train2.zip", members)
+    make.zip(job.raw / "train2.zip", members)
 
 
 def _clip(calls: bool, make: Miniature) -> NDArray[np.int16]:

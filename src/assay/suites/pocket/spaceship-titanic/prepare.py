@@ -1,7 +1,6 @@
 """Makes the spaceship-titanic task: a new split by travel group, under new passenger numbers."""
 
-from pathlib import Path
-
+from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, renumbered, take, with_id, write_split
 from assay.data.splits import random_groups
 
@@ -9,13 +8,13 @@ TEST = 0.4
 SEED = 20263
 
 
-def prepare(raw: Path, public: Path, private: Path, edition: str) -> None:
+def prepare(job: PrepareJob) -> None:
     """A PassengerId is the number of a travel group and the place in it; groups get new numbers and stay whole."""
-    folder = raw / "classifier_model/dataset"
+    folder = job.raw / "classifier_model/dataset"
     passengers = read(folder / "train.csv", folder / "test.csv")
     groups, places = zip(*(name.split("_") for name in passengers["PassengerId"]), strict=True)
     number = renumbered(groups, seed=SEED)
     fresh = [f"{number[group]:04d}_{place}" for group, place in zip(groups, places, strict=True)]
     passengers = with_id(passengers, "PassengerId", fresh, instead_of="PassengerId")
     train, test = (take(passengers, rows).sort("PassengerId") for rows in random_groups(groups, test=TEST, seed=SEED))
-    write_split(train, test, id="PassengerId", sample={"Transported": False}, public=public, private=private)
+    write_split(train, test, id="PassengerId", sample={"Transported": False}, public=job.public, private=job.private)

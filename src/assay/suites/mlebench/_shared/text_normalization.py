@@ -1,4 +1,4 @@
-"""Text as it is written, token by token, and how it is read: what the text normalization tasks have in common."""
+"""What the two text normalization competitions share: written text, token by token, and how it is read aloud."""
 
 import csv
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from assay.data import archives, pandas_tables
+from assay.data.job import PrepareJob, SynthesisJob
 from assay.data.miniature import Miniature
 from assay.data.splits import appearance_numbers, random_groups, random_rows
 
@@ -18,25 +19,25 @@ KINDS = ["PLAIN", "CARDINAL", "LETTERS", "VERBATIM"]
 MISSING = ["NA", "null", "None", "nan"]
 
 
-def prepare_tokens(raw: Path, public: Path, private: Path, edition: str, *, language: str) -> None:
-    """Sentences stay whole and get new numbers on either side; only `fixed` keeps words that pandas takes for gaps."""
-    with archives.open_member(raw / f"{language}_train.csv.zip", f"{language}_train.csv") as file:
-        tokens = pandas_tables.read(file, keep_default_na=edition != "fixed")
+def prepare_tokens(job: PrepareJob, *, language: str) -> None:
+    """Keep sentences whole and renumber them on each side; only `fixed` keeps words that pandas reads as missing."""
+    with archives.open_member(job.raw / f"{language}_train.csv.zip", f"{language}_train.csv") as file:
+        tokens = pandas_tables.read(file, keep_default_na=job.edition != "fixed")
     pandas_tables.check_columns(tokens, COLUMNS, f"{language}_train.csv")
     rows = random_groups(tokens["sentence_id"].tolist(), test=0.1, seed=0)
-    train, test = (_renumbered(side) for side in pandas_tables.split(tokens, rows))
+    train, test = (_renumber(side) for side in pandas_tables.split(tokens, rows))
     tables = _tables(train, test, language)
-    with TemporaryDirectory(dir=private) as folder:
+    with TemporaryDirectory(dir=job.private) as folder:
         for name, table in tables.items():
             _write(table, Path(folder, name))
-            archives.pack(public / f"{name}.zip", [(name, Path(folder, name))], method="stored")
-    _write(_by_id(test, "before"), private / "sample_submission.csv")
-    _write(_by_id(test, "after"), private / "answers.csv")
+            archives.pack(job.public / f"{name}.zip", [(name, Path(folder, name))], method="stored")
+    _write(_by_id(test, "before"), job.private / "sample_submission.csv")
+    _write(_by_id(test, "after"), job.private / "answers.csv")
 
 
 @dataclass(frozen=True)
 class Speech:
-    """What miniatures are made of: words, how digits are read, letters of abbreviations, a sign and its reading."""
+    """The vocabulary of a miniature: words, spoken digits, letters for abbreviations, a sign and how it is read."""
 
     words: list[str]
     digits: list[str]
@@ -44,20 +45,20 @@ class Speech:
     sign: tuple[str, str]
 
 
-def synthesize_tokens(raw: Path, make: Miniature, speech: Speech, *, language: str) -> None:
-    """Labelled sentences, and the competition's own test without labels, each in a zip file of its own."""
+def synthesize_tokens(job: SynthesisJob, make: Miniature, speech: Speech, *, language: str) -> None:
+    """Write labelled sentences and the competition's own unlabelled test set, each in its own zip file."""
     labelled = pd.DataFrame([row for number in range(SENTENCES) for row in _sentence(number, make, speech)])
-    # Words that pandas reads as no value: the published grader cannot score them, so they stand only in training rows.
+    # The published grader cannot score words that pandas reads as missing, so they occur only in training rows.
     for word, sentence in zip(MISSING, random_rows(SENTENCES, test=0.1, seed=0).train, strict=False):
         first = labelled["sentence_id"].eq(sentence).idxmax()
         labelled.loc[first, ["class", "before", "after"]] = ["PLAIN", word, word]
     unlabelled = pd.DataFrame([row for number in range(20) for row in _sentence(number, make, speech)])
     for name, table in _tables(labelled, unlabelled, language).items():
-        make.zip(raw / f"{name}.zip", {name: table.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()})
+        make.zip(job.raw / f"{name}.zip", {name: table.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()})
 
 
 def _tables(train: pd.DataFrame, test: pd.DataFrame, language: str) -> dict[str, pd.DataFrame]:
-    """The tables of a competition by their names; as submitted in the sample, everything is read as it is written."""
+    """The tables of a competition by name; the sample submission reads every token as it is written."""
     return {
         f"{language}_train.csv": train,
         f"{language}_test_2.csv": test[["sentence_id", "token_id", "before"]],
@@ -70,7 +71,7 @@ def _by_id(tokens: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.DataFrame({"id": ids, "after": tokens[column]})
 
 
-def _renumbered(tokens: pd.DataFrame) -> pd.DataFrame:
+def _renumber(tokens: pd.DataFrame) -> pd.DataFrame:
     return tokens.assign(sentence_id=appearance_numbers(tokens["sentence_id"].tolist()))
 
 
@@ -90,7 +91,7 @@ def _sentence(number: int, make: Miniature, speech: Speech) -> list[dict[str, An
 
 
 def _token(kind: str, make: Miniature, speech: Speech) -> tuple[str, str]:
-    """What is written and what is read: numbers digit by digit, abbreviations letter by letter."""
+    """The written and the spoken form: numbers digit by digit, abbreviations letter by letter."""
     if kind == "CARDINAL":
         written = str(make.rng.integers(10, 10_000))
         return written, " ".join(speech.digits[int(digit)] for digit in written)

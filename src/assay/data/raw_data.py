@@ -1,0 +1,25 @@
+"""Raw data on this machine: where it is, and where it came from."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from assay.core.quantities import Model
+from assay.data.publish import File
+
+
+class Origin(Model):
+    """Where raw data came from, and whether it is known to be what the published benchmark was made from."""
+
+    kind: Literal["packages", "web", "kaggle", "local", "synthetic"]
+    verified: bool
+    md5: str | None = None
+
+
+@dataclass(frozen=True)
+class RawData:
+    """Raw data that is ready to be prepared; it is read, never written to."""
+
+    folder: Path
+    origin: Origin
+    files: dict[str, File] = field(default_factory=dict)

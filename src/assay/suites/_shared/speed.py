@@ -1,0 +1,17 @@
+"""What tasks judged by speed share: the slow reference implementation and an example to check against."""
+
+import shutil
+
+import numpy as np
+
+from assay.data.job import PrepareJob
+from assay.tasks import load_plugin
+
+
+def write_example(job: PrepareJob, file: str, function: str, arguments: dict[str, object]) -> None:
+    """Write the starter code as the reference, publicly and privately, and its output for one example input."""
+    starter = job.task.folder / "starter" / file
+    shutil.copyfile(starter, job.private / "reference.py")
+    shutil.copyfile(starter, job.public / "reference.py")
+    output = getattr(load_plugin(starter), function)(*arguments.values())
+    np.savez(job.public / "example.npz", **arguments, output=output)
