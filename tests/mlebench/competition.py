@@ -26,9 +26,9 @@ from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.miniature import Miniature
+from assay.data.job import run_prepare, run_synthesize
 from assay.grading import grade_submission
-from assay.tasks import Registry, Task, load_plugin
+from assay.tasks import Registry, Task
 
 Files = dict[str, bytes]
 """Contents by path below `public/` and `private/`; an archive counts as a folder of its members."""
@@ -302,7 +302,7 @@ def find_task(name: str) -> Task:
 def synthesize(name: str, raw: Path, seed: int = 0) -> Path:
     """Write the raw data of a miniature to a new folder."""
     raw.mkdir(parents=True)
-    load_plugin(find_task(name).folder / "synthetic.py").synthesize(raw, Miniature(seed))
+    run_synthesize(find_task(name), seed, raw)
     return raw
 
 
@@ -311,8 +311,7 @@ def prepare_raw(name: str, raw: Path, edition: str = "v1") -> Files:
     folder = raw.parent / f"{raw.name}-{edition}"
     for side in ("public", "private"):
         (folder / side).mkdir(parents=True)
-    plugin = load_plugin(find_task(name).folder / "prepare.py")
-    plugin.prepare(raw, folder / "public", folder / "private", edition)
+    run_prepare(find_task(name), edition, raw=raw, public=folder / "public", private=folder / "private")
     return read_tree(folder)
 
 
