@@ -1,10 +1,9 @@
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, to_csv
+from competition import Competition, Files, split, to_csv
 from graders import align, require_columns
 from sklearn.metrics import f1_score
-from sklearn.model_selection import train_test_split
 
 
 class TestPlantSeedlingsClassification(Competition):
@@ -15,7 +14,7 @@ class TestPlantSeedlingsClassification(Competition):
 
     def prepare_reference(self, raw: Path) -> Files:
         photos = sorted(path.relative_to(raw).as_posix() for path in raw.glob("train/*/*.png"))
-        train, test = train_test_split(photos, test_size=0.14, random_state=0)
+        train, test = split(photos, test_size=0.14)
         names, species = [Path(path).name for path in test], [path.split("/")[1] for path in test]
         answers = pd.DataFrame({"file": names, "species": species})
         return {
