@@ -1,4 +1,4 @@
-"""Clusters of more than one machine, on this one."""
+"""Clusters of several machines, simulated on this one."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from apart import SCRATCH, Apart
+from namespaces import SCRATCH, Namespaces
 from patient import HALF
 from small_slurm import SmallSlurm
 
@@ -17,9 +17,9 @@ from assay.core.home import Home
 from tiny_run import TinyRun
 
 PATIENT = Path(__file__).with_name("patient.py")
-# Nobody but root may give a cluster a network of its own.
+# Only root can create network namespaces.
 collect_ignore = [] if os.geteuid() == 0 else ["test_slurm.py", "test_ray.py"]
-# Without the last one, the server for drivers from outside now and then breaks the processes it starts.
+# Without the last one, Ray's client server sometimes breaks the processes it starts.
 RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
@@ -27,34 +27,34 @@ class ClusterRun(TinyRun):
     """A run of the tiny suite on a cluster."""
 
     def patient(self, *words: str, trials: int, steps: int = 8, cost: float = 0.0) -> list[str]:
-        """The words of a run of agents that wait half-way until the gate is opened."""
+        """Return the arguments of a run whose agents wait half-way until the gate is opened."""
         agent = f"{PATIENT}:Patient,steps={steps},cost={cost},gate={self.gate}"
         limits = ["--seeds", str(trials), "--time", "300s", "--memory", "1GB", "--lease", "10s"]
         return ["run", "tiny", "--agent", agent, *limits, "--out", str(self.out), "--quiet", *words]
 
     @property
     def gate(self) -> Path:
-        """What lets agents go on, once it exists."""
+        """The file that lets agents continue once it exists."""
         return self.out.with_name("gate")
 
     def wait_half_way(self, process: "subprocess.Popen[str]", trials: int) -> None:
-        """Return when so many trials have come to the gate."""
+        """Wait until so many trials have reached the gate."""
         there = [HALF] * trials
         self.wait_until(process, lambda: [kinds.count("snapshot") for kinds in self.events().values()] == there)
         assert process.poll() is None, process.communicate()
 
     def interrupt(self, process: "subprocess.Popen[str]") -> None:
-        """Press Ctrl-C, as far as the command knows; what brought it into the namespaces only waits for it."""
+        """Send SIGINT to the command itself, not to nsenter, which only waits for it."""
         (pid,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         os.kill(int(pid), signal.SIGINT)
 
     def listening(self) -> set[str]:
-        """The addresses at which anything here listens to a network."""
-        told = subprocess.run([*self._inside, "ss", "-Hltn"], capture_output=True, text=True, check=True).stdout
-        return {line.split()[3] for line in told.splitlines()}
+        """Return the addresses on which any process listens."""
+        listening = subprocess.run([*self._inside, "ss", "-Hltn"], capture_output=True, text=True, check=True).stdout
+        return {line.split()[3] for line in listening.splitlines()}
 
     def check_complete(self, trials: int, steps: int = 8) -> None:
-        """Nothing is lost, nothing was graded twice, and all records hold."""
+        """Check that no trial is lost or graded twice, and that all records verify."""
         folders = list(self.folder.trials())
         assert len(folders) == trials
         for folder in folders:
@@ -69,20 +69,20 @@ class ClusterRun(TinyRun):
 class RayNodes:
     """Ray with two nodes of two cores each."""
 
-    def __init__(self, apart: Apart) -> None:
-        command = [*apart.inside, sys.executable, str(Path(__file__).with_name("ray_nodes.py"))]
+    def __init__(self, namespaces: Namespaces) -> None:
+        command = [*namespaces.inside, sys.executable, str(Path(__file__).with_name("ray_nodes.py"))]
         self._process = subprocess.Popen(
             command, env={**os.environ, **RAY}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._told, self._tell = self._process.stdout, self._process.stdin
-        self.address = self._told.readline().strip()
+        self._replies, self._commands = self._process.stdout, self._process.stdin
+        self.address = self._replies.readline().strip()
 
     def cut_power(self, number: int) -> None:
         """Kill everything that runs on a node, all at once."""
-        self._tell.write(f"cut {number}\n")
-        self._tell.flush()
-        assert self._told.readline() == "cut\n"
+        self._commands.write(f"cut {number}\n")
+        self._commands.flush()
+        assert self._replies.readline() == "cut\n"
 
     def close(self) -> None:
         """End it."""
@@ -100,25 +100,25 @@ def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
 
 
 @pytest.fixture
-def apart() -> Iterator[Apart]:
-    """Namespaces in which there seems to be a network."""
-    made = Apart(route=True)
+def namespaces() -> Iterator[Namespaces]:
+    """Namespaces with a default route, so that there seems to be a network."""
+    made = Namespaces(route=True)
     yield made
     made.close()
 
 
 @pytest.fixture
-def ray_nodes(apart: Apart) -> Iterator[RayNodes]:
+def ray_nodes(namespaces: Namespaces) -> Iterator[RayNodes]:
     """Ray with two nodes."""
-    made = RayNodes(apart)
+    made = RayNodes(namespaces)
     yield made
     made.close()
 
 
 @pytest.fixture
-def on_ray(apart: Apart, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+def on_ray(namespaces: Namespaces, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder for its run."""
-    run = ClusterRun(home, tmp_path / "run", inside=apart.inside)
+    run = ClusterRun(home, tmp_path / "run", inside=namespaces.inside)
     run.variables = dict(RAY)
     assert run.call("prepare", "tiny").returncode == 0
     yield run

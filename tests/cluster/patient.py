@@ -1,4 +1,4 @@
-"""An agent that can be interrupted in the middle of its work, however fast or slow the machine is."""
+"""An agent that can be interrupted half-way, however fast the machine is."""
 
 import asyncio
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from assay.agents import Agent, Workbench
 
 HALF = 4
-"""After so many steps it waits."""
+"""The number of steps after which it waits."""
 
 
 class Patient(Agent):
-    """Writes a submission, takes steps, and says that it cost something; half-way it waits until a gate is opened."""
+    """Writes a submission, takes steps and reports a cost; half-way it waits until a gate file exists."""
 
     steps: int = 8
     cost: float = 0.0

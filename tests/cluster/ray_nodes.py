@@ -1,4 +1,4 @@
-"""A Ray of several nodes on this machine, as a process: it prints its address, and obeys what it reads.
+"""A process that runs a Ray cluster of several nodes on this machine: it prints its address and reads commands.
 
 `cut N` kills everything that runs on the N-th node, all at once.
 """
@@ -10,14 +10,14 @@ from pathlib import Path
 
 NODES = 2
 CLIENTS = 10001
-"""The port at which it serves drivers from outside."""
+"""The port of the Ray client server."""
 
 
 def main() -> None:
-    """Start the nodes, and obey until there is nobody left to obey."""
+    """Start the nodes, and execute commands until standard input closes."""
     from ray.cluster_utils import Cluster
 
-    # The head only keeps the books; trials are on the nodes.
+    # The head node runs no trials.
     head = {"num_cpus": 0, "include_dashboard": False, "ray_client_server_port": CLIENTS}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     nodes = [cluster.add_node(num_cpus=2, memory=4 * 10**9) for _ in range(NODES)]
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that it has started, and what they have started."""
+    """Return a process and all its descendants."""
     children = Path(f"/proc/{pid}/task").glob("*/children")
     return [pid, *(one for path in children for child in path.read_text().split() for one in family(int(child)))]
 

@@ -1,4 +1,4 @@
-"""A Slurm of two nodes on this machine, in namespaces of its own: nothing of it is seen outside, nothing is left."""
+"""A Slurm cluster of two nodes on this machine, in namespaces of its own."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from apart import ADDRESS, Apart
+from namespaces import ADDRESS, Namespaces
 
 NODES = ("node1", "node2")
 _CONFIGURATION = """
@@ -42,7 +42,7 @@ PartitionName=all Nodes=node1,node2 Default=YES MaxTime=INFINITE
 
 
 class SmallSlurm:
-    """A controller and two nodes; `inside` is what a command must begin with to run on its head."""
+    """A controller and two nodes; `inside` is the prefix of commands that run on its head node."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,37 +52,37 @@ class SmallSlurm:
         (folder / "slurm.conf").write_text(_CONFIGURATION.format(folder=folder, address=ADDRESS))
         (folder / "munge.key").write_bytes(os.urandom(256))
         (folder / "munge.key").chmod(0o600)
-        self._apart = Apart()
-        self.inside = self._apart.inside
+        self._namespaces = Namespaces()
+        self.inside = self._namespaces.inside
         self._start_daemons()
 
     def call(self, *words: str) -> str:
-        """Run one of Slurm's commands on the head."""
+        """Run a Slurm command on the head node."""
         command = [*self.inside, *words]
         return subprocess.run(command, env=self._environment, capture_output=True, text=True, check=True).stdout
 
     def job_on(self, node: str) -> str | None:
-        """The number of a job that runs on a node, or None."""
-        told = self.call("squeue", "--noheader", "--array", "--states=RUNNING", f"--nodelist={node}", "--format=%i")
-        return told.split()[0] if told.split() else None
+        """Return the id of a job that runs on a node, or None."""
+        running = self.call("squeue", "--noheader", "--array", "--states=RUNNING", f"--nodelist={node}", "--format=%i")
+        return running.split()[0] if running.split() else None
 
     def submitted(self) -> list[str]:
-        """The numbers of all jobs, over or not."""
+        """Return the ids of all jobs, finished or not."""
         return self.call("squeue", "--noheader", "--array", "--states=all", "--format=%i").split()
 
     def queued(self) -> list[str]:
-        """The jobs that wait."""
+        """Return the ids of pending jobs."""
         return self.call("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split()
 
     def hurry(self) -> bool:
-        """Let jobs that were queued again start now: Slurm makes them wait for two minutes. False if there are none."""
+        """Start requeued jobs now, which Slurm delays for two minutes; False if there are none."""
         queued = self.queued()
         for number in queued:
             self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
         return bool(queued)
 
     def kill_daemon(self, node: str) -> None:
-        """Kill a node's daemon; what it has started goes on."""
+        """Kill a node's daemon, but not the jobs it started."""
         for pid in self._processes_of(node):
             if _name_of(pid) == "slurmd":
                 os.kill(pid, signal.SIGKILL)
@@ -94,8 +94,8 @@ class SmallSlurm:
                 os.kill(pid, number)
 
     def close(self) -> None:
-        """End everything."""
-        self._apart.close()
+        """Kill everything."""
+        self._namespaces.close()
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class SmallSlurm:
         self.call("slurmctld")
         self._host_names: dict[str, str] = {}
         for node in NODES:
-            # A host name of its own makes a node another machine, as far as trials can tell.
+            # Trials recognize a machine by its host name.
             starting = f"hostname {node}; readlink /proc/self/ns/uts; exec slurmd -N {node}"
             self._host_names[node] = self.call("unshare", "--uts", "sh", "-ec", starting).strip()
         deadline = time.monotonic() + 60

@@ -1,10 +1,10 @@
-"""Runs on Ray: nodes and drivers die, and every trial is done once."""
+"""Runs on Ray: nodes and drivers die, and every trial is finished exactly once."""
 
 import os
 import signal
 
 import pytest
-from apart import ADDRESS
+from namespaces import ADDRESS
 from ray_nodes import CLIENTS
 
 from assay.records import read_events
@@ -12,7 +12,7 @@ from assay.records import read_events
 pytestmark = pytest.mark.slow
 
 
-def test_a_ray_of_this_machine_alone_listens_on_loopback_only(on_ray):
+def test_a_local_ray_listens_on_loopback_only(on_ray):
     process = on_ray.start(*on_ray.patient("--on", "ray", trials=1))
     on_ray.wait_half_way(process, trials=1)
     listening = on_ray.listening()
@@ -23,7 +23,7 @@ def test_a_ray_of_this_machine_alone_listens_on_loopback_only(on_ray):
     on_ray.check_complete(trials=1)
 
 
-def test_a_node_that_dies_has_its_trials_continued_elsewhere(on_ray, ray_nodes):
+def test_trials_of_a_dead_node_resume_on_another(on_ray, ray_nodes):
     process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=2))
     on_ray.wait_half_way(process, trials=2)
     ray_nodes.cut_power(1)
@@ -36,7 +36,7 @@ def test_a_node_that_dies_has_its_trials_continued_elsewhere(on_ray, ray_nodes):
 
 
 @pytest.mark.parametrize("where", ["inside", "outside"])
-def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_ray, ray_nodes, where):
+def test_trials_survive_their_driver_and_none_is_started_twice(on_ray, ray_nodes, where):
     on = f"ray:{ray_nodes.address}" if where == "inside" else f"ray://{ADDRESS}:{CLIENTS}"
     process = on_ray.start(*on_ray.patient("--on", on, "--trial-cores", "2", trials=3))
     on_ray.wait_half_way(process, trials=2)
@@ -49,11 +49,11 @@ def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_ray, ray
     assert [trial.attempts for trial in on_ray.folder.trials()] == [1, 1, 1]
 
 
-def test_a_run_that_is_asked_to_stop_has_its_trials_stop(on_ray, ray_nodes):
+def test_stopping_a_run_stops_its_trials(on_ray, ray_nodes):
     process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=3))
     on_ray.wait_half_way(process, trials=2)
     on_ray.interrupt(process)
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 130, stderr
-    told = sorted((trial.state.status, trial.state.cause or "") for trial in on_ray.folder.trials())
-    assert told == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
+    states = sorted((trial.state.status, trial.state.cause or "") for trial in on_ray.folder.trials())
+    assert states == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]

@@ -1,4 +1,4 @@
-"""Runs on Slurm: jobs are preempted, queued again, lose their node or their driver, and every trial is done once."""
+"""Runs on Slurm: jobs are preempted, requeued, lose their node or driver; every trial is finished exactly once."""
 
 import os
 import signal
@@ -10,19 +10,19 @@ from assay.records import read_events
 pytestmark = pytest.mark.slow
 
 
-def test_a_run_is_done_by_an_array_of_jobs(on_slurm, slurm):
+def test_a_run_is_one_job_array(on_slurm, slurm):
     result = on_slurm.call(*on_slurm.patient("--on", "slurm", "--slurm", "comment=mine", trials=3, steps=1))
     assert result.returncode == 0, result.stderr
     on_slurm.check_complete(trials=3, steps=1)
     (array,) = {number.partition("_")[0] for number in slurm.submitted()}
     job = slurm.call("scontrol", "show", "job", f"{array}_0")
     assert "Comment=mine" in job and "NumCPUs=1" in job
-    # A gigabyte of the trial's and one of its own process, in mebibytes.
+    # One gigabyte for the lab and one for the trial's own process, in mebibytes.
     assert "mem=1908M" in job
 
 
 @pytest.mark.parametrize("how", [["scontrol", "requeue"], ["scancel", "--signal=USR2"]], ids=["requeued", "preempted"])
-def test_a_job_that_is_sent_back_goes_on_from_its_snapshot(on_slurm, slurm, how):
+def test_a_requeued_job_resumes_from_its_snapshot(on_slurm, slurm, how):
     process = on_slurm.start(*on_slurm.patient("--on", "slurm", trials=1))
     on_slurm.wait_half_way(process, trials=1)
     job = slurm.job_on("node1") or slurm.job_on("node2")
@@ -36,7 +36,7 @@ def test_a_job_that_is_sent_back_goes_on_from_its_snapshot(on_slurm, slurm, how)
     (trial,) = on_slurm.folder.trials()
     events = read_events(trial.events)
     kept = [(event.epoch, event.about["step"]) for event in events if event.kind == "snapshot"]
-    # Each step was taken once, the first ones by the first holder and the others by the second.
+    # Each step was executed once, the first ones under the first lease and the others under the second.
     assert [step for _, step in kept] == list(range(1, 9))
     assert {epoch for epoch, _ in kept} == {1, 2}
 
@@ -57,7 +57,7 @@ def test_a_node_that_dies_loses_nothing(on_slurm, slurm, fault):
     assert epochs == ([{1}, {1}] if fault == "daemon" else [{1}, {1, 2}])
 
 
-def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_slurm, slurm):
+def test_trials_survive_their_driver_and_none_is_started_twice(on_slurm, slurm):
     process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
     on_slurm.wait_half_way(process, trials=2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -71,18 +71,18 @@ def test_trials_go_on_without_their_driver_and_none_is_started_twice(on_slurm, s
     assert [trial.attempts for trial in on_slurm.folder.trials()] == [1, 1, 1]
 
 
-def test_a_run_that_is_asked_to_stop_has_its_jobs_stop(on_slurm, slurm):
+def test_stopping_a_run_stops_its_jobs(on_slurm, slurm):
     process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
     on_slurm.wait_half_way(process, trials=2)
     on_slurm.interrupt(process)
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 130 and f"assay resume {on_slurm.out}" in stderr
-    told = sorted((trial.state.status, trial.state.cause or "") for trial in on_slurm.folder.trials())
-    assert told == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
+    states = sorted((trial.state.status, trial.state.cause or "") for trial in on_slurm.folder.trials())
+    assert states == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
     assert slurm.call("squeue", "--noheader") == ""
 
 
-def test_what_waits_in_the_queue_is_taken_back_when_the_runs_money_is_spent(on_slurm, slurm):
+def test_queued_jobs_are_cancelled_when_the_cost_limit_is_reached(on_slurm, slurm):
     words = on_slurm.patient("--on", "slurm", "--trial-cores", "2", "--total-cost", "2", trials=3, cost=3.0)
     process = on_slurm.start(*words)
     on_slurm.wait_half_way(process, trials=2)

@@ -62,17 +62,17 @@ def test_a_plan_says_all_that_flags_can_say(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('format = "plan/1"\nsedes = 3', "sedes: there is no such setting; did you mean seeds?"),
-        ('format = "plan/1"\n[budget]\ntiem = "1h"', "budget.tiem: there is no such setting; did you mean time?"),
+        ('format = "plan/1"\nsedes = 3', "sedes: unknown setting; did you mean seeds?"),
+        ('format = "plan/1"\n[budget]\ntiem = "1h"', "budget.tiem: unknown setting; did you mean time?"),
         ('format = "plan/1"\n[budget]\ntime = "soon"', "budget.time: 'soon' is not a duration"),
         ('format = "plan/1"\n[resources]\nmemory = "lots"', "resources.memory: 'lots' is not a size"),
         ('format = "plan/1"\nseeds = 0', "seeds: Input should be greater than or equal to 1"),
         (
             'format = "plan/1"\n[[agents]]\nnmae = "starter"',
-            "agents.0.nmae: there is no such setting; did you mean name?",
+            "agents.0.nmae: unknown setting; did you mean name?",
         ),
         ('format = "plan/1"\nagents = ["automl,share"]', "agents.0: agent automl: 'share' is not a setting"),
-        ('format = "plan/9"', 'a plan begins with the line: format = "plan/1"'),
+        ('format = "plan/9"', 'a plan starts with the line: format = "plan/1"'),
         ("tasks = [", "is not TOML"),
     ],
 )
@@ -173,8 +173,8 @@ def test_a_task_that_is_not_prepared_is_told_apart(tiny):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("run",), "run what?"),
-        (("run", "tiny"), "who is to work?"),
+        (("run",), "No tasks given"),
+        (("run", "tiny"), "No agent given"),
         (("run", "no-such-plan.toml"), "No such file"),
         (("plan", "one.toml", "two.toml"), "one plan at a time"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),

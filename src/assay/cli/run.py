@@ -85,7 +85,7 @@ def resume_command(folder: Path, step: int | None, quiet: bool, **said: Any) -> 
 def _execute(run: RunFolder, wanted: "PlanConfig", quiet: bool, only: str | None = None, anew: bool = False) -> None:
     from assay.cli.live import watching
     from assay.runs.driver import Stopped, execute_run
-    from assay.runs.executors.config import ExecutorConfig, load_executor_config, make_executor, save_executor_config
+    from assay.runs.executors import ExecutorConfig, load_executor_config, make_executor, save_executor_config
     from assay.runs.retry import Allowance, Retries
 
     chosen = {"attempts": wanted.attempts, "wait": wanted.retry_wait}

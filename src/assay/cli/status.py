@@ -103,7 +103,7 @@ def _told(status: "RunStatus") -> dict[str, Any]:
         "stages": status.stages,
         "failed": status.failed,
         "elapsed": round(status.elapsed, 1),
-        "left": round(status.left, 1),
+        "left": round(status.time_left, 1),
         "tokens": status.tokens,
         "cost": round(status.cost, 6),
         "unpriced": status.unpriced,

@@ -12,7 +12,7 @@ def totals(status: RunStatus) -> list[str]:
     counts = [f"{stages[stage]} {stage}" for stage in _ORDER if stages.get(stage)]
     if failed:
         counts.append(f"{sum(failed.values())} failed ({failures(failed)})")  # type: ignore[arg-type]
-    left = f", at most {duration(status.left)} to go" if status.left else ""
+    left = f", at most {duration(status.time_left)} to go" if status.time_left else ""
     money = f"{status.cost:.2f} dollars"
     if status.unpriced:
         money += f" and an unknown amount: the price of a model is not known in {counted(status.unpriced, 'trial')}"

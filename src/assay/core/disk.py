@@ -1,4 +1,4 @@
-"""Files that are whole or absent, locks that die with their holder, and hashes."""
+"""Atomic file writes, locks that the kernel releases when their holder dies, and file hashes."""
 
 import fcntl
 import hashlib
@@ -19,15 +19,16 @@ def atomic_write(
     check: Callable[[], None] | None = None,
     durable: bool = True,
 ) -> None:
-    """Write a file so that a reader, or a crash, sees all of it or none of it.
+    """Write a file atomically: readers see the old content or the new, also after a crash.
 
-    `check` may raise at the last moment before it is in place. One that is not `durable` outlives this process; a power
-    cut may leave the one before, none, or an empty one: for what follows from other files.
+    `check` is called just before the file is renamed into place and may raise. With `durable` off, the write survives
+    the death of this process but not a power failure, which may leave the old file, an empty one, or none. Use it for
+    files that can be derived from others.
     """
     data = content.encode() if isinstance(content, str) else content
-    beside = path.with_name(f".{path.name}.{random_token()}")
+    temporary = path.with_name(f".{path.name}.{random_token()}")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
@@ -35,22 +36,22 @@ def atomic_write(
                 os.fsync(file.fileno())
         if check:
             check()
-        beside.replace(path)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     if durable:
         sync_folder(path.parent)
 
 
 def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None, durable: bool = True) -> None:
-    """Write `content` as JSON that any parser reads: bare NaN and infinity are refused."""
+    """Write `content` as strict JSON, atomically; NaN and infinity raise `ValueError`."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     atomic_write(path, text, check=check, durable=durable)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power cut."""
+    """Make renames in `folder` survive a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -60,9 +61,9 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold an exclusive lock on `path`; yields False when it is taken and `wait` is off.
+    """Hold an exclusive lock on `path`; with `wait` off, yield False if another process has it.
 
-    The kernel releases it when the holder dies, so there is no stale lock to clean up.
+    The kernel releases the lock when the holder dies, so there are no stale locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -78,11 +79,11 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal."""
+    """Return the SHA-256 of a file's content in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def random_token() -> str:
-    """A name that nobody can guess, for folders that must not tell what they hold."""
+    """Return an unguessable name, for folders whose names must not reveal what they contain."""
     return secrets.token_hex(12)

@@ -1,4 +1,4 @@
-"""Where Assay keeps data, environments and labs on this machine."""
+"""The folder where Assay keeps data, environments and labs on this machine."""
 
 import os
 from dataclasses import dataclass
@@ -7,19 +7,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Home:
-    """The folder named by `ASSAY_HOME`, and the places in it.
+    """The folder named by `ASSAY_HOME` and its subfolders.
 
-    What a lab may see (`public`, `environments`, `labs`) lies in folders with random names, because mount paths are
-    visible inside a lab and must not tell the task's name. What a lab must never see (`data`, `downloads`) is 0700.
+    Folders that are mounted into labs (`public`, `environments`, `labs`) contain only entries with random names: mount
+    paths are visible inside a lab and must not reveal the task. Folders that labs must never see (`data`, `downloads`)
+    have mode 0700.
     """
 
     root: Path
 
     @classmethod
     def default(cls) -> "Home":
-        """`ASSAY_HOME`, else the user's cache folder; for root a system folder that other users can traverse.
+        """Return `ASSAY_HOME`, or else the user's cache folder, which for root is /var/cache/assay.
 
-        Labs started by root run as another user, who cannot pass through root's own home.
+        Labs started by root run as another user, who cannot traverse root's home directory.
         """
         if named := os.environ.get("ASSAY_HOME"):
             return cls(Path(named).expanduser().absolute())
@@ -35,7 +36,7 @@ class Home:
 
     @property
     def downloads(self) -> Path:
-        """Fetched packages and archives, by hash."""
+        """Downloaded packages and archives, by hash."""
         return self._private("downloads")
 
     @property
@@ -45,27 +46,27 @@ class Home:
 
     @property
     def environments(self) -> Path:
-        """Python environments for labs."""
+        """Python environments of labs."""
         return self._open("environments")
 
     @property
     def labs(self) -> Path:
-        """Workspaces of labs that are open now."""
+        """Workspaces of the labs that are open now."""
         return self._open("labs")
 
     @property
     def system(self) -> Path:
-        """What labs see as the machine's settings, in folders named by hashes; made again where it is missing."""
+        """The /etc that labs see, in folders named by hash; recreated when missing."""
         return self._open("system")
 
     @property
     def templates(self) -> Path:
-        """Empty disks, which those of labs are copied from; made again where they are missing."""
+        """Empty disk images that the images of labs are copied from; recreated when missing."""
         return self._private("templates")
 
     @property
     def locks(self) -> Path:
-        """Lock files; empty, and safe to delete when nothing runs."""
+        """Lock files: empty, and safe to delete when nothing is running."""
         return self._private("locks")
 
     def _open(self, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""How long work tells what it is doing: bars on a terminal, a line per stage elsewhere, nothing when asked."""
+"""Progress of long operations: bars on a terminal, one line per stage elsewhere, or nothing."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,15 +10,15 @@ Advance = Callable[[float], None]
 
 
 class Progress(Protocol):
-    """Something that can show the stages of long work."""
+    """Displays the stages of a long operation."""
 
     def stage(self, what: str, total: float | None = None) -> AbstractContextManager[Advance]:
-        """Open a stage; call what it yields with the amount done since the last call."""
+        """Open a stage; call the yielded function with the amount done since its last call."""
         ...
 
 
 class NoProgress:
-    """Shows nothing."""
+    """Displays nothing."""
 
     @contextmanager
     def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
@@ -26,7 +26,7 @@ class NoProgress:
 
 
 class ProgressBars:
-    """Shows a bar per open stage on a terminal's standard error, or a line per outer stage elsewhere."""
+    """Displays a bar per open stage if standard error is a terminal, else one line per outermost stage."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -74,7 +74,7 @@ _current: ContextVar[Progress] = ContextVar("progress")
 
 @contextmanager
 def use_progress(progress: Progress) -> Iterator[None]:
-    """Within this block, `stage` below shows itself here; so that a task's own few lines need not hand it on."""
+    """Display the stages opened by `stage` in this block with `progress`, so that callees need no parameter for it."""
     token = _current.set(progress)
     try:
         yield
@@ -83,5 +83,5 @@ def use_progress(progress: Progress) -> Iterator[None]:
 
 
 def stage(what: str, total: float | None = None) -> AbstractContextManager[Advance]:
-    """Open a stage of whatever work is going on."""
+    """Open a stage of the current operation; see `use_progress`."""
     return _current.get(NoProgress()).stage(what, total)

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them, and the base of every model."""
+"""Durations and sizes as people write them, and the base class of all pydantic models."""
 
 import re
 from typing import Annotated
@@ -10,7 +10,7 @@ _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def parse_duration(text: str | int | float) -> float:
-    """Seconds in a duration such as `90`, `90s`, `10m`, `1h30m` or `2d`."""
+    """Return the seconds in a duration such as `90`, `90s`, `10m`, `1h30m` or `2d`."""
     if isinstance(text, int | float):
         return float(text)
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip().lower())
@@ -20,7 +20,7 @@ def parse_duration(text: str | int | float) -> float:
 
 
 def parse_size(text: str | int) -> int:
-    """Bytes in a size such as `500MB` or `4GB`."""
+    """Return the bytes in a size such as `500MB` or `4GB`."""
     if isinstance(text, int):
         return text
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text.strip().upper())
@@ -30,14 +30,14 @@ def parse_size(text: str | int) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as a person writes it: `90s`, `10m`, `1h30m`."""
+    """Format a duration: `90s`, `10m`, `1h30m`."""
     whole = round(seconds)
     parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
 def format_size(count: int) -> str:
-    """A number of bytes as a person writes it: `500MB`, `4GB`."""
+    """Format a number of bytes: `500MB`, `4GB`."""
     unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)
     return f"{count / _SIZES[unit]:.3g}{unit}" if unit else f"{count}B"
 
@@ -49,9 +49,9 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Model(BaseModel):
-    """Plain data that cannot be changed and holds no field we do not know.
+    """Immutable plain data that rejects unknown fields.
 
-    What checks it is made when it is first needed: a command uses only a few of all models.
+    Validators are built on first use, because a command uses only a few of all models.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -1,1 +1,53 @@
-"""From a plan to trials: what is asked for, one trial's process, and many of them at once."""
+"""Runs: a plan expands to trials, and an executor runs them on this machine or on a cluster.
+
+Start reading at `plan.py` (what to run), then `driver.py` (many trials), `trial.py` (one trial from an empty workspace
+to a grade) and `executors/` (where trials run).
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.runs.driver import Executor, Stopped, execute_run
+    from assay.runs.executors import ExecutorConfig, make_executor
+    from assay.runs.forecast import Forecast, forecast
+    from assay.runs.plan import Plan
+    from assay.runs.plan_config import PlanConfig, build_plan, read_plan_file, resolve_config
+    from assay.runs.retry import Allowance, Retries
+    from assay.runs.status import RunStatus, read_status
+
+__all__ = [
+    "Allowance",
+    "Executor",
+    "ExecutorConfig",
+    "Forecast",
+    "Plan",
+    "PlanConfig",
+    "Retries",
+    "RunStatus",
+    "Stopped",
+    "build_plan",
+    "execute_run",
+    "forecast",
+    "make_executor",
+    "read_plan_file",
+    "read_status",
+    "resolve_config",
+]
+
+_MODULES = {
+    "driver": ("Executor", "Stopped", "execute_run"),
+    "executors": ("ExecutorConfig", "make_executor"),
+    "forecast": ("Forecast", "forecast"),
+    "plan": ("Plan",),
+    "plan_config": ("PlanConfig", "build_plan", "read_plan_file", "resolve_config"),
+    "retry": ("Allowance", "Retries"),
+    "status": ("RunStatus", "read_status"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

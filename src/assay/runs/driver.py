@@ -1,4 +1,4 @@
-"""Many trials, wherever they run: started when there is room, tried again when they fail through no fault of theirs."""
+"""Drive the trials of a run: start each when the executor has room, and retry those that infrastructure failed."""
 
 import signal
 import time
@@ -12,6 +12,7 @@ from typing import Protocol
 from assay.agents.agent import agent_class
 from assay.core.errors import AssayError, RecordError
 from assay.core.progress import NoProgress, Progress
+from assay.core.text import plural
 from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.records.trial import now
 from assay.runs.retry import Allowance, Retries, Spending
@@ -21,49 +22,49 @@ Files = Mapping[TrialFolder, TrialFile]
 
 
 class Executor(Protocol):
-    """Where trials' processes run: this machine, or a cluster."""
+    """Starts trials on this machine or on a cluster."""
 
     @property
-    def place(self) -> str:
-        """Where that is, for people."""
+    def description(self) -> str:
+        """Where trials run, for messages."""
         ...
 
     def begin(self, files: Files, *, at_terminal: bool) -> None:
-        """Get ready for these trials; an error if they cannot run here. A person may be needed at the terminal."""
+        """Prepare for these trials, or raise if they cannot run here; `at_terminal` if a person takes part."""
         ...
 
     def has_room(self, file: TrialFile, work: JobKind) -> bool:
-        """Whether one more can be started now."""
+        """Whether this trial can be started now."""
         ...
 
     def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
-        """Start a trial's process, or have it start as soon as it can."""
+        """Start a trial's process, or queue it."""
         ...
 
     def wait(self, seconds: float) -> None:
-        """Wait until something may have ended, and no longer than that."""
+        """Wait until a trial may have ended, at most `seconds`."""
         ...
 
     def ended(self) -> Iterable[tuple[TrialFolder, int | None]]:
-        """What has ended since the last call, with its exit code."""
+        """Yield the trials whose processes have ended since the last call, with their exit codes."""
         ...
 
     def withdraw(self) -> Iterable[TrialFolder]:
-        """Take back what was started and has not really begun yet."""
+        """Cancel the trials that are queued but not running, and return them."""
         ...
 
     def stop(self) -> None:
-        """Tell all that is going on to stop, and wait until it has."""
+        """Ask all running trials to stop, and wait until they have."""
         ...
 
 
 class Stopped(KeyboardInterrupt):
-    """The user asked the run to stop; what is finished is kept."""
+    """The user stopped the run; finished trials are kept."""
 
 
 @dataclass(frozen=True)
 class Unstarted:
-    """How many trials were left waiting because the run's own allowance is spent, and which part of it."""
+    """How many trials were not started because the limits of the run are reached, and which limit."""
 
     trials: int
     why: str
@@ -77,79 +78,83 @@ def execute_run(
     progress: Progress,
     retries: Retries | None = None,
     allowance: Allowance | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Unstarted | None:
-    """Bring every trial of a run to its end, or `only` one; calling it again does only what is missing.
+    """Execute all unfinished trials of a run, or `only` one.
 
-    What the machine or a provider fails is tried again; once the allowance is spent, no more trials are begun.
+    Trials that fail because of the machine or a provider are retried. Once the allowance is spent, no further trials
+    are started.
     """
-    wanted = (folder for folder in run.trials() if only in (None, folder.path.name))
-    unfinished = {folder: folder.file for folder in wanted if not folder.state.final}
+    selected = (folder for folder in run.trials() if only in (None, folder.path.name))
+    unfinished = {folder: folder.file for folder in selected if not folder.state.final}
     if not unfinished:
         return None
     at_terminal = any(agent_class(name).at_terminal for name in {file.agent for file in unfinished.values()})
     if at_terminal:
-        progress = NoProgress()  # nobody else may write on a person's terminal
+        progress = NoProgress()  # the terminal belongs to the person who takes part
     executor.begin(unfinished, at_terminal=at_terminal)
-    driver = _Driver(executor, retries or Retries(), Spending(allowance or Allowance(), run.trials()))
-    with progress.stage(f"{counted(len(unfinished), 'trial')} on {executor.place}", len(unfinished)) as advance:
+    driver = _Driver(executor, retries or Retries(), Spending(allowance or Allowance(), run.trials()), clock)
+    with progress.stage(f"{plural(len(unfinished), 'trial')} on {executor.description}", len(unfinished)) as advance:
         left = driver.drive(unfinished, "conduct", lambda: advance(1))
     _check_recorded(run, driver.unrecorded)
     timed = {folder: file for folder, file in unfinished.items() if not folder.state.final and folder.submission_entry}
     if timed:
-        alone = _Driver(executor, retries or Retries(), Spending(Allowance(), ()))
-        with progress.stage(f"grading {counted(len(timed), 'timed trial')}, one at a time", len(timed)) as advance:
+        alone = _Driver(executor, retries or Retries(), Spending(Allowance(), ()), clock)
+        with progress.stage(f"grading {plural(len(timed), 'timed trial')}, one at a time", len(timed)) as advance:
             alone.drive(timed, "grade", lambda: advance(1))
         _check_recorded(run, alone.unrecorded)
     return left
 
 
 class _Driver:
-    """Has an executor do some work on many trials.
+    """Runs one kind of job on many trials.
 
-    A process that dies, and a trial that fails through no fault of its agent, is tried again after a pause. A trial
-    that another run is at, or that a killed one is just leaving, is tried again until it is free.
+    A trial whose process died, or that failed through no fault of its agent, is retried after a pause. A trial that
+    another process holds, or that a killed one is about to release, is retried until it is free.
     """
 
-    def __init__(self, executor: Executor, retries: Retries, spending: Spending) -> None:
-        self._executor, self._retries, self._spending = executor, retries, spending
+    def __init__(self, executor: Executor, retries: Retries, spending: Spending, clock: Callable[[], float]) -> None:
+        self._executor, self._retries, self._spending, self._clock = executor, retries, spending, clock
         self._failures = Counter[Path]()
         self.unrecorded: dict[TrialFolder, Exception] = {}
 
     def drive(self, files: Files, work: JobKind, ended: Callable[[], None]) -> Unstarted | None:
-        """Have it done on all trials, or on as many as the allowance lasts for."""
-        executor, going = self._executor, set[TrialFolder]()
-        waiting, later = list(files), list[tuple[float, TrialFolder]]()
+        """Run the job on all trials, or on as many as the allowance permits."""
+        executor, running = self._executor, set[TrialFolder]()
+        waiting, delayed = list(files), list[tuple[float, TrialFolder]]()
         spent: str | None = None
         with _StopSignals() as stop:
-            while (waiting or later or going) and not stop.asked:
-                waiting = [folder for due, folder in later if due <= time.monotonic()] + waiting
-                later = [(due, folder) for due, folder in later if due > time.monotonic()]
+            while (waiting or delayed or running) and not stop.requested:
+                now = self._clock()  # read once: a trial that falls due between two readings would be lost
+                waiting = [folder for due, folder in delayed if due <= now] + waiting
+                delayed = [(due, folder) for due, folder in delayed if due > now]
                 spent = self._spending.spent()
                 if spent:
-                    taken_back = list(executor.withdraw())
-                    waiting, going = taken_back + waiting, going - set(taken_back)
+                    withdrawn = list(executor.withdraw())
+                    waiting, running = withdrawn + waiting, running - set(withdrawn)
                 while waiting and not spent and executor.has_room(files[waiting[0]], work):
                     folder = waiting.pop(0)
                     executor.start(folder, files[folder], work)
-                    going.add(folder)
+                    running.add(folder)
                     spent = self._spending.spent() if waiting else None
-                if spent and not going:
+                if spent and not running:
                     break
-                executor.wait(min([TICK, *(max(0.0, due - time.monotonic()) for due, _ in later)]))
+                now = self._clock()
+                executor.wait(min([TICK, *(max(0.0, due - now) for due, _ in delayed)]))
                 for folder, code in executor.ended():
-                    going.discard(folder)
-                    pause = self._again(folder, code)
+                    running.discard(folder)
+                    pause = self._retry_pause(folder, code)
                     if pause is None:
                         ended()
                     else:
-                        later.append((time.monotonic() + pause, folder))
-            if stop.asked:
+                        delayed.append((self._clock() + pause, folder))
+            if stop.requested:
                 executor.stop()
                 raise Stopped
-        return Unstarted(len(waiting) + len(later), spent) if spent and (waiting or later) else None
+        return Unstarted(len(waiting) + len(delayed), spent) if spent and (waiting or delayed) else None
 
-    def _again(self, folder: TrialFolder, code: int | None) -> float | None:
-        """In how many seconds a trial whose process has ended is to be tried again, if at all."""
+    def _retry_pause(self, folder: TrialFolder, code: int | None) -> float | None:
+        """Return the seconds to wait before retrying a trial whose process has ended, or None if it is finished."""
         if code == TAKEN:
             return TICK
         try:
@@ -168,21 +173,16 @@ class _Driver:
         return pause
 
 
-def counted(number: int, noun: str) -> str:
-    """So many of something."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _check_recorded(run: RunFolder, unrecorded: Mapping[TrialFolder, Exception]) -> None:
     for error in unrecorded.values():
-        records = counted(len(unrecorded), "trial")
-        raise AssayError(f"nothing can be recorded of {records} ({error}); mend it, then: assay resume {run.path}")
+        trials = plural(len(unrecorded), "trial")
+        raise AssayError(f"cannot write the records of {trials} ({error}); fix this, then run: assay resume {run.path}")
 
 
 def _give_up(folder: TrialFolder, code: int | None, times: int) -> None:
-    """Say in its record that a trial's process died too often, unless another run is at it by now."""
+    """Record that a trial's process died too often, unless another process holds the trial by now."""
     what = "its record could not be written" if code == UNRECORDED else f"its process ended with code {code}"
-    why = f"{what}, {times} times over"
+    why = f"{what}, {plural(times, 'attempt')} made"
     with folder.lease() as lease:
         if lease is None:
             return
@@ -197,15 +197,15 @@ class _StopSignals:
     """Turns the first SIGINT or SIGTERM into a request to stop; a second one interrupts at once."""
 
     def __enter__(self) -> "_StopSignals":
-        self.asked = False
-        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        self.requested = False
+        self._before = {number: signal.signal(number, self._request) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True

@@ -1,4 +1,4 @@
-"""What a plan would do, how long it could take and what it could cost, without doing any of it."""
+"""What a plan would run, and the maximum time and cost of it."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from assay.runs.plan import Plan
 
 @dataclass(frozen=True)
 class ForecastLine:
-    """The trials of one agent with one choice of models on one task."""
+    """The trials of one agent with one set of models on one task."""
 
     task: str
     agent: str
@@ -28,7 +28,7 @@ class ForecastLine:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Everything a plan would do. Bounds are what trials may use up, not what they are likely to."""
+    """What a plan would run. Time and cost are upper bounds, the budgets of all trials, not estimates."""
 
     lines: tuple[ForecastLine, ...]
     unready: dict[str, str]
@@ -36,30 +36,30 @@ class Forecast:
 
     @property
     def trials(self) -> int:
-        """How many trials the plan asks for, without those of tasks that are not ready."""
+        """The number of trials, without those of tasks that are not ready."""
         return sum(line.seeds for line in self.lines)
 
     @property
     def done(self) -> int:
-        """How many of them are finished already."""
+        """How many of the trials are finished already."""
         return sum(line.done for line in self.lines)
 
     @property
     def time(self) -> float:
-        """Seconds it takes at most: all budgets that are left on these cores, and never less than the longest one."""
-        left = [line for line in self.lines if line.seeds > line.done]
-        work = sum((line.seeds - line.done) * line.time * line.cores for line in left) / self.cores
-        return max([work, *(line.time for line in left)], default=0.0)
+        """The maximum time in seconds: the remaining budgets spread over the cores, at least the longest one."""
+        unfinished = [line for line in self.lines if line.seeds > line.done]
+        total = sum((line.seeds - line.done) * line.time * line.cores for line in unfinished) / self.cores
+        return max([total, *(line.time for line in unfinished)], default=0.0)
 
     @property
     def cost(self) -> float | None:
-        """Dollars it costs at most; None where a trial may ask models and has no limit of cost."""
+        """The maximum cost in dollars; None if a trial that uses models has no cost limit."""
         costs = [None if line.cost is None else line.cost * (line.seeds - line.done) for line in self.lines]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -> Forecast:
-    """What the plan would do in the folder of `run`; tasks that are not ready are told apart, with what to do."""
+    """Forecast a plan, for which `run` may have finished trials; `unready` says what to do about the other tasks."""
     lines: list[ForecastLine] = []
     unready: dict[str, str] = {}
     for task in plan.tasks:
@@ -68,28 +68,28 @@ def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -
         except (NotPrepared, LabError) as error:
             unready[task.id] = str(error)
             continue
-        lines += _lines(files, run)
+        lines += _group(files, run)
     return Forecast(tuple(lines), unready, cores)
 
 
-def _lines(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:
-    alike: dict[str, list[TrialFile]] = defaultdict(list)
+def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:
+    groups: dict[str, list[TrialFile]] = defaultdict(list)
     for file in files:
-        alike[f"{file.label} {file.models} {file.settings}"].append(file)
+        groups[f"{file.label} {file.models} {file.settings}"].append(file)
     return [
         ForecastLine(
-            task=one[0].task,
-            agent=one[0].label,
-            models=one[0].models,
-            seeds=len(one),
-            done=sum(_final(file, run) for file in one),
-            time=one[0].budget.time,
-            steps=one[0].budget.steps,
-            cores=one[0].resources.cores,
-            cost=one[0].budget.cost if one[0].models else 0.0,
-            origins=one[0].origins,
+            task=group[0].task,
+            agent=group[0].label,
+            models=group[0].models,
+            seeds=len(group),
+            done=sum(_final(file, run) for file in group),
+            time=group[0].budget.time,
+            steps=group[0].budget.steps,
+            cores=group[0].resources.cores,
+            cost=group[0].budget.cost if group[0].models else 0.0,
+            origins=group[0].origins,
         )
-        for one in alike.values()
+        for group in groups.values()
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a trial needs of the machine it runs on: the prepared data and the labs' environments, found or fetched."""
+"""Provision the machine a trial runs on with its prepared data and the environments of its lab."""
 
 import shutil
 import socket
@@ -17,36 +17,38 @@ from assay.tasks import Task
 
 
 def provision(file: TrialFile, task: Task, home: Home, source: Home | None = None) -> None:
-    """See to it that this machine has what a trial needs.
+    """Make sure that this machine has the data and the environments that a trial needs.
 
-    What is not in its home is copied from `source`, a home on a shared folder, or else made anew: data from where it
-    comes from, environments from the package index.
+    What is missing is copied from `source`, a home on a shared folder, or else created: data is prepared, environments
+    are built from the package index.
     """
-    data = _data(file, task, home, source)
+    data = _provision_data(file, task, home, source)
     planned = file.hashes.get("data")
     if planned and hash_of_data(data) != planned:
         raise NotPrepared(
-            f"the data of {task.id} on {socket.gethostname()} is not what the run was planned with; prepare it anew "
-            f"there, or give --data-from a home on a shared folder that has it"
+            f"the data of {task.id} on {socket.gethostname()} is not what the run was planned with; prepare it again "
+            f"there, or pass --data-from with a home on a shared folder that has it"
         )
     tools = find_agent(file.agent, file.settings).wants().tools
     for name in (task.environment, *([tools] if tools else [])):
-        _environment(name, home, source)
+        _provision_environment(name, home, source)
 
 
-def _data(file: TrialFile, task: Task, home: Home, source: Home | None) -> Prepared:
+def _provision_data(file: TrialFile, task: Task, home: Home, source: Home | None) -> Prepared:
     try:
         return load_prepared(home, task, file.edition, file.variant)
     except NotPrepared as missing:
         try:
             return prepare(home, task, file.edition, file.variant, progress=NoProgress(), source=source)
-        except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
-            told = f"it could not be {'copied from ' + str(source.root) if source else 'prepared there'} ({error})"
-            ways = "prepare it there, share ASSAY_HOME, or give --data-from a home on a shared folder that has it"
-            raise NotPrepared(f"{socket.gethostname()}: {missing}; {told}: {ways}") from None
+        except (AssayError, ValueError, OSError) as error:  # prepare.py may raise anything on unexpected data
+            attempt = f"copy it from {source.root}" if source else "prepare it there"
+            remedy = (
+                "prepare it there, share ASSAY_HOME, or pass --data-from with a home on a shared folder that has it"
+            )
+            raise NotPrepared(f"{socket.gethostname()}: {missing}; cannot {attempt} ({error}): {remedy}") from None
 
 
-def _environment(name: str, home: Home, source: Home | None) -> None:
+def _provision_environment(name: str, home: Home, source: Home | None) -> None:
     try:
         find_environment(home, name)
         return
@@ -54,14 +56,14 @@ def _environment(name: str, home: Home, source: Home | None) -> None:
         if source is None:
             build_environment(home, name, NoProgress())
             return
-    there = find_environment(source, name)
-    with file_lock(home.locks / f"environment-{there.name}"):
-        target = home.environments / there.name
+    original = find_environment(source, name)
+    with file_lock(home.locks / f"environment-{original.name}"):
+        target = home.environments / original.name
         if not target.is_dir():
-            _copy_whole(there, target)
+            _copy_atomically(original, target)
 
 
-def _copy_whole(source: Path, target: Path) -> None:
+def _copy_atomically(source: Path, target: Path) -> None:
     unfinished = target.with_name(f".{target.name}")
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.copytree(source, unfinished, symlinks=True)

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and the trials that follow from it."""
+"""A plan, and the trials that it expands to."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +21,9 @@ from assay.tasks import Budget, Task
 
 @dataclass(frozen=True)
 class Plan:
-    """Tasks × agents × models × seeds, and what differs from the tasks' own settings.
+    """Tasks × agents × models × seeds, and overrides of the tasks' own settings.
 
-    A choice of models names one for each role; agents that ask none are tried once, whatever the models.
+    Each entry of `models` maps roles to models. Agents that use no models run once, whatever the models.
     """
 
     tasks: tuple[Task, ...]
@@ -46,9 +46,9 @@ class Plan:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def trials(self, home: Home, *, check_models: bool = True) -> Iterator[TrialFile]:
-        """Every trial of the plan, in the order in which they are started: all tasks once before the next seed.
+        """Yield all trials in the order in which they start: all tasks with one seed before the next seed.
 
-        Whether the models can be asked is found out before the first one, unless nothing is going to run.
+        Unless `check_models` is off, access to the models is checked first.
         """
         data = {task.id: load_prepared(home, task, self.edition, self.variant) for task in self.tasks}
         places = {task.environment: find_environment(home, task.environment) for task in self.tasks}
@@ -74,7 +74,7 @@ class Plan:
         if not agent.asks_models:
             return [{}]
         if not self.models:
-            raise UsageError(f"agent {name} needs a model; name one with --model PROVIDER/MODEL, such as openai/gpt-5")
+            raise UsageError(f"agent {name} needs a model; pass --model PROVIDER/MODEL, e.g. openai/gpt-5")
         return self.models
 
     def _check_models(self) -> None:
@@ -133,7 +133,7 @@ class Plan:
         )
 
     def _origins(self, task: Task, given: Mapping[str, Any]) -> dict[str, str]:
-        """Where each setting came from: a flag unless the plan says otherwise, else the task, else our default."""
+        """Return where each setting came from: a flag, plan file, environment, user config, the task, or a default."""
         defaults = Plan(tasks=(), agents=())
         named = ("agents", "models", "seeds", "edition", "variant", "sandbox", "describe", "descriptions")
         chosen = {name: getattr(self, name) != getattr(defaults, name) for name in named}

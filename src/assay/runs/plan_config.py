@@ -1,10 +1,9 @@
-"""What a plan may say, in a file, in flags, in the environment or in a user's configuration; and which of them counts.
+"""The settings of a run, from flags, the plan file, the environment and the user's configuration.
 
-A flag wins over the plan file, that over the environment, that over the user's configuration; what none of them says is
-left to the task and to our defaults. Each trial's record tells where its settings came from.
+Flags take precedence over the plan file, the environment and the user's configuration, in this order. What none of them
+sets is left to the task and the defaults. Each trial's record says where its settings came from.
 """
 
-import difflib
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.quantities import Bytes, Model, Seconds
+from assay.core.text import did_you_mean
 from assay.lab.interface import SandboxName
 from assay.runs.descriptions import Describe
 from assay.runs.plan import Plan
@@ -33,21 +33,21 @@ VARIABLES = {
     "ASSAY_CORES": "cores",
     "ASSAY_ATTEMPTS": "attempts",
 }
-"""Which environment variable stands for which setting."""
+"""The environment variables and the settings that they set."""
 
 _GROUPS = ("budget", "resources", "roles", "model_settings")
 _FORMATS = ("plan/1", "config/1")
 
 
-class ChosenAgent(Model):
+class AgentConfig(Model):
     """An agent and its settings."""
 
     name: str
     settings: dict[str, Any] = Field(default={})
 
 
-class ChosenBudget(Model):
-    """What each trial may use up."""
+class BudgetConfig(Model):
+    """Limits of each trial."""
 
     time: Seconds | None = Field(default=None, gt=0)
     steps: int | None = Field(default=None, ge=1)
@@ -56,8 +56,8 @@ class ChosenBudget(Model):
     cost: float | None = Field(default=None, gt=0)
 
 
-class ChosenResources(Model):
-    """What each trial gets of the machine."""
+class ResourcesConfig(Model):
+    """Resources of each trial."""
 
     cores: int | None = Field(default=None, ge=1)
     memory: Bytes | None = Field(default=None, gt=0)
@@ -65,7 +65,7 @@ class ChosenResources(Model):
     gpus: int | None = Field(default=None, ge=0)
 
 
-def _agent(text: Any) -> Any:
+def _parse_agent(text: Any) -> Any:
     """`automl,share=0.5` is the agent `automl` with one setting."""
     if not isinstance(text, str):
         return text
@@ -76,19 +76,19 @@ def _agent(text: Any) -> Any:
     return {"name": name, "settings": {setting: value for setting, _, value in pairs}}
 
 
-def _model(text: Any) -> Any:
+def _parse_model(text: Any) -> Any:
     return {"main": text} if isinstance(text, str) else text
 
 
-_NESTED: dict[str, type[Model]] = {"agents": ChosenAgent, "budget": ChosenBudget, "resources": ChosenResources}
+_NESTED: dict[str, type[Model]] = {"agents": AgentConfig, "budget": BudgetConfig, "resources": ResourcesConfig}
 
 
 class PlanConfig(Model):
-    """All that can be asked of a run; what is None is left open."""
+    """All settings of a run; None means not set."""
 
     tasks: tuple[str, ...] | None = None
-    agents: tuple[Annotated[ChosenAgent, BeforeValidator(_agent)], ...] | None = None
-    models: tuple[Annotated[dict[str, str], BeforeValidator(_model)], ...] | None = None
+    agents: tuple[Annotated[AgentConfig, BeforeValidator(_parse_agent)], ...] | None = None
+    models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model)], ...] | None = None
     roles: dict[str, str] = Field(default={})
     model_settings: dict[str, Any] = Field(default={})
     seeds: int | None = Field(default=None, ge=1)
@@ -97,8 +97,8 @@ class PlanConfig(Model):
     sandbox: SandboxName | None = None
     describe: Describe | None = None
     descriptions: Path | None = None
-    budget: ChosenBudget = ChosenBudget()
-    resources: ChosenResources = ChosenResources()
+    budget: BudgetConfig = BudgetConfig()
+    resources: ResourcesConfig = ResourcesConfig()
     out: Path | None = None
     cores: int | None = Field(default=None, ge=1)
     attempts: int | None = Field(default=None, ge=1)
@@ -111,14 +111,14 @@ class PlanConfig(Model):
     lease: Seconds | None = Field(default=None, gt=0)
 
 
-class _File(PlanConfig):
-    """A plan or a user's configuration, as it stands in a file."""
+class _ConfigFile(PlanConfig):
+    """A plan file or a user's configuration file."""
 
     format: Literal["plan/1", "config/1"]
 
 
 def read_plan_file(path: Path) -> PlanConfig:
-    """A plan file; `UsageError` names what is wrong in it."""
+    """Read a plan file; `UsageError` says what is wrong with it."""
     try:
         content = tomllib.loads(path.read_text())
     except OSError as error:
@@ -126,27 +126,27 @@ def read_plan_file(path: Path) -> PlanConfig:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     if content.get("format") not in _FORMATS:
-        raise UsageError(f'{path}: format: a plan begins with the line: format = "plan/1"')
-    return _checked(_File, content, str(path))
+        raise UsageError(f'{path}: format: a plan starts with the line: format = "plan/1"')
+    return _validate(_ConfigFile, content, str(path))
 
 
 def config_from_environment(variables: Mapping[str, str]) -> PlanConfig:
-    """What the environment asks for: see `VARIABLES`."""
+    """Return the settings in environment variables; see `VARIABLES`."""
     content: dict[str, Any] = {}
     for variable, key in VARIABLES.items():
         if value := variables.get(variable):
             group, _, name = key.rpartition(".")
             (content.setdefault(group, {}) if group else content)[name] = value
-    return _checked(PlanConfig, content, "environment", {key: name for name, key in VARIABLES.items()})
+    return _validate(PlanConfig, content, "environment", {key: name for name, key in VARIABLES.items()})
 
 
 def config_from_flags(content: Mapping[str, Any]) -> PlanConfig:
-    """What flags ask for."""
-    return _checked(PlanConfig, content, "flags")
+    """Return the settings in command-line flags."""
+    return _validate(PlanConfig, content, "flags")
 
 
 def load_user_config(variables: Mapping[str, str]) -> PlanConfig:
-    """What the user's own `config.toml` asks for, if there is one: the keys of a plan, `format = "config/1"`."""
+    """Read the user's `config.toml`, if there is one: the keys of a plan, with `format = "config/1"`."""
     named = variables.get("ASSAY_CONFIG")
     folder = Path(variables.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser())
     path = Path(named) if named else folder / "assay" / "config.toml"
@@ -156,7 +156,7 @@ def load_user_config(variables: Mapping[str, str]) -> PlanConfig:
 def resolve_config(
     flags: PlanConfig, plan: PlanConfig, variables: Mapping[str, str] = os.environ
 ) -> tuple[PlanConfig, dict[str, str]]:
-    """What counts, and for each setting where it came from."""
+    """Merge the layers by precedence, and return the result and where each setting came from."""
     layers = [
         ("flag", flags),
         ("plan file", plan),
@@ -175,26 +175,26 @@ def resolve_config(
 
 
 def build_plan(
-    wanted: PlanConfig, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None
+    config: PlanConfig, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None
 ) -> Plan:
-    """The plan that follows, for tasks that are known."""
-    if not wanted.tasks:
-        raise UsageError("run what? Name tasks, a suite or a split, or a plan file that does")
-    if not wanted.agents:
-        raise UsageError("who is to work? Name an agent with --agent, or in the plan file")
-    _check_model_settings(wanted.model_settings)
-    named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(wanted, name))}
+    """Build the plan for tasks of a registry."""
+    if not config.tasks:
+        raise UsageError("No tasks given; pass task names, a suite, a split or a plan file")
+    if not config.agents:
+        raise UsageError("No agent given; pass --agent NAME, or set agents in the plan file")
+    _check_model_settings(config.model_settings)
+    named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
     return Plan(
-        tasks=tuple(known.chosen(wanted.tasks)),
-        agents=tuple({str(agent): (agent.name, agent.settings) for agent in wanted.agents}.values()),
-        models=tuple({str(one): {**one, **wanted.roles} for one in wanted.models or ()}.values()),
-        model_settings=wanted.model_settings,
-        seeds=wanted.seeds or 1,
-        descriptions=wanted.descriptions,
+        tasks=tuple(known.chosen(config.tasks)),
+        agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
+        models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
+        model_settings=config.model_settings,
+        seeds=config.seeds or 1,
+        descriptions=config.descriptions,
         tasks_folder=tasks_folder,
-        resources=wanted.resources.model_dump(exclude_none=True),
+        resources=config.resources.model_dump(exclude_none=True),
         origins=origins,
-        **wanted.budget.model_dump(),
+        **config.budget.model_dump(),
         **named,
     )
 
@@ -206,38 +206,41 @@ def _check_model_settings(settings: Mapping[str, Any]) -> None:
         ModelSettings.model_validate(dict(settings))
     except ValidationError as error:
         known = list(ModelSettings.model_fields)
-        faults = [_fault(one["type"], ("model_settings", *one["loc"]), one["msg"], {}, known) for one in error.errors()]
-        raise UsageError("; ".join(faults)) from None
+        problems = [
+            _describe(one["type"], ("model_settings", *one["loc"]), one["msg"], {}, known) for one in error.errors()
+        ]
+        raise UsageError("; ".join(problems)) from None
 
 
-def _settings(wanted: PlanConfig) -> dict[str, Any]:
-    """The settings that are not left open, those of groups by their full names."""
-    content = wanted.model_dump(exclude_none=True, exclude_unset=True, exclude={"format"})
+def _settings(config: PlanConfig) -> dict[str, Any]:
+    """Return the settings that are set, those of groups under dotted names."""
+    content = config.model_dump(exclude_none=True, exclude_unset=True, exclude={"format"})
     flat = {key: value for key, value in content.items() if key not in _GROUPS}
     return flat | {f"{group}.{name}": value for group in _GROUPS for name, value in content.get(group, {}).items()}
 
 
-def _checked(
+def _validate(
     model: type[PlanConfig], content: Mapping[str, Any], where: str, names: Mapping[str, str] | None = None
 ) -> PlanConfig:
     try:
         return model.model_validate(dict(content))
     except ValidationError as error:
-        faults = [_fault(fault["type"], fault["loc"], fault["msg"], names or {}) for fault in error.errors()]
-        raise UsageError(f"{where}: {'; '.join(dict.fromkeys(faults))}") from None
+        problems = [_describe(one["type"], one["loc"], one["msg"], names or {}) for one in error.errors()]
+        raise UsageError(f"{where}: {'; '.join(dict.fromkeys(problems))}") from None
 
 
-def _fault(
+def _describe(
     kind: str,
-    place: Sequence[int | str],
+    location: Sequence[int | str],
     message: str,
     names: Mapping[str, str],
     known: Sequence[str] | None = None,
 ) -> str:
-    key = ".".join(str(part) for part in place)
+    """Describe one problem that pydantic found; `names` has what the user calls a setting by its dotted path."""
+    key = ".".join(str(part) for part in location)
     if kind != "extra_forbidden":
         return f"{names.get(key, key)}: {message.removeprefix('Value error, ')}"
-    known = known or list((_NESTED.get(str(place[0]), _File) if len(place) > 1 else _File).model_fields)
-    near = difflib.get_close_matches(str(place[-1]), known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-    return f"{key}: there is no such setting; {hint}"
+    if known is None:
+        model = _NESTED.get(str(location[0]), _ConfigFile) if len(location) > 1 else _ConfigFile
+        known = list(model.model_fields)
+    return f"{key}: unknown setting; {did_you_mean(str(location[-1]), known)}"

@@ -1,10 +1,10 @@
-"""What every trial needs, loaded by importing this: for the process that those of all trials are forked from."""
+"""Imports what every trial needs, in the fork server that the processes of all trials are forked from."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import suppress
 
-import anyio._backends._asyncio  # anyio looks for these two when they are first needed
+import anyio._backends._asyncio  # anyio imports these two on first use
 import anyio._core._signals
 from pydantic import BaseModel
 
@@ -16,25 +16,25 @@ from assay.runs import trial
 
 __all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "ranking", "regression", "trial"]
 
-# Asking bwrap for its version takes a process; where there is none, a trial says so.
+# Caches bwrap's version, which takes a process to find out. If there is no bwrap, the trial reports it.
 with suppress(LabError):
     bwrap_args.program()
 bwrap_args.installed()
-refuse_other_kinds(b"", "nothing")  # its patterns are compiled when they are first looked for
+refuse_other_kinds(b"", "nothing")  # compiles its patterns
 
 
-def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for one in model.__subclasses__():
         yield one
-        yield from _below(one)
+        yield from _subclasses(one)
 
 
-# Ours are built when they are first used, so that small commands start quickly; a trial uses most of them.
-for _model in _below(BaseModel):
+# Validators are built on first use, so that small commands start fast; a trial uses most of them.
+for _model in _subclasses(BaseModel):
     if _model.__module__.startswith("assay."):
         _model.model_rebuild()
 
-# Looking for garbage among what is there to stay would make each process copy all of it for itself.
+# Garbage collection would write to objects that never go away, and so make each process copy their pages.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000)

@@ -1,4 +1,4 @@
-"""How far a run has come: each trial's state, and what they have used up together."""
+"""The progress of a run: the state of each trial, and their total usage."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OVER = ("done", "failed", "inapplicable")
 
 @dataclass(frozen=True)
 class TrialStatus:
-    """How far one trial has come. `interrupted` is one whose process is gone; `assay resume` goes on with it."""
+    """The state of one trial. `interrupted` means that its process is gone; `assay resume` continues it."""
 
     trial: str
     task: str
@@ -34,61 +34,61 @@ class TrialStatus:
     attempts: int
 
     @property
-    def left(self) -> float:
-        """Seconds it may still take, if it uses all of its budget."""
+    def time_left(self) -> float:
+        """Seconds left of its time budget."""
         return 0.0 if self.stage in (*_OVER, "submitted") else max(0.0, self.time - self.elapsed)
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How far all trials of a run have come."""
+    """The states of all trials of a run."""
 
     name: str
     trials: tuple[TrialStatus, ...]
 
     @property
     def stages(self) -> dict[str, int]:
-        """How many trials are at each stage."""
+        """The number of trials at each stage."""
         return dict(Counter(trial.stage for trial in self.trials))
 
     @property
     def failed(self) -> dict[str, int]:
-        """How many failed, by whose fault."""
+        """The number of failed trials by cause."""
         return dict(Counter(str(trial.cause) for trial in self.trials if trial.stage == "failed"))
 
     @property
     def over(self) -> bool:
-        """Whether no trial is running or waiting."""
+        """Whether no trial is running or queued."""
         return all(trial.stage in (*_OVER, "stopped") for trial in self.trials)
 
     @property
     def elapsed(self) -> float:
-        """Seconds that all trials have worked, added up."""
+        """Total seconds that trials have run."""
         return sum(trial.elapsed for trial in self.trials)
 
     @property
-    def left(self) -> float:
-        """Seconds until the end, at most, if as many trials go on at once as do now."""
-        return sum(trial.left for trial in self.trials) / max(1, self.stages.get("running", 0))
+    def time_left(self) -> float:
+        """Maximum seconds until the end, if as many trials keep running at once as now."""
+        return sum(trial.time_left for trial in self.trials) / max(1, self.stages.get("running", 0))
 
     @property
     def tokens(self) -> int:
-        """Tokens that all models have used."""
+        """Total tokens used."""
         return sum(trial.tokens for trial in self.trials)
 
     @property
     def cost(self) -> float:
-        """Dollars spent, as far as prices are known."""
+        """Total cost in dollars, as far as prices are known."""
         return sum(trial.cost or 0.0 for trial in self.trials)
 
     @property
     def unpriced(self) -> int:
-        """How many trials asked a model whose price is not known."""
+        """The number of trials that used a model without a known price."""
         return sum(trial.cost is None for trial in self.trials)
 
 
 def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | None = None) -> RunStatus:
-    """The status of a run; trials in `known` are over and not read again, and those found to be over join them."""
+    """Read the status of a run. Finished trials are added to `known`, and not read again if they are in it."""
     known = {} if known is None else known
     trials = []
     for folder in run.trials():
@@ -101,10 +101,10 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
 
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
-    """The last events of a trial, a line each and in order; what agents wrote is in them as it is."""
+    """Return the last events of a trial, one line each; text written by agents is not escaped."""
     found = []
     for event in events_backwards(folder):
-        found.append(f"{event['time']}  {event['kind']}  {_told(event)}".rstrip())
+        found.append(f"{event['time']}  {event['kind']}  {_summarize(event)}".rstrip())
         if len(found) == count:
             break
     return found[::-1]
@@ -139,8 +139,8 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
     )
 
 
-def _told(event: dict[str, Any]) -> str:
-    """What an event says, as far as a line has room for it."""
+def _summarize(event: dict[str, Any]) -> str:
+    """Summarize an event in a line."""
     result, request = event.get("result") or {}, event.get("request") or {}
     command = request.get("command", "")
     parts = [
@@ -157,5 +157,5 @@ def _told(event: dict[str, Any]) -> str:
 
 
 def utc_now() -> datetime:
-    """The time on this machine's clock."""
+    """Return the current time."""
     return datetime.now(UTC)

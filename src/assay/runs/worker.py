@@ -1,6 +1,6 @@
-"""One trial's process on a machine of a cluster: it waits for its turn, fetches what is missing, does the work.
+"""The process of one trial on a cluster machine: waits for the lease, fetches missing data, and runs the job.
 
-Whoever starts it keeps its standard input open: when that closes, the starter is gone, and the process ends too.
+The starter keeps the process's standard input open. When it closes, the starter is gone, and the process ends.
 """
 
 import os
@@ -32,16 +32,16 @@ UNRECORDED = 74
 
 JobKind = Literal["conduct", "grade"]
 JOB_KINDS = {"conduct": conduct, "grade": grade_timed}
-"""What can be done with a trial."""
-_NAMED_BY = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
+"""What a job can do with a trial."""
+_GPU_VARIABLES = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
 
 
 class JobSpec(BaseModel):
-    """What is to be done with which trial, and where things are on the machine that does it."""
+    """Which job to run on which trial, and where files are on the machine that runs it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    work: JobKind
+    kind: JobKind
     trial: Path
     home: Path
     source: Path | None = None
@@ -49,66 +49,66 @@ class JobSpec(BaseModel):
     overdue: float = 1800.0
     expired: tuple[int, str] | None = None
     folder: Path | None = None
-    """The working folder, in which relative paths of tasks and agents mean what they meant to the driver."""
+    """The driver's working directory, which relative paths of tasks and agents refer to."""
 
 
-def start(order: JobSpec) -> "subprocess.Popen[bytes]":
-    """Start the process on this machine; in a session of its own, so that only its starter signals it."""
-    command = [sys.executable, "-m", "assay.runs.worker", order.model_dump_json()]
-    folder = order.folder if order.folder and order.folder.is_dir() else None
+def start(spec: JobSpec) -> "subprocess.Popen[bytes]":
+    """Start a job in a process of its own session, so that only its starter signals it."""
+    command = [sys.executable, "-m", "assay.runs.worker", spec.model_dump_json()]
+    folder = spec.folder if spec.folder and spec.folder.is_dir() else None
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, start_new_session=True)
 
 
 def main() -> int:
-    """Do what the order on the command line says, and end when whoever gave it is gone."""
+    """Run the job given on the command line, and end when the starter is gone."""
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    order = JobSpec.model_validate_json(sys.argv[1])
+    spec = JobSpec.model_validate_json(sys.argv[1])
     threading.Thread(target=_end_with_starter, daemon=True).start()
     try:
-        run_job(order)
+        run_job(spec)
     except (AssayError, OSError) as error:
-        # What is wrong with the trial is in its record by now; this is what is wrong with the record.
+        # Failures of the trial are in its record by now; this is a failure to write the record.
         sys.stderr.write(f"assay: {error}\n")
         return UNRECORDED
     return 0
 
 
-def run_job(order: JobSpec) -> None:
-    """Conduct or grade a trial as soon as nobody else is at it; nothing is left to do if they have finished it."""
-    folder, watch = TrialFolder(order.trial), Watch(order.lapse)
-    expired = Claim(*order.expired) if order.expired else None
+def run_job(spec: JobSpec) -> None:
+    """Run a job as soon as no other process holds the trial, unless the trial is finished by then."""
+    folder, watch = TrialFolder(spec.trial), Watch(spec.lapse)
+    expired = Claim(*spec.expired) if spec.expired else None
 
     def ready(file: TrialFile, task: Task, home: Home) -> None:
-        provision(file, task, home, Home(order.source) if order.source else None)
+        provision(file, task, home, Home(spec.source) if spec.source else None)
 
     file = folder.file
     gpus = assigned_gpus(file.resources.gpus, os.environ, gpu_numbers())
     while not folder.state.final:
         try:
-            with _end_if_overdue(folder, file.budget.time + order.overdue):
-                JOB_KINDS[order.work](order.trial, Home(order.home), gpus, expired=expired, ready=ready)
+            with _kill_if_overdue(folder, file.budget.time + spec.overdue):
+                JOB_KINDS[spec.kind](spec.trial, Home(spec.home), gpus, expired=expired, ready=ready)
             return
         except Taken:
             time.sleep(TICK)
-            expired = watch.expired(order.trial)
+            expired = watch.expired(spec.trial)
 
 
-def assigned_gpus(count: int, variables: Mapping[str, str], there: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers of the GPUs that the cluster's engine gave to this process."""
+def assigned_gpus(count: int, variables: Mapping[str, str], available: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers of the GPUs that the scheduler assigned to this process."""
     if count == 0:
         return ()
-    for name in _NAMED_BY:
+    for name in _GPU_VARIABLES:
         numbers = [part.strip() for part in variables.get(name, "").split(",")]
         if all(number.isdecimal() for number in numbers):
             return tuple(map(int, numbers))[:count]
-    if len(there) < count:
-        raise AssayError(f"the trial needs {count} GPUs, and this machine has {len(there)}; see: assay lab doctor")
-    return there[:count]
+    if len(available) < count:
+        raise AssayError(f"the trial needs {count} GPUs, but this machine has {len(available)}; see: assay lab doctor")
+    return available[:count]
 
 
 @contextmanager
-def _end_if_overdue(folder: TrialFolder, seconds: float) -> Iterator[None]:
-    """End this process if the trial has handed nothing in long after its time is over: it hangs, and will hang on."""
+def _kill_if_overdue(folder: TrialFolder, seconds: float) -> Iterator[None]:
+    """Kill this process if the trial has submitted nothing long after its time is over, because it hangs."""
 
     def end() -> None:
         if not folder.submission_entry:

@@ -1,7 +1,7 @@
-"""What Slurm and Ray have in common: trials are handed to an engine that decides when and where they start.
+"""What Slurm and Ray have in common: jobs are submitted to a scheduler that decides when and where they start.
 
-The engine is never asked what came of a trial: that is in the trial's folder, which all machines share. It only tells
-which trials it still has. So a run can be left and taken up again: what is still with the engine is waited for.
+The scheduler only tells which jobs it still has. The outcome of a trial is in its folder, which all machines share. So
+a driver can die and another one resume the run: it waits for the jobs that the scheduler still has.
 """
 
 import time
@@ -19,34 +19,34 @@ from assay.runs.retry import Retries
 from assay.runs.worker import TAKEN, JobKind, JobSpec
 
 HARNESS_MEMORY = 10**9
-"""What a trial's own process needs beside its lab."""
+"""Bytes that a trial's own process needs in addition to its lab."""
 STOPPING = 90.0
 
 
 @dataclass(frozen=True)
 class Job:
-    """Something to be done with a trial, for the engine."""
+    """A job for the scheduler: what to do with one trial."""
 
     folder: TrialFolder
     file: TrialFile
-    order: JobSpec
+    spec: JobSpec
 
     @property
-    def alone(self) -> bool:
-        """Whether nothing else may run on its machine meanwhile."""
-        return self.order.work == "grade"
+    def exclusive(self) -> bool:
+        """Whether nothing else may run on its machine: the grade depends on the time it takes."""
+        return self.spec.kind == "grade"
 
     @property
     def memory(self) -> int:
-        """How many bytes it needs."""
+        """The bytes of memory it needs."""
         return self.file.resources.memory + HARNESS_MEMORY
 
 
 class Cluster(ABC):
-    """Machines that share a folder, and an engine that starts processes on them. Subclasses know one engine."""
+    """Machines that share a folder, and a scheduler that starts processes on them; a subclass per scheduler."""
 
-    patience: float
-    """Seconds between two questions to the engine."""
+    poll_seconds: float
+    """Seconds between two queries of the scheduler."""
 
     def __init__(
         self, home: Home, *, source: Path | None = None, lapse: float = LAPSE, overdue: float = Retries().overdue
@@ -54,48 +54,50 @@ class Cluster(ABC):
         self._home, self._source, self._lapse, self._overdue = home, source, lapse, overdue
         self._watch = Watch(lapse)
         self._new: list[Job] = []
-        self._going: dict[TrialFolder, str] = {}
+        self._submitted: dict[TrialFolder, str] = {}
         self._over: list[tuple[TrialFolder, int | None]] = []
-        self._asked = float("-inf")
+        self._polled_at = float("-inf")
 
     @property
     @abstractmethod
-    def place(self) -> str:
-        """Which engine it is."""
+    def description(self) -> str:
+        """Which scheduler it is."""
 
     @abstractmethod
-    def submit(self, errands: Sequence[Job]) -> Sequence[str]:
-        """Hand errands to the engine; what it calls each of them, in order."""
+    def submit(self, jobs: Sequence[Job]) -> Sequence[str]:
+        """Submit jobs, and return their ids in order."""
 
     @abstractmethod
-    def present(self, names: Iterable[str]) -> set[str] | None:
-        """Those of its errands that the engine still has; None while it does not answer."""
+    def find_alive(self, ids: Iterable[str]) -> set[str] | None:
+        """Return the ids of the jobs that the scheduler still has, or None while it does not answer."""
 
     @abstractmethod
-    def begun(self, errands: Mapping[TrialFolder, str]) -> set[TrialFolder]:
-        """Those that have a process by now."""
+    def find_running(self, jobs: Mapping[TrialFolder, str]) -> set[TrialFolder]:
+        """Return the trials whose jobs have started."""
 
     @abstractmethod
-    def cancel(self, errands: Mapping[TrialFolder, str]) -> None:
-        """Have the engine end errands: trials that run are asked to stop, the others never start."""
+    def cancel(self, jobs: Mapping[TrialFolder, str]) -> None:
+        """Cancel jobs: running trials are asked to stop, queued ones never start."""
 
     def begin(self, files: Files, *, at_terminal: bool) -> None:
-        """Find the errands that an earlier driver left with the engine."""
+        """Find the jobs that an earlier driver submitted."""
         if at_terminal:
-            raise UsageError(f"a person works at this terminal, not on {self.place}; leave out --on")
-        left = {folder: name for folder in files if (name := _name_of(folder))}
-        there = self.present(left.values()) if left else set()
-        if there is None:
-            raise AssayError(f"{self.place} does not answer, and it may still have trials of this run; try again later")
-        self._going = {folder: name for folder, name in left.items() if name in there}
+            raise UsageError(f"a person works at this terminal, not on {self.description}; leave out --on")
+        left = {folder: id for folder in files if (id := _read_job_id(folder))}
+        alive = self.find_alive(left.values()) if left else set()
+        if alive is None:
+            raise AssayError(
+                f"{self.description} does not answer, and may still have jobs of this run; try again later"
+            )
+        self._submitted = {folder: id for folder, id in left.items() if id in alive}
 
     def has_room(self, file: TrialFile, work: JobKind) -> bool:
-        """Always, because the engine queues; what is graded by time goes one after the other."""
-        return work == "conduct" or not (self._new or self._going)
+        """Always, because the scheduler queues; timed trials are graded one at a time."""
+        return work == "conduct" or not (self._new or self._submitted)
 
     def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
-        """Hand a trial to the engine with the next ones, unless it has it already, or somebody else is at it."""
-        if folder in self._going:
+        """Collect a job for the next submission, unless the scheduler has it or another process holds the trial."""
+        if folder in self._submitted:
             return
         if folder.state.final:
             self._over.append((folder, 0))
@@ -104,8 +106,8 @@ class Cluster(ABC):
         if is_held(folder.path) is not False and expired is None:
             self._over.append((folder, TAKEN))
             return
-        order = JobSpec(
-            work=work,
+        spec = JobSpec(
+            kind=work,
             trial=folder.path.absolute(),
             home=self._home.root,
             source=self._source,
@@ -114,73 +116,73 @@ class Cluster(ABC):
             expired=(expired.epoch, expired.text) if expired else None,
             folder=Path.cwd(),
         )
-        self._new.append(Job(folder, file, order))
+        self._new.append(Job(folder, file, spec))
 
     def wait(self, seconds: float) -> None:
-        """Hand over what was collected, and let some time pass."""
+        """Submit the collected jobs, then sleep."""
         if self._new:
-            for errand, name in zip(self._new, self.submit(self._new), strict=True):
-                self._going[errand.folder] = name
+            for job, id in zip(self._new, self.submit(self._new), strict=True):
+                self._submitted[job.folder] = id
             self._new = []
         time.sleep(seconds)
 
     def ended(self) -> Iterator[tuple[TrialFolder, int | None]]:
-        """The trials that are over or that the engine no longer has; whether they ended well is in their folders."""
+        """Yield the trials that are finished or that the scheduler no longer has."""
         while self._over:
             yield self._over.pop()
-        if not self._going or time.monotonic() - self._asked < self.patience:
+        if not self._submitted or time.monotonic() - self._polled_at < self.poll_seconds:
             return
-        self._asked = time.monotonic()
-        there = self.present(self._going.values())
-        if there is None:
+        self._polled_at = time.monotonic()
+        alive = self.find_alive(self._submitted.values())
+        if alive is None:
             return
-        over = {folder: name for folder, name in self._going.items() if name not in there or _is_over(folder)}
-        # An engine that has lost sight of a machine may have queued again what was finished there.
-        self.cancel({folder: name for folder, name in over.items() if name in there})
+        over = {folder: id for folder, id in self._submitted.items() if id not in alive or _is_final(folder)}
+        # A scheduler that lost contact with a machine may have requeued a job that was finished there.
+        self.cancel({folder: id for folder, id in over.items() if id in alive})
         for folder in over:
             self._forget(folder)
-            yield folder, 0 if _ended_in_order(folder) else None
+            yield folder, 0 if _ended_normally(folder) else None
 
     def withdraw(self) -> Iterator[TrialFolder]:
-        """Take back what still waits in the engine's queue."""
-        begun = self.begun(self._going)
-        queued = {folder: name for folder, name in self._going.items() if folder not in begun}
+        """Cancel the jobs that are still queued, and yield their trials."""
+        running = self.find_running(self._submitted)
+        queued = {folder: id for folder, id in self._submitted.items() if folder not in running}
         self.cancel(queued)
         for folder in queued:
             self._forget(folder)
             yield folder
-        yield from (errand.folder for errand in self._new)
+        yield from (job.folder for job in self._new)
         self._new = []
 
     def stop(self) -> None:
-        """Have the engine end everything, and wait until it has."""
-        self.cancel(self._going)
+        """Cancel all jobs, and wait until they have ended."""
+        self.cancel(self._submitted)
         deadline = time.monotonic() + STOPPING
-        while time.monotonic() < deadline and self.present(self._going.values()) != set():
-            time.sleep(min(1.0, self.patience))
+        while time.monotonic() < deadline and self.find_alive(self._submitted.values()) != set():
+            time.sleep(min(1.0, self.poll_seconds))
 
     def _forget(self, folder: TrialFolder) -> None:
-        del self._going[folder]
+        del self._submitted[folder]
         (folder.path / "job").unlink(missing_ok=True)
 
 
-def _name_of(folder: TrialFolder) -> str | None:
-    """What an engine called the trial's errand when it was handed over."""
+def _read_job_id(folder: TrialFolder) -> str | None:
+    """Return the id of the job that was submitted for the trial."""
     try:
         return (folder.path / "job").read_text().strip() or None
     except FileNotFoundError:
         return None
 
 
-def _is_over(folder: TrialFolder) -> bool:
+def _is_final(folder: TrialFolder) -> bool:
     try:
         return folder.state.final
     except (OSError, RecordError):
         return False
 
 
-def _ended_in_order(folder: TrialFolder) -> bool:
-    """Whether a trial's process ended as it should, as far as its record tells."""
+def _ended_normally(folder: TrialFolder) -> bool:
+    """Whether the trial's process ended normally, according to its record."""
     try:
         state = folder.state
         return state.final or state.cause is not None or state.status == "submitted"

@@ -1,4 +1,4 @@
-"""Many trials on this machine: each a process of its own, as many at once as there are cores."""
+"""Run trials on this machine: one process per trial, as many at once as the cores and GPUs allow."""
 
 import multiprocessing
 import os
@@ -16,18 +16,19 @@ from types import ModuleType
 
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
+from assay.core.text import plural
 from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LAPSE, Claim, Watch
-from assay.runs.driver import Files, counted
+from assay.runs.driver import Files
 from assay.runs.retry import Retries
 from assay.runs.trial import Taken
 from assay.runs.worker import GRACE, JOB_KINDS, TAKEN, UNRECORDED, JobKind
 
 
 @dataclass(frozen=True)
-class _Going:
-    """A trial that has a process: the devices it was given, and when it was started."""
+class _RunningTrial:
+    """A trial that has a process, the GPUs assigned to it, and when it was started."""
 
     folder: TrialFolder
     file: TrialFile
@@ -36,7 +37,7 @@ class _Going:
 
 
 class Local:
-    """This machine: never more cores and devices are used than there are."""
+    """Runs trials on this machine, within its cores and GPUs."""
 
     def __init__(
         self,
@@ -51,37 +52,37 @@ class Local:
         self._cores = cores or len(os.sched_getaffinity(0))
         self._free = sorted(gpu_numbers() if gpus is None else gpus)
         self._context = multiprocessing.get_context("forkserver")
-        self._running: dict[ForkServerProcess, _Going] = {}
+        self._running: dict[ForkServerProcess, _RunningTrial] = {}
         self._watch, self._taken = Watch(lapse), set[Path]()
 
     @property
-    def place(self) -> str:
-        """How many cores there are."""
-        return counted(self._cores, "core")
+    def description(self) -> str:
+        """The number of cores."""
+        return plural(self._cores, "core")
 
     def begin(self, files: Files, *, at_terminal: bool) -> None:
-        """See whether there are enough devices, and load what every trial needs once."""
+        """Check that there are enough GPUs, and preload what every trial imports."""
         if at_terminal:
-            self._cores = 1  # a person does one trial at a time
+            self._cores = 1  # a person works on one trial at a time
         for folder, file in files.items():
             if file.resources.gpus > len(self._free):
-                needed, there = counted(file.resources.gpus, "GPU"), len(self._free)
+                needed, available = plural(file.resources.gpus, "GPU"), len(self._free)
                 raise AssayError(
-                    f"{folder.path.name} needs {needed}, and this machine has {there}; see: assay lab doctor"
+                    f"{folder.path.name} needs {needed}, but this machine has {available}; see: assay lab doctor"
                 )
-        # In the process that all trials' processes are forked from.
+        # Loaded in the fork server, which the processes of all trials are forked from.
         models = ["assay.models.preload"] if any(file.models for file in files.values()) else []
         self._context.set_forkserver_preload([*models, __name__, "assay.runs.preload"])
 
     def has_room(self, file: TrialFile, work: JobKind) -> bool:
-        """Whether enough is free; what is graded by time is alone."""
+        """Whether enough cores and GPUs are free; grading of timed trials runs alone."""
         if not self._running or work == "grade":
             return not self._running
         used = sum(other.file.resources.cores for other in self._running.values())
         return used + file.resources.cores <= self._cores and file.resources.gpus <= len(self._free)
 
     def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
-        """Start the trial's process; it takes over from a holder elsewhere that has long been expired."""
+        """Start the trial's process, which takes over a lease that has expired."""
         need = file.resources.gpus if work == "conduct" else 0
         devices, self._free = tuple(self._free[:need]), self._free[need:]
         expired = self._watch.expired(folder.path) if folder.path in self._taken else None
@@ -90,35 +91,35 @@ class Local:
         )
         with _without_main():
             process.start()
-        self._running[process] = _Going(folder, file, devices, time.monotonic())
+        self._running[process] = _RunningTrial(folder, file, devices, time.monotonic())
 
     def wait(self, seconds: float) -> None:
-        """Wait until a process ends, and end those that hang."""
+        """Wait until a process ends, and kill those that hang."""
         if self._running:
             wait([process.sentinel for process in self._running], timeout=seconds)
         else:
             time.sleep(seconds)
-        for process, going in self._running.items():
-            late = time.monotonic() - going.began > going.file.budget.time + self._overdue
-            if late and not _has_handed_in(going.folder):
+        for process, trial in self._running.items():
+            late = time.monotonic() - trial.began > trial.file.budget.time + self._overdue
+            if late and not _has_submitted(trial.folder):
                 process.kill()
 
     def ended(self) -> Iterator[tuple[TrialFolder, int | None]]:
-        """The trials whose processes have ended."""
+        """Yield the trials whose processes have ended."""
         for process in [process for process in self._running if not process.is_alive()]:
             process.join()
-            going = self._running.pop(process)
-            self._free = sorted([*self._free, *going.devices])
+            trial = self._running.pop(process)
+            self._free = sorted([*self._free, *trial.devices])
             if process.exitcode == TAKEN:
-                self._taken.add(going.folder.path)
-            yield going.folder, process.exitcode
+                self._taken.add(trial.folder.path)
+            yield trial.folder, process.exitcode
 
     def withdraw(self) -> Iterable[TrialFolder]:
-        """Nothing: what is started here begins at once."""
+        """Return nothing: trials are never queued here."""
         return ()
 
     def stop(self) -> None:
-        """Ask all processes to stop, and end those that do not."""
+        """Ask all processes to stop, and kill those that do not."""
         for process in self._running:
             process.terminate()
         deadline = time.monotonic() + GRACE
@@ -131,7 +132,7 @@ class Local:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the script that was called: it would be run again in each process that is started, for nothing."""
+    """Hide the main module, which multiprocessing would otherwise import again in every process."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -140,7 +141,7 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _has_handed_in(folder: TrialFolder) -> bool:
+def _has_submitted(folder: TrialFolder) -> bool:
     try:
         return folder.submission_entry is not None
     except (OSError, RecordError):
@@ -148,7 +149,7 @@ def _has_handed_in(folder: TrialFolder) -> bool:
 
 
 def _child(work: JobKind, path: Path, home: Path, gpus: tuple[int, ...], expired: Claim | None) -> None:
-    """The trial's process: it ends when the run that started it is gone."""
+    """Run a job in the trial's own process, which ends when the process that started it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -158,12 +159,12 @@ def _child(work: JobKind, path: Path, home: Path, gpus: tuple[int, ...], expired
     except Taken:
         sys.exit(TAKEN)
     except (AssayError, OSError):
-        # What is wrong with the trial is in its record by now; this is what is wrong with the record.
+        # Failures of the trial are in its record by now; this is a failure to write the record.
         sys.exit(UNRECORDED)
 
 
 def _end_with(sentinel: int) -> None:
-    """Ask this process to stop once the run is gone, and end it if it does not."""
+    """Terminate this process when the run that started it is gone, and kill it if that does not help."""
     wait([sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(GRACE)

@@ -1,4 +1,4 @@
-"""Where trials run, what is missing there, and what is fetched."""
+"""Executor settings, and machines that lack what a trial needs."""
 
 import json
 import sys
@@ -27,14 +27,14 @@ def coin() -> Task:
 
 @pytest.fixture
 def planned(home: Home, coin: Task) -> TrialFile:
-    """A trial that was planned where everything is there."""
+    """A trial planned on a machine that has its data and environment."""
     prepare(home, coin, progress=NoProgress())
     (file,) = Plan(tasks=(coin,), agents=(("starter", {}),), tasks_folder=TINY).trials(home)
     return file
 
 
 def bare(folder: Path, environments: Path | None = None) -> Home:
-    """A home as it is on a machine that has prepared nothing."""
+    """The home of a machine that has prepared nothing."""
     folder.mkdir()
     if environments:
         (folder / "environments").symlink_to(environments)
@@ -50,20 +50,20 @@ def test_a_machine_without_the_data_copies_it_from_a_shared_home(home, planned, 
     assert {path.name: path.read_bytes() for path in here.public.iterdir()} == {
         path.name: path.read_bytes() for path in there.public.iterdir()
     }
-    # What labs see is laid out as if it had been prepared here: one time, and answers closed to others.
+    # The copy looks as if it had been prepared here: one modification time, and private answers.
     assert len({path.stat().st_mtime for path in here.public.iterdir()}) == 1
     assert {path.stat().st_mode & 0o777 for path in here.private.iterdir()} == {0o600}
 
 
-def test_a_machine_without_the_data_makes_it_from_its_source(home, planned, coin, tmp_path):
+def test_a_machine_without_the_data_prepares_it(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
     provision(planned, coin, node)
     assert load_prepared(node, coin).manifest.public == load_prepared(home, coin).manifest.public
 
 
-def test_a_shared_home_that_has_nothing_is_told(home, planned, coin, tmp_path):
+def test_a_shared_home_without_the_data_is_reported(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
-    with pytest.raises(NotPrepared, match=r"could not be copied from .*: prepare it there, share ASSAY_HOME, or give"):
+    with pytest.raises(NotPrepared, match=r"cannot copy it from .*: prepare it there, share ASSAY_HOME, or pass"):
         provision(planned, coin, node, bare(tmp_path / "empty"))
 
 
@@ -83,7 +83,7 @@ def test_data_that_the_run_was_not_planned_with_is_refused(home, planned, coin):
         provision(other, coin, home)
 
 
-def test_a_machine_without_an_environment_copies_it_whole(home, planned, coin, tmp_path):
+def test_a_machine_without_an_environment_copies_it_completely(home, planned, coin, tmp_path):
     name = find_environment(home, coin.environment).name
     shared, node = bare(tmp_path / "shared"), bare(tmp_path / "node")
     for made in (shared, node):
@@ -100,18 +100,18 @@ def test_a_machine_without_an_environment_copies_it_whole(home, planned, coin, t
     assert [path.name for path in node.environments.iterdir()] == [name]
 
 
-def test_a_trial_is_carried_out_where_nothing_was_prepared(home, planned, tmp_path):
+def test_a_trial_runs_where_nothing_was_prepared(home, planned, tmp_path):
     run = RunFolder(tmp_path / "run")
     run.add([planned])
     (trial,) = run.trials()
-    # Labs of another user must be able to pass through to their workspaces.
+    # Labs run as another user, who must be able to reach their workspaces.
     node = bare(home.root / "node", home.environments)
-    run_job(JobSpec(work="conduct", trial=trial.path, home=node.root, source=home.root))
+    run_job(JobSpec(kind="conduct", trial=trial.path, home=node.root, source=home.root))
     assert trial.state.status == "done"
 
 
 @pytest.mark.parametrize(
-    ("variables", "given"),
+    ("variables", "gpus"),
     [
         ({"SLURM_STEP_GPUS": "4,6", "CUDA_VISIBLE_DEVICES": "0,1"}, (4, 6)),
         ({"SLURM_JOB_GPUS": "3,5,7"}, (3, 5)),
@@ -120,43 +120,43 @@ def test_a_trial_is_carried_out_where_nothing_was_prepared(home, planned, tmp_pa
         ({}, (0, 1)),
     ],
 )
-def test_a_trial_gets_the_gpus_that_the_engine_names(variables, given):
-    assert assigned_gpus(2, variables, there=(0, 1, 2)) == given
+def test_a_trial_gets_the_gpus_that_the_scheduler_assigned(variables, gpus):
+    assert assigned_gpus(2, variables, available=(0, 1, 2)) == gpus
 
 
-def test_a_trial_without_gpus_gets_none_and_one_with_too_many_is_told():
-    assert assigned_gpus(0, {"CUDA_VISIBLE_DEVICES": "0"}, there=(0,)) == ()
-    with pytest.raises(AssayError, match="needs 2 GPUs, and this machine has 1"):
-        assigned_gpus(2, {}, there=(0,))
+def test_a_trial_without_gpus_gets_none_and_one_that_needs_too_many_is_refused():
+    assert assigned_gpus(0, {"CUDA_VISIBLE_DEVICES": "0"}, available=(0,)) == ()
+    with pytest.raises(AssayError, match="needs 2 GPUs, but this machine has 1"):
+        assigned_gpus(2, {}, available=(0,))
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
-        (["--on", "nowhere"], "there are local, slurm, ray, ray:ADDRESS and ray://HOST:PORT"),
-        (["--slurm", "partition=gpu"], "--slurm goes with --on slurm"),
+        (["--on", "nowhere"], "choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT"),
+        (["--slurm", "partition=gpu"], "--slurm requires --on slurm"),
         (["--on", "slurm", "--slurm", "partition"], "write NAME=VALUE"),
-        (["--on", "slurm", "--slurm", "output=x"], "this is decided by Assay"),
-        (["--on", "slurm", "--slurm", "time=2:00"], "write a number of minutes"),
-        (["--lease", "3s"], "give it 10 s at least"),
+        (["--on", "slurm", "--slurm", "output=x"], "this option is set by Assay"),
+        (["--on", "slurm", "--slurm", "time=2:00"], "not a number of minutes"),
+        (["--lease", "3s"], "allow at least 10 s"),
     ],
 )
-def test_a_place_that_makes_no_sense_is_told(tiny, words, told):
+def test_invalid_executor_options_are_refused(tiny, words, message):
     result = tiny.call(*tiny.run_words("starter"), *words)
-    assert result.returncode == 2 and told in result.stderr
+    assert result.returncode == 2 and message in result.stderr
 
 
-def test_a_machine_without_slurm_is_told(tiny):
+def test_a_machine_without_slurm_is_reported(tiny):
     tiny.variables = {"PATH": str(Path(sys.executable).parent)}
     result = tiny.call(*tiny.run_words("starter"), "--on", "slurm")
-    assert result.returncode == 1 and "there is no sbatch on this machine" in result.stderr
+    assert result.returncode == 1 and "sbatch is not on this machine" in result.stderr
 
 
-def test_a_run_remembers_where_it_was_carried_out(tiny):
+def test_resume_uses_the_executor_of_the_run(tiny):
     assert tiny.call(*tiny.run_words("starter"), "--lease", "90s").returncode == 0
-    assert not (tiny.out / "place.json").exists()
-    (tiny.out / "place.json").write_text(json.dumps({"format": "place/1", "on": "nowhere"}))
+    assert not (tiny.out / "executor.json").exists()
+    (tiny.out / "executor.json").write_text(json.dumps({"format": "executor/1", "on": "nowhere"}))
     result = tiny.call("resume", str(tiny.out))
     assert result.returncode == 2 and "--on nowhere" in result.stderr
     assert tiny.call("resume", str(tiny.out), "--on", "local").returncode == 0
-    assert json.loads((tiny.out / "place.json").read_text())["on"] == "local"
+    assert json.loads((tiny.out / "executor.json").read_text())["on"] == "local"
