@@ -14,7 +14,7 @@ kind = "tabular-classification"
 
 [source]
 about = "made up"
-licence = "none needed"
+license = "none needed"
 
 [submission]
 form = "csv"

@@ -65,7 +65,7 @@ def test_tasks_that_are_judged_by_running_code_have_rules_of_their_own():
     assert "The file `convolve.py` in the workspace's top folder" in told
 
 
-@pytest.mark.parametrize("name", [task.id for task in Registry().chosen(["mlebench", "mlagentbench", "pocket"])])
+@pytest.mark.parametrize("name", [task.id for task in Registry().select_all(["mlebench", "mlagentbench", "pocket"])])
 def test_every_task_can_be_told(name):
     task = Registry().task(name)
     told = briefing_of(task, task.description, task.budget)

@@ -52,7 +52,7 @@ def test_wrong_calls_say_what_goes_together(assay) -> None:
     for words, why in [
         (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw go with --synthetic"),
         (("prepare", TASK, "--synthetic", "--unverified"), "does not go with --raw or --unverified"),
-        (("prepare", "mlebench:medium"), "this version does not bring"),
+        (("prepare", "mlebench:medium"), "are not available in this version"),
         (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
         (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
     ]:

@@ -73,7 +73,7 @@ def toy(tmp_path: Path) -> MakeTask:
                 "title": "Toy",
                 "summary": "Toy.",
                 "kind": "tabular-classification",
-                "source": {"about": "made up", "licence": "MIT", "packages": [package] if package else [], **source},
+                "source": {"about": "made up", "license": "MIT", "packages": [package] if package else [], **source},
                 "submission": {"form": "csv", "file": "submission.csv"},
                 "metric": {"name": "accuracy", "direction": "higher"},
                 "budget": {"time": "1m"},

@@ -235,7 +235,7 @@ def suite(folder: Path, package: Package | None = None) -> None:
     packages = f"packages = [{inline(package)}]\n" if package else ""
     (toys / "toy/task.toml").write_text(
         'format="task/1"\ntitle="Toy"\nsummary="Toy."\nkind="tabular-classification"\n'
-        f'[source]\nabout="made up"\nlicence="MIT"\n{packages}'
+        f'[source]\nabout="made up"\nlicense="MIT"\n{packages}'
         '[submission]\nform="csv"\nfile="submission.csv"\n[metric]\nname="accuracy"\ndirection="higher"\n'
         '[budget]\ntime="1m"\n'
     )

@@ -63,8 +63,9 @@ def slope(tmp_path: Path, prepared: Any) -> Task:
             "format": "task/1",
             "title": "Slope",
             "summary": "Slope.",
-            "kind": "checkpoint",
-            "source": {"about": "made up", "licence": "MIT"},
+            "kind": "language-modeling",
+            "judged": "checkpoint",
+            "source": {"about": "made up", "license": "MIT"},
             "submission": {
                 "form": "file",
                 "file": "checkpoint.npz",

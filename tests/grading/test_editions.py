@@ -12,7 +12,7 @@ from assay.tasks import Task
 RULES = {
     "v1": {
         "quirks": {"loose-ids": "Ids are only sorted.", "squared": "Errors are squared."},
-        "submission": {"ids": "sorted", "more_columns": True},
+        "submission": {"ids": "sorted_unchecked", "more_columns": True},
         "metric": {"name": "rmse"},
     },
     "fixed": {"repairs": {"whole-groups": "Groups are whole."}, "indicative": True},

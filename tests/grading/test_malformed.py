@@ -28,8 +28,10 @@ KINDS = {
     "share": Kind({"v": _NUMBER | {"min": 0, "max": 1}}, "log_loss", ("0", "1")),
     "kept": Kind({"v": _NUMBER | {"missing": "keep"}}, "pearson", ("0.5", "1", "-3e2")),
     "sums": Kind(_TWO, "log_loss", ("0,1", "1,0"), {"row_sum": {"tolerance": 1e-5}}),
-    "skipped": Kind({"v": _NUMBER}, "mae", ("1", "-1"), {"ids": "known", "skip": {"column": "v", "value": -1}}),
-    "joined": Kind({"v": _NUMBER}, "mae", ("1", "2"), {"ids": "set"}),
+    "skipped": Kind(
+        {"v": _NUMBER}, "mae", ("1", "-1"), {"ids": "ids_subset_sorted", "skip": {"column": "v", "value": -1}}
+    ),
+    "joined": Kind({"v": _NUMBER}, "mae", ("1", "2"), {"ids": "join"}),
     "places": Kind(_TWO, "mcrmse", ("1,2", "3,4"), {"by_position": True}),
     "integer": Kind({"v": {"type": "integer"}}, "macro_f1", ("1", "2", "3")),
     "class": Kind({"v": {"type": "category"}}, "accuracy", ("cat", "dog")),

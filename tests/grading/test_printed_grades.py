@@ -12,6 +12,10 @@ title = "For tests."
 editions = ["v1", "fixed"]
 lenient = ["v1"]
 tasks = ["prices"]
+
+[quirks.extra-columns-ignored]
+text = "Further columns are ignored."
+rules = ["submission.more_columns"]
 """
 TASK = """
 format = "task/1"
@@ -21,7 +25,7 @@ kind = "tabular-regression"
 
 [source]
 about = "made up"
-licence = "none needed"
+license = "none needed"
 
 [submission]
 form = "csv"
@@ -45,8 +49,8 @@ bronze = 0.7
 median = 0.6
 teams = 10
 
-[rules.v1.quirks]
-more-columns = "Further columns are left out."
+[rules.v1]
+quirks = ["extra-columns-ignored"]
 
 [rules.v1.submission]
 more_columns = true
@@ -90,7 +94,7 @@ def test_quirks_repairs_and_indicative_medals_are_told_in_one_line(printed):
     assert lines[1:] == [
         "  pearson 1.00000 (higher is better)",
         "  gold medal, above the median team",
-        "  as published: more-columns",
+        "  as published: extra-columns-ignored",
     ]
     assert (
         printed("id,price\n1,1\n2,2\n3,4\n", "fixed").splitlines()[-1]
@@ -106,5 +110,5 @@ def test_a_score_that_is_no_number_is_printed_as_such_and_null_in_json(printed):
     ]
     grade = json.loads(printed(constant, "v1", "--json"), parse_constant=pytest.fail)
     assert (grade["score"], grade["not_finite"], grade["valid_submission"]) == (None, "nan", True)
-    assert (grade["quirks"], grade["repairs"], grade["indicative"]) == (["more-columns"], [], False)
+    assert (grade["quirks"], grade["repairs"], grade["indicative"]) == (["extra-columns-ignored"], [], False)
     assert "not valid: pearson has no finite value" in printed(constant, "fixed")

@@ -61,9 +61,9 @@ def test_an_id_that_pandas_takes_for_nothing_is_never_the_right_one(outcome, wor
     ("policy", "submission", "answers", "expected"),
     [
         # Repeated ids are joined each time: errors 0, 1, 3 and 0.
-        ("set", "1,10\n2,21\n2,23\n3,30\n", "1,10\n2,20\n3,30\n", 1.0),
-        ("set", "1,10\n2,21\n", "1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
-        ("set", "1,10\n2,21\n3,30\n4,1\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '4'."),
+        ("join", "1,10\n2,21\n2,23\n3,30\n", "1,10\n2,20\n3,30\n", 1.0),
+        ("join", "1,10\n2,21\n", "1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
+        ("join", "1,10\n2,21\n3,30\n4,1\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '4'."),
         # Only the rows handed in count: errors 1 and 3.
         ("subset", "3,33\n2,21\n", "1,10\n2,20\n3,30\n", 2.0),
         ("subset", "3,33\n9,21\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '9'."),
@@ -73,20 +73,20 @@ def test_an_id_that_pandas_takes_for_nothing_is_never_the_right_one(outcome, wor
         # A repeated one moves all behind it, and the last falls off: 10, 10 and 20 for 1, 2 and 3.
         ("superset", "3,30\n2,20\n1,10\n1,10\n", "1,10\n2,20\n3,30\n", (0 + 10 + 10) / 3),
         # The same ids, each as often as one likes: sorted they are 1, 2, 2, 3 against 1, 1, 2, 3.
-        ("same", "2,20\n2,20\n1,10\n3,30\n", "1,10\n1,10\n2,20\n3,30\n", (0 + 10 + 0 + 0) / 4),
-        ("same", "2,20\n2,20\n1,10\n1,30\n", "1,10\n1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
-        ("known", "1,10\n1,10\n2,20\n", "1,10\n2,20\n3,30\n", (0 + 10 + 10) / 3),
-        ("known", "1,10\n7,11\n2,20\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '7'."),
+        ("ids_equal_sorted", "2,20\n2,20\n1,10\n3,30\n", "1,10\n1,10\n2,20\n3,30\n", (0 + 10 + 0 + 0) / 4),
+        ("ids_equal_sorted", "2,20\n2,20\n1,10\n1,30\n", "1,10\n1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
+        ("ids_subset_sorted", "1,10\n1,10\n2,20\n", "1,10\n2,20\n3,30\n", (0 + 10 + 10) / 3),
+        ("ids_subset_sorted", "1,10\n7,11\n2,20\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '7'."),
         # Ids only sort: 5, 6 and 7 go to 1, 2 and 3.
-        ("sorted", "7,30\n5,11\n6,22\n", "1,10\n3,30\n2,20\n", 1.0),
-        ("sorted", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", "submission.csv has 2 rows; 3 are needed."),
-        ("position", "7,30\n5,11\n6,22\n", "1,10\n3,30\n2,20\n", (20 + 19 + 2) / 3),
-        ("position", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", "submission.csv has 2 rows; 3 are needed."),
-        ("head", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", (20 + 19) / 2),
+        ("sorted_unchecked", "7,30\n5,11\n6,22\n", "1,10\n3,30\n2,20\n", 1.0),
+        ("sorted_unchecked", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", "submission.csv has 2 rows; 3 are needed."),
+        ("positional", "7,30\n5,11\n6,22\n", "1,10\n3,30\n2,20\n", (20 + 19 + 2) / 3),
+        ("positional", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", "submission.csv has 2 rows; 3 are needed."),
+        ("positional_prefix", "7,30\n5,11\n", "1,10\n3,30\n2,20\n", (20 + 19) / 2),
         # The n-th row of an id belongs to its n-th answer.
-        ("occurrence", "2,21\n1,12\n2,23\n1,19\n", "1,10\n1,20\n2,20\n2,20\n", (2 + 1 + 1 + 3) / 4),
+        ("nth_occurrence", "2,21\n1,12\n2,23\n1,19\n", "1,10\n1,20\n2,20\n2,20\n", (2 + 1 + 1 + 3) / 4),
         (
-            "occurrence", "2,21\n1,12\n2,23\n2,19\n", "1,10\n1,20\n2,20\n2,20\n",
+            "nth_occurrence", "2,21\n1,12\n2,23\n2,19\n", "1,10\n1,20\n2,20\n2,20\n",
             "submission.csv has id '2' more often than asked for.",
         ),
     ],
@@ -110,12 +110,12 @@ def test_rows_whose_answer_does_not_count_are_left_out_and_need_no_value(outcome
     assert outcome("id,price\n3,\n2,1\n1,11\n", answers, skip=skip) == why
 
 
-@pytest.mark.parametrize("policy", ["aligned", "known"])
+@pytest.mark.parametrize("policy", ["one_to_one", "ids_subset_sorted"])
 @pytest.mark.parametrize("ids", ["1,2", "2,1", "1,1.0"])
 def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
     answers, (first, second) = "id,price\n1,-1\n2,-1\n", ids.split(",")
     rules = {"ids": policy, "skip": {"column": "price", "value": -1}, "metric": "mean_column_roc_auc"}
-    if policy == "aligned" and ids == "1,1.0":
+    if policy == "one_to_one" and ids == "1,1.0":
         expected = "submission.csv lacks id '2'."
     else:
         expected = "submission.csv has no row that counts."
@@ -123,7 +123,7 @@ def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
 
 
 def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outcome):
-    rules = {"ids": "known", "skip": {"column": "price", "value": -1}}
+    rules = {"ids": "ids_subset_sorted", "skip": {"column": "price", "value": -1}}
     answers = "id,price\na,10\nb,-1\nc,30\nd,40\n"
     assert outcome("id,price\nd,40\na,10\nb,7\nc,30\n", answers, **rules) == 0
     # Two rows of a and none of d: sorted and without b they are a, a, c against a, c, d.

@@ -77,7 +77,7 @@ def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(outcome
 
 def test_by_position_the_id_column_need_not_be_there(outcome):
     for submission in ("a,b\n0.25,0.75\n0.5,0.5\n", "id,a,b\nx,0.25,0.75\nx,0.5,0.5\n"):
-        assert outcome(submission, ids="position") == 0
+        assert outcome(submission, ids="positional") == 0
 
 
 @pytest.mark.parametrize(

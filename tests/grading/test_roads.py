@@ -14,17 +14,17 @@ from assay.grading.submission.read import check, check_strictly
 NUMBER, SHARE = {"type": "number"}, {"type": "number", "min": 0, "max": 1}
 TYPES = [NUMBER, NUMBER, SHARE, {"type": "integer"}, {"type": "category"}, {"type": "boolean"}]
 POLICIES = [
-    "aligned",
-    "aligned",
-    "set",
+    "one_to_one",
+    "one_to_one",
+    "join",
     "superset",
     "subset",
-    "same",
-    "known",
-    "sorted",
-    "occurrence",
-    "position",
-    "head",
+    "ids_equal_sorted",
+    "ids_subset_sorted",
+    "sorted_unchecked",
+    "nth_occurrence",
+    "positional",
+    "positional_prefix",
 ]
 IDS = [
     ["a", "b", "c", "d"], ["1", "2", "3", "4"], ["007", "8", "9", "10"], ["1.0", "2", "3", "x"], ["1", "01", "2", "3"],

@@ -22,7 +22,7 @@ kind = "image-classification"
 
 [source]
 about = "made up"
-licence = "none needed"
+license = "none needed"
 
 [data]
 train = "train.csv"

@@ -107,7 +107,7 @@ def _gold(prepared: Prepared, home: Home) -> Finding:
     gold = task.data.gold.removeprefix("private/") if task.data.gold else task.data.answers
     wanted = [*([task.submission.id] if task.submission.id else []), *task.submission.columns]
     table = pd.read_csv(prepared.private / gold, dtype=str, keep_default_na=False)
-    if prepared.task.kind == "checkpoint" and not {*wanted} <= {*table.columns}:
+    if prepared.task.judged == "checkpoint" and not {*wanted} <= {*table.columns}:
         return Finding(name, None, "the answers are no predictions")
     content = table[wanted].to_csv(index=False).encode()
     grade = grade_submission(content, task, prepared, home=home)

@@ -35,7 +35,7 @@ def check_command(
     from assay.data.store import load_prepared
 
     home, results, failed = Home.default(), [], []
-    for task in registry(folders).chosen(names):
+    for task in registry(folders).select_all(names):
         data = load_prepared(home, task, edition, variant)
         findings = check_task(data, home)
         if any(finding.passed is False for finding in findings):

@@ -59,7 +59,7 @@ def prepare_command(
     variant = _variant(synthetic, seed, keep_raw, raw, unverified)
     known, home = registry(folders), Home.default()
     progress = NoProgress() if quiet or json_ else ProgressBars()
-    tasks = known.chosen(names)
+    tasks = known.select_all(names)
     done, failed = [], []
     for task in tasks:
         try:

@@ -24,7 +24,7 @@ def tasks_command(folders: tuple[Path, ...], names: tuple[str, ...], json_: bool
       assay tasks pocket:quick --json
     """
     known, home = registry(folders), Home.default()
-    chosen = known.chosen(names) if names else list(known.tasks())
+    chosen = known.select_all(names) if names else list(known.tasks())
     rows = [_row(task, _variants(home, task)) for task in chosen]
     if json_:
         click.echo(json.dumps(rows, indent=2))
@@ -67,7 +67,7 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         ),
         ("editions", ", ".join(found.editions)),
         ("source", found.source.about),
-        ("licence", found.source.licence),
+        ("license", found.source.license),
         ("prepared", ", ".join(variants) or f"no: assay prepare {found.id}"),
         ("folder", str(found.folder)),
     ]

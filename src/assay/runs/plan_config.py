@@ -185,7 +185,7 @@ def build_plan(
     _check_model_settings(config.model_settings)
     named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
     return Plan(
-        tasks=tuple(known.chosen(config.tasks)),
+        tasks=tuple(known.select_all(config.tasks)),
         agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
         models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
         model_settings=config.model_settings,

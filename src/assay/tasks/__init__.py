@@ -1,4 +1,8 @@
-"""What is measured: tasks, suites, and how they are found."""
+"""Tasks and suites: what they consist of, their rules, and how they are found.
+
+Start with `Registry`, which finds tasks by name, and `Task`, the validated contents of a task folder. `rules` describes
+how submissions are checked and scored.
+"""
 
 from assay.core.quantities import parse_duration
 from assay.tasks.model import (
@@ -13,8 +17,9 @@ from assay.tasks.model import (
     Suite,
     Task,
 )
-from assay.tasks.registry import Registry, load_plugin, load_suite, load_task
-from assay.tasks.rules import Codec, Column, EditionRules, Metric, RowSum, Submission
+from assay.tasks.plugins import load_plugin
+from assay.tasks.registry import Registry, load_suite, load_task
+from assay.tasks.rules import Codec, Column, EditionRules, Metric, Quirk, RowSum, Submission
 
 __all__ = [
     "Budget",
@@ -27,6 +32,7 @@ __all__ = [
     "Measured",
     "Metric",
     "Package",
+    "Quirk",
     "Registry",
     "RowSum",
     "Solution",

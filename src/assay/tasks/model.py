@@ -1,4 +1,4 @@
-"""What a task and a suite are: the contents of `task.toml`, `measured.json` and `suite.toml`, checked."""
+"""Tasks and suites: the contents of `task.toml`, `measured.json` and `suite.toml`, validated."""
 
 from datetime import date
 from pathlib import Path
@@ -7,12 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from assay.core.quantities import Bytes, Md5, Model, Seconds, Sha256
-from assay.tasks.rules import EditionRules, Metric, Submission, laid_over
+from assay.tasks.rules import EditionRules, Metric, Quirk, Submission, merge_rules
 
-Kind = Literal[
-    "tabular-classification", "tabular-regression", "image-classification", "image-to-image", "text-classification",
-    "text-to-text", "text-regression", "audio-classification", "graph-classification", "code-speed", "checkpoint",
-]  # fmt: skip
+Judged = Literal["table", "speed", "checkpoint"]
+"""How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab."""
 
 
 class Package(Model):
@@ -20,15 +18,13 @@ class Package(Model):
 
     name: str
     version: str
-    file: str = Field(
-        description="the wheel's file name, which also tells the index which Python and platform to offer"
-    )
+    file: str = Field(description="the wheel's file name, which also selects the Python and platform")
     sha256: Sha256
     members: dict[str, Sha256] = Field(description="path inside the wheel -> SHA-256 of the member")
 
 
 class Installed(Model):
-    """Data inside a package that Assay itself needs: on this machine already, checked by hash."""
+    """Data inside a package that Assay depends on: already on this machine, checked by hash."""
 
     name: str
     members: dict[str, Sha256] = Field(description="path as installed -> SHA-256 of the file")
@@ -45,23 +41,23 @@ class NpmPackage(Model):
 
 
 class WebFile(Model):
-    """A file at an address on the web: fetched without an account, checked by size and hash where they are known."""
+    """A file on the web: downloaded without an account, checked by size and hash where they are known."""
 
-    url: str = Field(pattern="^https?://", description="where it lies; one that names a fixed version stays the same")
+    url: str = Field(pattern="^https?://", description="should name a fixed version")
     file: str = Field(description="path below the raw folder")
-    sha256: Sha256 | None = Field(default=None, description="without it, what is made from the file is not verified")
+    sha256: Sha256 | None = Field(default=None, description="without it, data prepared from the file is not verified")
     size: int | None = Field(default=None, description="in bytes")
 
 
 class Kaggle(Model):
-    """A competition's archive on Kaggle, which needs an account and the competition's rules accepted."""
+    """A competition's archive on Kaggle; downloading it needs an account that accepted the competition's rules."""
 
     competition: str
     md5: Md5 | None = Field(default=None, description="of the archive that the published benchmark was made from")
 
 
 class Source(Model):
-    """Where a task's raw data comes from, and on what terms."""
+    """Where a task's raw data comes from, and under which license."""
 
     packages: tuple[Package, ...] = ()
     npm: tuple[NpmPackage, ...] = ()
@@ -69,39 +65,39 @@ class Source(Model):
     files: tuple[WebFile, ...] = ()
     kaggle: Kaggle | None = None
     about: str
-    licence: str
+    license: str
 
 
 class Data(Model):
-    """The files that others need to know by name: agents without a model, the grader, and checks.
+    """The prepared files that agents without a language model, the grader and the checks refer to by name.
 
-    `sample`, `gold` and `checksums` name files of the prepared task, as `public/…` or `private/…`.
+    `sample`, `gold` and `checksums` name files as `public/…` or `private/…`.
     """
 
     train: str | None = None
     test: str | None = None
     target: str | None = None
     id: str | None = None
-    ids_per_side: bool = Field(default=False, description="whether train and test number their rows each for itself")
+    ids_per_side: bool = Field(default=False, description="whether train and test each number their own rows")
     image: str | None = Field(default=None, description="column with image paths, relative to the data folder")
     answers: str = Field(default="answers.csv", description="the private file with the true values")
-    gold: str | None = Field(default=None, description="a perfect submission, where the answers are not one")
+    gold: str | None = Field(default=None, description="a perfect submission, if the answers are not one")
     sample: str = "public/sample_submission.csv"
     checksums: dict[str, Md5] = Field(default={}, description="prepared file -> its MD5 in the published benchmark")
 
 
 class Budget(Model):
-    """What a trial may use up."""
+    """Limits on what a trial may spend."""
 
     time: Seconds
     steps: int = 50
-    working: Seconds | None = Field(default=None, description="time without waiting for a model's provider")
-    tokens: int | None = Field(default=None, description="of all model calls together")
-    cost: float | None = Field(default=None, description="dollars, for models whose price is known")
+    working: Seconds | None = Field(default=None, description="time excluding waits for a model provider")
+    tokens: int | None = Field(default=None, description="over all model calls")
+    cost: float | None = Field(default=None, description="in dollars, for models with a known price")
 
 
 class Resources(Model):
-    """What a trial's lab gets of the machine."""
+    """Resources of a trial's lab."""
 
     cores: int = 1
     memory: Bytes = 4 * 10**9
@@ -110,7 +106,7 @@ class Resources(Model):
 
 
 class Leaderboard(Model):
-    """Scores of human teams: the four published thresholds, and the score at each percentile where known."""
+    """Scores of human teams: the four published thresholds, and the score at each percentile if known."""
 
     gold: float
     silver: float
@@ -129,7 +125,7 @@ class Solution(Model):
 
 
 class Measured(Model):
-    """What was measured of a task on real machines: its starter's baseline and its reference panel."""
+    """Scores measured on a real machine: the starter's baseline and the reference panel."""
 
     format: Literal["measured/1"] = "measured/1"
     date: date
@@ -147,7 +143,9 @@ class TaskFile(Model):
     format: Literal["task/1"]
     title: str
     summary: str
-    kind: Kind
+    kind: str = Field(description="the type of problem, such as tabular-classification or image-segmentation")
+    judged: Judged = "table"
+    category: str | None = Field(default=None, description="the category in the published benchmark")
     source: Source
     data: Data = Data()
     submission: Submission
@@ -156,11 +154,11 @@ class TaskFile(Model):
     resources: Resources = Resources()
     environment: str = "core"
     leaderboard: Leaderboard | None = None
-    rules: dict[str, EditionRules] = Field(default={}, description="edition -> what is particular to it")
+    rules: dict[str, EditionRules] = Field(default={}, description="edition -> what differs in it")
 
 
 class Task(TaskFile):
-    """A problem plus how it is judged."""
+    """A problem and how it is graded."""
 
     suite: str
     name: str
@@ -181,20 +179,20 @@ class Task(TaskFile):
 
     @property
     def description(self) -> str:
-        """What the agent reads."""
+        """The text that agents read."""
         return (self.folder / "description.md").read_text()
 
     @property
     def obfuscated(self) -> str | None:
-        """The description without anything that would remind a reader of the competition, where there is one."""
+        """The description without any hint of the competition's identity, if there is one."""
         path = self.folder / "obfuscated.md"
         return path.read_text() if path.is_file() else None
 
     def in_edition(self, edition: str) -> "Task":
-        """The task as that edition judges it: its own rules laid over the common ones."""
+        """Return the task under the rules of that edition."""
         rules, lenient = self.rules.get(edition, EditionRules()), edition in self.lenient
-        submission = laid_over(self.submission.model_dump(exclude_unset=True), rules.submission)
-        metric = laid_over(self.metric.model_dump(exclude_unset=True), rules.metric)
+        submission = merge_rules(self.submission.model_dump(exclude_unset=True), rules.submission)
+        metric = merge_rules(self.metric.model_dump(exclude_unset=True), rules.metric)
         return self.model_copy(
             update={
                 "submission": Submission.model_validate({"lenient": lenient, **submission}),
@@ -204,29 +202,40 @@ class Task(TaskFile):
 
     @property
     def starter(self) -> dict[str, bytes]:
-        """The code a workspace begins with, by path in it; a task may have none."""
+        """The files a workspace starts with, by path; a task may have none."""
         folder = self.folder / "starter"
         files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
     @property
     def timed(self) -> bool:
-        """Whether its score is a measurement of time, so that grading it twice gives two figures."""
-        return self.kind == "code-speed"
+        """Whether the score is a time measurement, so that grading twice gives two different scores."""
+        return self.judged == "speed"
 
     @property
     def judged_in_lab(self) -> bool:
-        """Whether a submission must run before there is anything to score: see `grading.by_running`."""
-        return self.kind == "checkpoint" and self.submission.form == "file"
+        """Whether a submission has to run before it can be scored; see `grading.by_running`."""
+        return self.judged == "checkpoint" and self.submission.form == "file"
+
+
+class Defaults(Model):
+    """Values for tasks that do not set their own."""
+
+    license: str | None = None
+    environment: str | None = None
+    budget: Budget | None = None
+    resources: Resources | None = None
 
 
 class Suite(Model):
-    """A named list of tasks that are judged by the same editions."""
+    """A named list of tasks that share editions, defaults and a catalogue of quirks."""
 
     format: Literal["suite/1"]
     name: str
     title: str
     editions: tuple[str, ...]
-    lenient: tuple[str, ...] = Field(default=(), description="editions that read as the published graders do")
+    lenient: tuple[str, ...] = Field(default=(), description="editions that parse as the published graders do")
     tasks: tuple[str, ...]
     splits: dict[str, tuple[str, ...]] = Field(default={})
+    defaults: Defaults = Defaults()
+    quirks: dict[str, Quirk] = Field(default={}, description="name -> what tasks of the suite may name as their quirk")

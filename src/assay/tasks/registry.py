@@ -1,21 +1,18 @@
-"""Finding tasks by name and loading them from their folders."""
+"""Find tasks by name and load them from their folders."""
 
-import hashlib
-import importlib.util
 import json
-import sys
-import threading
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from assay.core.errors import UsageError
+from assay.core.text import describe_validation_error, did_you_mean, suggest
 from assay.tasks.model import Suite, Task
+from assay.tasks.rules import EditionRules, merge_rules
 
 Loaded = TypeVar("Loaded", Suite, Task)
 
@@ -23,7 +20,7 @@ BUILT_IN = Path(__file__).parent.parent / "suites"
 
 
 class Registry:
-    """The suites that ship with Assay, and those in folders a user names."""
+    """The suites that ship with Assay, and those in folders that a user names."""
 
     def __init__(self, outside: Iterable[Path] = ()) -> None:
         folders = {folder.name: folder for folder in sorted(BUILT_IN.iterdir()) if (folder / "suite.toml").is_file()}
@@ -34,19 +31,19 @@ class Registry:
         self.suites: Mapping[str, tuple[Suite, Path]] = _Suites(folders)
 
     def tasks(self) -> Iterator[Task]:
-        """Every task of every suite, in order."""
+        """Yield every task of every suite, in order."""
         for suite, folder in self.suites.values():
             for name in suite.tasks:
                 yield load_task(folder / name, suite)
 
-    def chosen(self, names: Iterable[str]) -> list[Task]:
-        """The tasks meant by several names, each once, in the order named."""
+    def select_all(self, names: Iterable[str]) -> list[Task]:
+        """Return the tasks that several names stand for, each once, in the order named."""
         return list({task.id: task for name in names for task in self.select(name)}.values())
 
     def names(self, split: str) -> list[str]:
-        """The bare task names of a suite, a split (`suite:split`, or `split` alone for `mlebench`), or a file of names.
+        """Return the bare task names of a suite, a split (`suite:split`, `split` for `mlebench`), or a file of names.
 
-        Nothing is loaded, so a file may name tasks that are not here.
+        No task is loaded, so a file may name tasks that do not exist here.
         """
         if split in self.suites:
             return list(self.suites[split][0].tasks)
@@ -58,22 +55,22 @@ class Registry:
             lines = [line.strip() for line in Path(split).read_text().splitlines()]
             return [line.rpartition("/")[2] for line in lines if line and not line.startswith("#")]
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
-        raise UsageError(f"no split or file is called {split!r}; there are: {', '.join([*self.suites, *known])}")
+        raise UsageError(f"no split or file is named {split!r}; available: {', '.join([*self.suites, *known])}")
 
     def task(self, name: str) -> Task:
-        """The one task called `suite/task`, or `task` where that is unique."""
+        """Return the one task named `suite/task`, or `task` if that is unique."""
         found = self.select(name)
         if len(found) != 1:
-            raise UsageError(f"{name} names {len(found)} tasks; one is needed here, such as {found[0].id}")
+            raise UsageError(f"{name} stands for {len(found)} tasks; name one, such as {found[0].id}")
         return found[0]
 
     def competition(self, name: str) -> Task:
-        """The task meant in a published list, which names competitions without their suite."""
+        """Return the task for a name in a published list, which names competitions without their suite."""
         published = self.suites.get("mlebench")
         return self.task(f"mlebench/{name}" if published and name in published[0].tasks else name)
 
     def select(self, name: str) -> list[Task]:
-        """The tasks meant by a suite, a split (`suite:split`), a task, or a path to a file that lists tasks."""
+        """Return the tasks of a suite, a split (`suite:split`), a task name, or a file that lists tasks."""
         if name in self.suites:
             suite, folder = self.suites[name]
             return [load_task(folder / task, suite) for task in suite.tasks]
@@ -88,7 +85,7 @@ class Registry:
                 known = ", ".join(f"{suite_name}:{known}" for known in suite.splits) or "none"
                 raise UsageError(f"suite {suite_name} has no split {split!r}; it has: {known}")
             if absent := [task for task in suite.splits[split] if task not in suite.tasks]:
-                raise UsageError(f"{name} has {len(absent)} tasks that this version does not bring, as {absent[0]}")
+                raise UsageError(f"{len(absent)} tasks of {name} are not available in this version (e.g. {absent[0]})")
             return [load_task(folder / task, suite) for task in suite.splits[split]]
         full = {
             f"{suite.name}/{task}": (folder / task, suite)
@@ -99,19 +96,17 @@ class Registry:
         if len(matches) == 1:
             return [load_task(*full[matches[0]])]
         if matches:
-            raise UsageError(f"{name} is ambiguous: say {' or '.join(matches)}")
+            raise UsageError(f"{name} is ambiguous; use {' or '.join(matches)}")
         if Path(name).is_file():
             lines = [line.strip() for line in Path(name).read_text().splitlines()]
             return [found for line in lines if line and not line.startswith("#") for found in self.select(line)]
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else "; `assay tasks` lists them"
-        raise UsageError(f"no task, suite or split is called {name!r}{hint}")
+        near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
+        hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
+        raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
 
 
 class _Suites(Mapping[str, tuple[Suite, Path]]):
-    """Suites by name, each read when it is first looked at: most commands are about one."""
+    """Suites by name, each read when it is first needed: most commands use only one."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = folders
@@ -135,83 +130,92 @@ class _Suites(Mapping[str, tuple[Suite, Path]]):
 
 def load_suite(folder: Path) -> Suite:
     """Read a suite from its folder."""
-    return _checked(Suite, _toml(folder / "suite.toml"), folder / "suite.toml")
+    path = folder / "suite.toml"
+    return _validate(Suite, _read_toml(path), path)
 
 
 def load_task(folder: Path, suite: Suite) -> Task:
-    """Read a task of `suite` from its folder."""
+    """Read a task of `suite` from its folder; values it does not set come from the suite's defaults."""
     path = folder / "task.toml"
-    content = _toml(path)
+    content = _read_toml(path)
+    _apply_defaults(content, suite)
+    quirks = _resolve_quirks(content, suite, path)
     content |= {"suite": suite.name, "editions": suite.editions, "lenient": suite.lenient}
     content |= {"name": folder.name, "folder": folder}
-    if "leaderboard" in content and folder.name in (humans := _humans(folder.parent / "humans.json")):
+    if "leaderboard" in content and folder.name in (humans := _read_humans(folder.parent / "humans.json")):
         content["leaderboard"]["percentiles"] = humans[folder.name]
     measured = folder / "measured.json"
     if measured.is_file():
         content["measured"] = json.loads(measured.read_text())
-    return _checked(Task, content, path)
+    task = _validate(Task, content, path)
+    for edition in task.rules:
+        unexplained = [rule for rule in find_overrides(task, edition) if rule not in quirks[edition]]
+        if unexplained:
+            raise UsageError(
+                f"{path}: rules.{edition} overrides {', '.join(unexplained)} without naming a quirk that explains it; "
+                f"add one to `quirks` of rules.{edition}, from [quirks] of {folder.parent / 'suite.toml'}"
+            )
+    return task
 
 
-def load_plugin(path: Path) -> ModuleType:
-    """Run a Python file, such as a task's `prepare.py`, and return its module.
-
-    Task folders have hyphens in their names and are not packages. Their code can still import its neighbors
-    (`from .cases import timed`) and what its suite shares (`from .._shared.images import crop`). Nothing is cached
-    between calls, so that edited files take effect.
-    """
-    if not path.is_file():
-        raise UsageError(f"{path} is missing")
-    folder = path.absolute().parent
-    with _loading:
-        package = _make_packages(folder)
-        spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return module
+def find_overrides(task: Task, edition: str) -> list[str]:
+    """Return the rules in which an edition departs from the task's own, such as `submission.more_columns`."""
+    rules = task.rules.get(edition, EditionRules())
+    submission = task.submission.model_dump(exclude_unset=True)
+    metric = task.metric.model_dump(exclude_unset=True)
+    found = _find_changes("submission", submission, merge_rules(submission, rules.submission))
+    merged = merge_rules(metric, rules.metric)
+    found += _find_changes("metric.params", metric.pop("params", {}), merged.pop("params", {}))
+    return found + _find_changes("metric", metric, merged)
 
 
-_loading = threading.RLock()
+def _find_changes(prefix: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [f"{prefix}.{key}" for key, value in after.items() if key not in before or before[key] != value]
 
 
-def _make_packages(folder: Path) -> str:
-    """Register a task folder, its suite and the folder of the suite as packages; return the task's package name.
+def _apply_defaults(content: dict[str, Any], suite: Suite) -> None:
+    defaults = suite.defaults.model_dump(exclude_unset=True)
+    license = defaults.pop("license", None)
+    if license is not None and isinstance(source := content.get("source"), dict):
+        source.setdefault("license", license)
+    for key, value in defaults.items():
+        own = content.get(key, {} if isinstance(value, dict) else None)
+        content[key] = {**value, **own} if isinstance(value, dict) and isinstance(own, dict) else own or value
 
-    The names contain a hash of the path, because two suites may have the same name. Modules imported earlier are
-    dropped, so that edited files are read again.
-    """
-    name = f"assay_plugins_{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
-    for loaded in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
-        del sys.modules[loaded]
-    for place in (folder.parent.parent, folder.parent, folder):
-        package = ModuleType(name)
-        package.__path__ = [str(place)]
-        sys.modules[name] = package
-        if place != folder:
-            name = f"{name}.{'suite' if place == folder.parent.parent else 'task'}"
-    importlib.invalidate_caches()
-    return name
+
+def _resolve_quirks(content: dict[str, Any], suite: Suite, path: Path) -> dict[str, set[str]]:
+    """Replace the names of quirks by names with texts; return the rules that each edition's quirks explain."""
+    explained: dict[str, set[str]] = {}
+    for edition, rules in content.get("rules", {}).items():
+        names = rules.get("quirks", [])
+        if not isinstance(names, list):
+            raise UsageError(f"{path}: rules.{edition}.quirks: a list of names from [quirks] of suite.toml is needed")
+        if unknown := next((name for name in names if name not in suite.quirks), None):
+            hint = did_you_mean(str(unknown), suite.quirks) if suite.quirks else "its [quirks] are empty"
+            raise UsageError(f"{path}: rules.{edition}.quirks: suite.toml has no quirk {unknown!r}; {hint}")
+        rules["quirks"] = {name: suite.quirks[name].text for name in names}
+        explained[edition] = {rule for name in names for rule in suite.quirks[name].rules}
+    return explained
 
 
 @lru_cache
-def _humans(path: Path) -> dict[str, dict[str, float]]:
-    """By task, the score of the human team at each percentile: too long for task files, so one file for a suite."""
+def _read_humans(path: Path) -> dict[str, dict[str, float]]:
+    """By task, the score of the human team at each percentile; one file per suite keeps task files short."""
     scores = json.loads(path.read_text()) if path.is_file() else {}
-    return {task: {str(place): score for place, score in enumerate(row)} for task, row in scores.items()}
+    return {task: {str(percentile): score for percentile, score in enumerate(row)} for task, row in scores.items()}
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError:
         raise UsageError(f"{path} is missing") from None
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
+        raise UsageError(f"{path} is not valid TOML: {error}") from None
 
 
-def _checked(model: type[Loaded], content: dict[str, Any], path: Path) -> Loaded:
+def _validate(model: type[Loaded], content: dict[str, Any], path: Path) -> Loaded:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise UsageError(f"{path}: {faults}") from None
+        raise UsageError(f"{path}: {describe_validation_error(error)}") from None

@@ -1,7 +1,8 @@
 """How a submission is checked and scored: `[submission]`, `[metric]` and `[rules]` of `task.toml`.
 
-The parts themselves say what the competition's own text says. `[rules.EDITION]` lays an edition's own rules over them:
-tables are merged, everything else is replaced. What differs has a name and a sentence there, and grades carry the name.
+`[submission]` and `[metric]` state the competition's own rules. `[rules.EDITION]` overrides them for one edition:
+tables are merged, all other values are replaced. Every override is explained by a quirk from the suite's catalogue, and
+grades carry the names of the quirks.
 """
 
 from collections.abc import Mapping
@@ -12,34 +13,46 @@ from pydantic import Field, model_validator
 from assay.core.quantities import Bytes, Model, Seconds
 
 Scalar = bool | int | float | str
-Ids = Literal["aligned", "occurrence", "set", "superset", "subset", "same", "known", "sorted", "position", "head"]
-"""How rows find their answers.
+Ids = Literal[
+    "one_to_one",
+    "nth_occurrence",
+    "join",
+    "superset",
+    "subset",
+    "ids_equal_sorted",
+    "ids_subset_sorted",
+    "sorted_unchecked",
+    "positional",
+    "positional_prefix",
+]
+"""How submitted rows are paired with answers. `docs/add-a-task.md` has an example of each.
 
-- aligned: the same ids as often as in the answers, in any order.
-- occurrence: the same, where ids repeat: the n-th row of an id belongs to its n-th answer.
-- set: the same ids, whatever their number; repeated ones are joined to the answers each time they appear.
-- superset: at least the ids of the answers; others are left out.
-- subset: at most the ids of the answers; only the rows handed in count.
-- same: the same ids and number of rows, but each id as often as one likes; both sides are sorted and paired in order.
-- known: the same number of rows, all with ids of the answers; both sides are sorted and paired in order.
-- sorted: both sides are sorted by id and paired in order; ids are never compared.
-- position: ids are not looked at, rows count in the order of the file.
-- head: the same, and a file may end early.
+- one_to_one: every id of the answers exactly once, in any order.
+- nth_occurrence: ids may repeat in the answers; the n-th row with an id is paired with its n-th answer.
+- join: the same set of ids; a repeated id is joined to its answer every time it appears.
+- superset: at least the ids of the answers; rows with other ids are ignored.
+- subset: at most the ids of the answers; only the submitted rows count.
+- ids_equal_sorted: the same set of ids and number of rows; both sides are sorted by id and paired in order.
+- ids_subset_sorted: the same number of rows, all with ids of the answers; both sides are sorted and paired in order.
+- sorted_unchecked: both sides are sorted by id and paired in order; ids are never compared.
+- positional: ids are ignored; rows are paired in the order of the file.
+- positional_prefix: the same, but the file may end early.
 
-Published graders do all of these. Strict reading asks for each id as often as the answers have it: it takes set, same,
-known and sorted for aligned, which is occurrence where ids repeat, and head for position.
+Published graders do all of these. Strict parsing requires every id as often as the answers have it: it treats join,
+ids_equal_sorted, ids_subset_sorted and sorted_unchecked as one_to_one (nth_occurrence where ids repeat), and
+positional_prefix as positional.
 """
 
 
 class Codec(Model):
-    """How a text spells something that is not text: a mask, boxes, points, a list of words.
+    """How a text cell encodes something else: a mask, boxes, points, a list of words.
 
     For parameters see `assay.grading.submission.decoding`; `single_spaces` refuses any other whitespace.
     """
 
     name: Literal["mask", "points", "rectangles", "boxes", "boxes_3d", "words", "integers", "span"]
     params: dict[str, Scalar | None] = Field(default={})
-    answers: dict[str, str] = Field(default={}, description="parameter -> the answers' column that holds it")
+    answers: dict[str, str] = Field(default={}, description="parameter -> the column of the answers that holds it")
 
 
 class Column(Model):
@@ -51,34 +64,34 @@ class Column(Model):
     values: tuple[Scalar, ...] | None = None
     missing: Literal["refuse", "keep"] | Scalar = Field(
         default="refuse",
-        description="what an empty value is: a fault, NaN for the metric, or this value",
+        description="how an empty cell is treated: refused, kept as NaN, or read as this value",
     )
     codec: Codec | None = None
-    truth: Codec | None = Field(default=None, description="how the answers spell it, where it is not the same")
-    answer: str | None = Field(default=None, description="what the answers call it, where it is not the same")
-    aliases: tuple[str, ...] = Field(default=(), description="other names that a published grader takes for it")
-    only_text: bool = Field(default=False, description="whether text that pandas reads as numbers is a fault")
-    scored: bool = Field(default=True, description="whether it counts, or must only be there")
+    truth: Codec | None = Field(default=None, description="how the answers encode it, if not the same way")
+    answer: str | None = Field(default=None, description="its name in the answers, if not the same")
+    aliases: tuple[str, ...] = Field(default=(), description="other names that a published grader accepts for it")
+    only_text: bool = Field(default=False, description="whether text that pandas reads as numbers is refused")
+    scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 
 class RowSum(Model):
-    """What the values of each row must add up to."""
+    """What the values of each row must add up to, such as probabilities to 1."""
 
     to: float = 1.0
     tolerance: float
-    decimals: int | None = Field(default=None, description="round the sum to so many decimals before comparing")
-    more_columns: bool = Field(default=False, description="whether further columns must leave the sum as it is")
+    decimals: int | None = Field(default=None, description="decimals to round the sum to before comparing")
+    more_columns: bool = Field(default=False, description="whether further columns are part of the sum")
 
 
 class Skip(Model):
-    """Which rows do not count: those whose answer holds `value` in `column`."""
+    """Rows that do not count: those whose answer has `value` in `column`."""
 
     column: str
     value: Scalar
 
 
 class Submission(Model):
-    """What is handed in, and what must hold of it before it can be scored.
+    """What is submitted, and the rules it must satisfy before it is scored.
 
     Columns that share a rule may be written together, as `[[submission.alike]]` with `names` and the rule.
     """
@@ -86,27 +99,27 @@ class Submission(Model):
     form: Literal["csv", "file"]
     file: str
     id: str | None = None
-    id_with: tuple[str, ...] = Field(default=(), description="columns that only together with id name a row")
-    ids: Ids = "aligned"
+    id_with: tuple[str, ...] = Field(default=(), description="columns that identify a row together with id")
+    ids: Ids = "one_to_one"
     skip: Skip | None = None
     columns: dict[str, Column] = Field(default={})
-    more_columns: bool = Field(default=False, description="whether further columns are left out or refused")
-    by_position: bool = Field(default=False, description="whether columns count by place and not by name")
-    order: Literal["any", "id-first", "exact"] = Field(default="any", description="in which columns must stand")
+    more_columns: bool = Field(default=False, description="whether further columns are ignored or refused")
+    by_position: bool = Field(default=False, description="whether columns are matched by position, not by name")
+    order: Literal["any", "id-first", "exact"] = Field(default="any", description="the order that columns must have")
     row_sum: RowSum | None = None
-    lenient: bool = Field(default=False, description="whether files are read as the published graders do")
+    lenient: bool = Field(default=False, description="whether files are parsed as the published graders do")
     max_size: Bytes = 100 * 10**6
-    judge_time: Seconds = Field(default=600.0, description="how long running a checkpoint may take")
+    judge_time: Seconds = Field(default=600.0, description="time limit for running a checkpoint")
 
     @property
     def by_id(self) -> bool:
-        """Whether rows find their answers by id, and not by their place in the file."""
-        return self.id is not None and self.ids not in ("position", "head")
+        """Whether rows are paired with answers by id, not by their position in the file."""
+        return self.id is not None and self.ids not in ("positional", "positional_prefix")
 
     @model_validator(mode="before")
     @classmethod
     def _expand(cls, content: Any) -> Any:
-        return expanded(content) if isinstance(content, Mapping) else content
+        return expand_columns(content) if isinstance(content, Mapping) else content
 
 
 class Metric(Model):
@@ -116,10 +129,10 @@ class Metric(Model):
     direction: Literal["higher", "lower"]
     params: dict[str, Scalar | tuple[Scalar, ...]] = Field(default={})
     answers: dict[str, str | tuple[str, ...]] = Field(
-        default={}, description="parameter -> the answers' column, or columns, whose values it takes"
+        default={}, description="parameter -> column or columns of the answers that it receives"
     )
     places: str | None = Field(
-        default=None, description="parameter that takes the place of each row in the submitted file, from 0"
+        default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
 
     def better(self, one: float, other: float) -> bool:
@@ -127,36 +140,49 @@ class Metric(Model):
         return one > other if self.direction == "higher" else one < other
 
 
-class EditionRules(Model):
-    """What is particular to one edition of a task."""
+class Quirk(Model):
+    """One known departure of a published grader, or of its data, from the competition's own rules."""
 
-    quirks: dict[str, str] = Field(default={}, description="name -> where the grader departs from the competition")
-    repairs: dict[str, str] = Field(default={}, description="name -> what this edition mends of the published one")
-    indicative: bool = Field(default=False, description="whether medals only indicate: other rows or metric")
+    text: str
+    rules: tuple[str, ...] = Field(default=(), description="the overrides it explains, such as submission.more_columns")
+
+
+class EditionRules(Model):
+    """What is particular to one edition of a task.
+
+    In `task.toml`, `quirks` is a list of names from the suite's catalogue; loading adds their text.
+    """
+
+    quirks: dict[str, str] = Field(default={}, description="name -> how the edition departs from the competition")
+    repairs: dict[str, str] = Field(default={}, description="name -> what this edition repairs of the published one")
+    indicative: bool = Field(default=False, description="whether medals are only indicative: other rows or metric")
     submission: dict[str, Any] = Field(default={})
     metric: dict[str, Any] = Field(default={})
 
 
-def laid_over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes`: tables are merged, everything else is replaced, and so are columns written together."""
+def merge_rules(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with `changes`: tables are merged, all other values replaced.
+
+    With `replace_columns = true` among the changes, their columns replace those of `base` instead of being merged.
+    """
     merged = dict(base)
-    if "alike" in changes:
+    changes = expand_columns(changes)
+    if changes.pop("replace_columns", False):
         merged["columns"] = {}
-    for key, value in expanded(changes).items():
+    for key, value in changes.items():
         old = merged.get(key)
-        merged[key] = laid_over(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+        merged[key] = merge_rules(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
     return merged
 
 
-def expanded(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A submission part with columns that were written together written out, after those that were not."""
-    rest = {key: value for key, value in content.items() if key != "alike"}
+def expand_columns(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a submission section with the columns of `alike` written out, after the others."""
+    expanded = {key: value for key, value in content.items() if key != "alike"}
     groups = content.get("alike", ())
     if groups:
-        alike = {
-            name: {key: value for key, value in group.items() if key != "names"}
-            for group in groups
-            for name in group["names"]
-        }
-        rest["columns"] = {**rest.get("columns", {}), **alike}
-    return rest
+        columns = dict(expanded.get("columns", {}))
+        for group in groups:
+            rule = {key: value for key, value in group.items() if key != "names"}
+            columns |= dict.fromkeys(group["names"], rule)
+        expanded["columns"] = columns
+    return expanded

@@ -8,8 +8,8 @@ and running an algorithm in the model's place gains nothing. A task of this kind
   checkpoint is at fault it ends by `sys.exit` with a sentence, as for a shape that does not fit, or weights that are
   not finite: the form is checked here, but what the arrays mean only the model knows. Its settings must be bounded;
 - `private/inputs/`, the hidden inputs, and `private/answers.csv`, which stays out of the lab;
-- in `task.toml`: `kind = "checkpoint"`, and under `[submission]` `form = "file"`, `file = "checkpoint.npz"`, `max_size`
-  for the file and for what it unpacks to, `judge_time`, and `id` and `columns` of the predictions.
+- in `task.toml`: `judged = "checkpoint"`, and under `[submission]` `form = "file"`, `file = "checkpoint.npz"`,
+  `max_size` for the file and for what it unpacks to, `judge_time`, and `id` and `columns` of the predictions.
 
 The lab has the task's environment and resources. What the judge writes is read as data, and checked and scored as any
 table that is handed in.

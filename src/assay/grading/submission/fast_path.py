@@ -22,7 +22,7 @@ from assay.tasks import Column, Submission
 
 Columns = dict[str, pl.Series]
 
-_JOINED = ("set", "subset", "superset", "known")
+_JOINED = ("join", "subset", "superset", "ids_subset_sorted")
 _BEYOND_WHOLE_NUMBERS = 2.0**63
 
 

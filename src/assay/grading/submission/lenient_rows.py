@@ -46,22 +46,22 @@ def _matched(
     skipped: NDArray[np.bool_] | None,
     name: str,
 ) -> Pairs:
-    if ids is None or asked is None or policy in ("position", "head"):
-        if policy != "head":
+    if ids is None or asked is None or policy in ("positional", "positional_prefix"):
+        if policy != "positional_prefix":
             _refuse_other_count(*counts, name)
         return np.arange(min(counts)), np.arange(min(counts))
-    if policy in ("set", "subset"):
-        return _joined(ids, asked, name, complete=policy == "set")
+    if policy in ("join", "subset"):
+        return _joined(ids, asked, name, complete=policy == "join")
     if policy == "superset":
         return _chosen(ids, asked, name)
     _refuse_other_count(*counts, name)
-    if policy == "known" and skipped is not None:
+    if policy == "ids_subset_sorted" and skipped is not None:
         return _paired_where_scored(ids, asked, skipped, name)
-    if policy in ("known", "same"):
-        _joined(ids, asked, name, complete=policy == "same")
-    stable = policy == "occurrence"
+    if policy in ("ids_subset_sorted", "ids_equal_sorted"):
+        _joined(ids, asked, name, complete=policy == "ids_equal_sorted")
+    stable = policy == "nth_occurrence"
     places, rows = _order(ids, name, stable=stable), _order(asked, "the answers file", stable=stable)
-    if policy in ("aligned", "occurrence"):
+    if policy in ("one_to_one", "nth_occurrence"):
         same = np.asarray(ids.to_numpy()[places] == asked.to_numpy()[rows])
         if not np.all(same):
             raise InvalidSubmission(_difference(ids, asked, name))

@@ -22,7 +22,7 @@ def in_order(
     Every id must be there as often as it is asked for; the n-th row of an id belongs to its n-th answer. Others may be
     there too in a superset, and some may lack in a subset.
     """
-    repeats = policy == "occurrence" or (policy not in ("superset", "subset") and bool(asked.is_duplicated().any()))
+    repeats = policy == "nth_occurrence" or (policy not in ("superset", "subset") and bool(asked.is_duplicated().any()))
     if (blank := ids.is_null() | (ids == "")).any():
         raise InvalidSubmission(f"{name} has no {asked.name} in row {table.filter(blank)[ROW][0]}.")
     if repeats:

@@ -87,7 +87,7 @@ def _chosen(suite: str, names: str | Sequence[str] | None) -> list[OurTask]:
     registry = Registry()
     splits = registry.suites[suite][0].splits
     named = names.split(",") if isinstance(names, str) else names or [suite]
-    found = registry.chosen(
+    found = registry.select_all(
         name if name == suite or {"/", ":"} & {*name} else f"{suite}:{name}" if name in splits else f"{suite}/{name}"
         for name in named
     )
