@@ -5,6 +5,7 @@ The command reference comes from the click commands, the Python reference from t
 
 import ast
 import html
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "assay"
 INTERNAL = ("core", "suites", "interop", "cli")
 """Packages whose names are not meant to be imported by users."""
+OPTIONS = """\
+    options:
+      show_root_heading: false
+      show_root_toc_entry: false
+      members:
+"""
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -31,7 +38,7 @@ def command_page() -> str:
     sys.path.insert(0, str(SOURCE.parent))
     from assay.cli import assay
 
-    context = click.Context(assay, info_name="assay")
+    context = click.Context(assay, info_name="assay", **assay.context_settings)
     intro = "# Command line\n\nGenerated from the commands; `assay COMMAND --help` prints the same text.\n\n"
     return intro + "".join(describe_command(assay, context, level=2))
 
@@ -43,7 +50,9 @@ def describe_command(command: click.Command, context: click.Context, level: int)
     parts.append(f"```text\n{usage}\n```\n\n")
     rows = [row for parameter in command.get_params(context) if (row := parameter.get_help_record(context))]
     if rows:
-        parts += ["| option | |\n|---|---|\n", *(f"| {code(name)} | {cell(text)} |\n" for name, text in rows), "\n"]
+        parts.append("| option | description |\n|---|---|\n")
+        parts += [f"| {code(name)} | {cell(text)} |\n" for name, text in rows]
+        parts.append("\n")
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             child = command.get_command(context, name)
@@ -55,7 +64,7 @@ def describe_command(command: click.Command, context: click.Context, level: int)
 def help_text(command: click.Command) -> list[str]:
     """Return a command's help as Markdown; blocks that click keeps as they are, such as examples, become code."""
     parts = []
-    for block in (command.help or "").split("\n\n"):
+    for block in inspect.cleandoc(command.help or "").split("\n\n"):
         if block.startswith("\b\n"):
             title, _, lines = block.removeprefix("\b\n").partition("\n")
             indented = "\n".join(line.removeprefix("  ") for line in lines.splitlines())
@@ -73,8 +82,7 @@ def python_page() -> str:
         name = "assay" if folder == SOURCE else f"assay.{folder.name}"
         members = "".join(f"        - {member}\n" for member in public_names(folder / "__init__.py"))
         if members:
-            options = f"    options:\n      show_root_heading: false\n      members:\n{members}"
-            parts.append(f"## {name}\n\n::: {name}\n{options}\n")
+            parts.append(f"## {name}\n\n::: {name}\n{OPTIONS}{members}\n")
     return "".join(parts)
 
 
