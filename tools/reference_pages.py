@@ -45,9 +45,8 @@ def command_page() -> str:
 
 def describe_command(command: click.Command, context: click.Context, level: int) -> list[str]:
     """Return the Markdown of a command and its subcommands."""
-    parts = [f"{'#' * level} {context.command_path}\n\n", *help_text(command)]
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    parts.append(f"```text\n{usage}\n```\n\n")
+    parts = [f"{'#' * level} {context.command_path}\n\n```text\n{usage}\n```\n\n", *help_text(command)]
     rows = [row for parameter in command.get_params(context) if (row := parameter.get_help_record(context))]
     if rows:
         parts.append("| option | description |\n|---|---|\n")
