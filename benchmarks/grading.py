@@ -26,9 +26,9 @@ import os
 import shutil
 from pathlib import Path
 
-def prepare(raw, public, private, edition):
-    shutil.copyfile(os.environ["BENCH_ANSWERS"], private / "answers.csv")
-    (public / "nothing.txt").write_text("")
+def prepare(job):
+    shutil.copyfile(os.environ["BENCH_ANSWERS"], job.private / "answers.csv")
+    (job.public / "nothing.txt").write_text("")
 """
 GRADE = """
 import re, sys, time
