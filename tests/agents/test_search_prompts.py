@@ -6,12 +6,12 @@ import sys
 from importlib.resources import files
 
 import pytest
-
-from assay.agents.aide import Journal, Node, Ran
 from assay.agents.aide.answers import read_answer
 from assay.agents.aide.memory import memory, past_fixes
-from assay.agents.aide.operators import Left, Prompts, complexity, fenced_off, question
 from assay.agents.aide.outcomes import NoMetric, metric_in
+
+from assay.agents.aide import Journal, Node, Ran
+from assay.agents.aide.operators import Left, Prompts, complexity, fenced_off, question
 from assay.agents.mlagentbench.turns import Unreadable
 from assay.agents.prompts import Templates
 from assay.models import Message, Reply, Usage

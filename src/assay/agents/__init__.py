@@ -1,4 +1,9 @@
-"""Who acts: agents, and what they are given to act with."""
+"""Agents, and the workbench through which they act.
+
+Start with `agent.py` (what an agent is) and `workbench.py` (what it can do). Each agent family has a package of its own
+with its prompt templates, profiles and the scripts it runs in the lab: `shell`, `mlagentbench`, `aide`, `external`,
+`human` and `automl`; `starter` and `replay` are single modules.
+"""
 
 from assay.agents.agent import Agent, Settings, Wants, find_agent
 from assay.agents.workbench import Workbench

@@ -1,7 +1,7 @@
-"""What models are told: texts in the folder `templates`, to be read and changed like any other text.
+"""Prompt templates: Markdown files in the `templates` folder of an agent's package.
 
-A `$name` in a text is a place that is filled in. An agent of one's own can bring a folder of its own, which needs to
-hold only the texts that differ.
+A `$name` in a template is replaced by a value. A custom agent can bring its own folder, which only needs to contain the
+templates that differ.
 """
 
 from dataclasses import dataclass
@@ -9,20 +9,19 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import Template
 
-OURS = files("assay.agents").joinpath("templates")
-
 
 @dataclass(frozen=True)
 class Templates:
-    """The texts of an agent, by name."""
+    """The prompt templates of a package; a file of the same name in `overrides` takes precedence."""
 
-    own: Traversable | None = None
+    package: str
+    overrides: Traversable | None = None
 
-    def fill(self, name: str, **places: object) -> str:
-        """The text called `name` with its places filled in; every one must be."""
-        return Template(self._text(f"{name}.md")).substitute(places).strip()
+    def fill(self, name: str, **values: object) -> str:
+        """Return the template called `name` with its placeholders replaced; every one needs a value."""
+        return Template(self._read(f"{name}.md")).substitute(values).strip()
 
-    def _text(self, file: str) -> str:
-        if self.own is not None and self.own.joinpath(file).is_file():
-            return self.own.joinpath(file).read_text()
-        return OURS.joinpath(file).read_text()
+    def _read(self, file: str) -> str:
+        if self.overrides is not None and self.overrides.joinpath(file).is_file():
+            return self.overrides.joinpath(file).read_text()
+        return files(self.package).joinpath("templates", file).read_text()

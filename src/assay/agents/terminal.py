@@ -1,4 +1,4 @@
-"""A person at the terminal, for agents that may ask for help."""
+"""Questions to a person at the terminal, for agents that may request help."""
 
 from pathlib import Path
 
@@ -6,13 +6,14 @@ TERMINAL = Path("/dev/tty")
 
 
 def ask_person(request: str, terminal: Path = TERMINAL) -> str | None:
-    """Show a request on a terminal and return the line that is typed; None where there is no terminal or nobody."""
+    """Show a request on a terminal and return the line typed in reply; None if there is no terminal or no reply."""
     try:
         with terminal.open("r+b", buffering=0) as screen:
-            screen.write(f"\nThe agent asks for help:\n{request}\nYour answer: ".encode())
+            screen.write(f"\nThe agent requests help:\n{request}\nYour answer: ".encode())
             answer = bytearray()
-            while (letter := screen.read(1)) not in (b"", b"\n", None):
-                answer += letter
-            return answer.decode(errors="replace").strip() if answer or letter else None
+            while (key := screen.read(1)) not in (b"", b"\n", None):
+                answer += key
+            # An empty line is an answer; a closed terminal is not.
+            return answer.decode(errors="replace").strip() if answer or key else None
     except OSError:
         return None

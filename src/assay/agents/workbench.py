@@ -144,7 +144,7 @@ class Workbench(Footing):
             try:
                 return self._contents.keep(await self._lab.read(path, max_size=most))
             except UnsafePath as error:
-                return {"refused": str(error)}
+                return {"refused": str(error), "missing": isinstance(error.__cause__, FileNotFoundError)}
 
         result = await self._deed("read", {"path": path}, do)
         _refuse(result)
@@ -245,4 +245,4 @@ class Workbench(Footing):
 
 def _refuse(result: Mapping[str, Any]) -> None:
     if "refused" in result:
-        raise UnsafePath(result["refused"])
+        raise UnsafePath(result["refused"]) from (FileNotFoundError() if result.get("missing") else None)

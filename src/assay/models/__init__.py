@@ -10,12 +10,13 @@ keys come from the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and 
 takes a second or two to import; that happens at the first `check` or `ask`.
 """
 
-from assay.models.client import Models
+from assay.models.client import MAIN, Models
 from assay.models.messages import Message, Reply, Stop, Tool, ToolCall, Usage
 from assay.models.prices import Price, Prices
 from assay.models.settings import ModelSettings
 
 __all__ = [
+    "MAIN",
     "Message",
     "ModelSettings",
     "Models",

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.agents.aide import journal_of
+from assay.agents.aide import read_journal
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
@@ -35,7 +35,7 @@ def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
         raise UsageError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
     file, grades = folder.file, dict[str, Grade]()
     data = load_prepared(home, task, file.edition, file.variant)
-    journal = journal_of(read_events(folder.events), task.metric.direction)
+    journal = read_journal(read_events(folder.events), task.metric.direction)
     scores = []
     for node in journal.nodes:
         if node.sha256 and node.sha256 not in grades:
@@ -48,7 +48,7 @@ def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
                 metric=node.metric,
                 score=grades[node.sha256].score if node.sha256 else None,
                 best=node is journal.best,
-                why=node.why,
+                why=node.failure,
             )
         )
     return scores

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
-from assay.agents.mlagentbench.actions.scripts import OUT_OF_MEMORY
+from assay.agents.outcomes import OUT_OF_MEMORY
 from assay.core.errors import ModelError, ModelUnavailable
 from assay.models.messages import Usage
 from assay.records import Event, State, TrialFolder, read_events

@@ -1,7 +1,23 @@
-"""Search over a tree of whole-script solutions: the journal, the policies, and what models are told."""
+"""Tree search over complete scripts, as in AIDE and AIRA.
 
-from assay.agents.aide.journal import Choice, Journal, Node, Ran, journal_of
-from assay.agents.aide.policies import POLICIES, Policy
-from assay.agents.aide.settings import PolicyName, Rules
+Start with `agent.py`, the search loop. `journal.py` is the data structure that holds the search, `policies.py` decides
+what to try next, `operators.py` and `draft.py` prompt the model for a script, `execute.py` runs it in the lab, and
+`review.py` optionally has a model review its output.
+"""
 
-__all__ = ["POLICIES", "Choice", "Journal", "Node", "Policy", "PolicyName", "Ran", "Rules", "journal_of"]
+from assay.agents.aide.agent import Aide
+from assay.agents.aide.journal import Choice, Execution, Journal, Node, read_journal
+from assay.agents.aide.policies import POLICIES, Policy, PolicyName, PolicySettings
+
+__all__ = [
+    "POLICIES",
+    "Aide",
+    "Choice",
+    "Execution",
+    "Journal",
+    "Node",
+    "Policy",
+    "PolicyName",
+    "PolicySettings",
+    "read_journal",
+]

@@ -1,4 +1,4 @@
-"""AIDE's way to work, with a choice of search policies: a tree of whole scripts, the best of which is handed in."""
+"""The search agent: AIDE's tree search over complete scripts, with a choice of policies."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -7,124 +7,140 @@ from importlib.resources.abc import Traversable
 from random import Random
 from typing import ClassVar
 
-from pydantic import Field as Setting
+from pydantic import Field
 
 from assay.agents.agent import Agent
-from assay.agents.aide import POLICIES, Journal, Node, Rules
-from assay.agents.aide.concurrency import side_by_side
-from assay.agents.aide.context import system_prompt
+from assay.agents.aide.context import make_system_prompt
 from assay.agents.aide.draft import DraftConfig, write_script
-from assay.agents.aide.execute import Attempt, Candidate, hand_in, run_again, try_scripts
-from assay.agents.aide.journal import NOTE
+from assay.agents.aide.execute import (
+    Attempt,
+    Candidate,
+    NoMetric,
+    evaluate,
+    execute_scripts,
+    parse_metric,
+    rerun_script,
+    run_all,
+    write_submission,
+)
+from assay.agents.aide.journal import NODE_NOTE, Journal, Node
 from assay.agents.aide.operators import Prompts
-from assay.agents.aide.outcomes import NoMetric, metric_in, settled
-from assay.agents.aide.reviews import reviewed
+from assay.agents.aide.policies import POLICIES, PolicySettings
+from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.quantities import Seconds
 
-ANOTHER_SEED = 1_000_003
+CONFIRMATION_SEED_OFFSET = 1_000_003
 
 
 @dataclass
-class Course:
-    """How far a search has come: its journal, and the submissions of the best nodes."""
+class SearchState:
+    """The progress of a search: its journal, and the submissions of the best nodes."""
 
     bench: Workbench
-    terms: DraftConfig
+    config: DraftConfig
     journal: Journal
-    kept: dict[int, Candidate] = field(default_factory=dict)
+    candidates: dict[int, Candidate] = field(default_factory=dict)
 
 
-class Aide(Rules, Agent):
-    """Drafts, fixes, improves and merges whole scripts, each judged by its own validation, and keeps the best one."""
+class Aide(PolicySettings, Agent):
+    """Drafts, debugs, improves and crosses over complete scripts, each scored by its own validation.
 
-    summary = "searches a tree of whole-script solutions as AIDE and AIRA do: greedy, mcts, evolution or random"
+    The best script's submission is what counts.
+    """
+
+    summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution or random"
     asks_models: ClassVar[bool] = True
-    texts: ClassVar[Traversable | None] = None
-    """A folder with texts that take the place of those in `templates`, for agents of one's own."""
+    templates: ClassVar[Traversable | None] = None
+    """A folder with templates that replace those of this package, for custom agents."""
 
-    parallel: int | None = Setting(None, ge=1, description="scripts run at once; else as many as the lab has cores")
-    exec_seconds: Seconds | None = Setting(None, description="time limit of one script; else a share of what is left")
-    exec_share: float = Setting(0.2, gt=0, le=1, description="that share")
-    review: bool = Setting(False, description="have the model in the role review look at what each script printed")
-    confirm: int = Setting(0, ge=0, description="best nodes to run again with another seed before the final choice")
-    tries: int = Setting(3, ge=1, description="how often one script is asked for until the answer can be read")
-    memory: int = Setting(6_000, ge=0, description="characters about earlier nodes that the model is told")
-    adaptive: bool = Setting(False, description="ask for more elaborate solutions the more were tried from one place")
+    parallel: int | None = Field(None, ge=1, description="scripts to run in parallel; default: the lab's cores")
+    exec_seconds: Seconds | None = Field(None, description="time limit of a script; default: exec_share")
+    exec_share: float = Field(0.2, gt=0, le=1, description="time limit of a script, as a share of the time left")
+    review: bool = Field(False, description="have the model in the role `review` check the output of each script")
+    confirm: int = Field(0, ge=0, description="best nodes to rerun with another seed before the final choice")
+    max_attempts: int = Field(3, ge=1, description="attempts to get a readable reply per script")
+    memory: int = Field(6_000, ge=0, description="max characters about earlier nodes in a prompt")
+    adaptive: bool = Field(False, description="ask for more complex solutions the more siblings were tried")
 
     async def work(self, bench: Workbench) -> None:
-        """Round by round until the steps are used; the best submission so far lies in its place all the time."""
-        texts = Templates(self.texts)
-        prompts = Prompts(texts, await system_prompt(bench, texts), self.memory, self.adaptive)
-        terms = DraftConfig(bench, prompts, self.tries, partial(self._limit, bench))
-        course = Course(bench, terms, Journal(bench.task.metric.direction))
-        while bench.clock.steps_left > self._reserved(bench):
-            await self._round(course)
+        """Search round by round until the steps are used; the best submission so far is always in place."""
+        templates = Templates("assay.agents.aide", self.templates)
+        prompts = Prompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
+        config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))
+        state = SearchState(bench, config, Journal(bench.task.metric.direction))
+        while bench.clock.steps_left > self._reserved_steps(bench):
+            await self._run_round(state)
         if self.confirm:
-            await self._confirm(course)
+            await self._confirm_best(state)
 
-    async def _round(self, course: Course) -> None:
-        """Choose some nodes, have their scripts written, run them side by side, and keep what came of them."""
-        bench = course.bench
-        chosen = self._choose(course)
+    async def _run_round(self, state: SearchState) -> None:
+        """Choose some nodes, have their scripts written, run them in parallel, and record the results."""
+        bench = state.bench
+        chosen = self._choose_nodes(state)
         for _ in chosen:
             bench.clock.step()
-        written = await side_by_side([partial(write_script, course.terms, course.journal, node) for node in chosen])
-        if faults := [fault for each in written for fault in each.faults]:
+        drafts = await run_all([partial(write_script, state.config, state.journal, node) for node in chosen])
+        faults = [fault for draft in drafts for fault in draft.faults]
+        if faults:
             await bench.note("unreadable replies", cause="format", why=faults)
-        scripts = [each.node for each in written if each.node.code]
-        tried = await try_scripts(bench, scripts, self._limit(bench))
-        attempts = dict(zip((node.id for node in scripts), tried, strict=True))
-        ran = [(node, attempts[node.id].tried) for node in scripts]
-        reviews = await reviewed(bench, course.terms.prompts.texts, ran) if self.review else {}
-        for node in (each.node for each in written):
+        nodes = [draft.node for draft in drafts if draft.node.code]
+        results = await execute_scripts(bench, nodes, self._time_limit(bench))
+        attempts = {node.id: attempt for node, attempt in zip(nodes, results, strict=True)}
+        reviews = {}
+        if self.review:
+            executed = [(node, attempts[node.id]) for node in nodes]
+            reviews = await review_attempts(bench, state.config.prompts.templates, executed)
+        for node in (draft.node for draft in drafts):
             attempt = attempts.get(node.id)
-            done = settled(node, attempt.tried, reviews.get(node.id)) if attempt else node
-            await self._keep(course, done, attempt)
-        await self._hand_in(course, course.journal.best)
+            await self._record(state, evaluate(node, attempt, reviews.get(node.id)) if attempt else node, attempt)
+        await self._submit(state, state.journal.best)
 
-    def _choose(self, course: Course) -> list[Node]:
-        """The nodes of a round, one after the other: each choice knows of those before it."""
-        bench, first = course.bench, len(course.journal.nodes)
-        at_once = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self._reserved(bench))
-        for id in range(first, first + at_once):
-            choice = POLICIES[self.policy](course.journal, Random(f"{bench.seed} {id}"), self)
-            course.journal = course.journal.put(Node(id=id, operator=choice.operator, parents=choice.parents))
-        return list(course.journal.nodes[first:])
+    def _choose_nodes(self, state: SearchState) -> list[Node]:
+        """Choose the nodes of a round one after another, each choice knowing the ones before it."""
+        bench, first = state.bench, len(state.journal.nodes)
+        count = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self._reserved_steps(bench))
+        for id in range(first, first + count):
+            choice = POLICIES[self.policy](state.journal, Random(f"{bench.seed} {id}"), self)
+            state.journal = state.journal.put(Node(id=id, operator=choice.operator, parents=choice.parents))
+        return list(state.journal.nodes[first:])
 
-    async def _keep(self, course: Course, node: Node, attempt: Attempt | None = None) -> None:
-        """Put a node that is done into the journal and the record; the submissions of the best ones are at hand."""
-        course.journal = course.journal.put(node)
+    async def _record(self, state: SearchState, node: Node, attempt: Attempt | None = None) -> None:
+        """Put an evaluated node into the journal and the record, and keep the submissions of the best ones."""
+        state.journal = state.journal.put(node)
         if node.good and attempt and attempt.submission is not None:
-            course.kept[node.id] = Candidate(node, attempt.submission)
-            best = sorted(course.kept, key=lambda id: (-course.journal.value(course.journal.nodes[id]), id))
-            course.kept = {id: course.kept[id] for id in best[: max(1, self._reserved(course.bench))]}
-        await course.bench.note(NOTE, node=node.model_dump(mode="json"))
+            state.candidates[node.id] = Candidate(node, attempt.submission)
+            ranked = sorted(state.candidates, key=lambda id: (-state.journal.value(state.journal.nodes[id]), id))
+            kept = ranked[: max(1, self._reserved_steps(state.bench))]
+            state.candidates = {id: state.candidates[id] for id in kept}
+        await state.bench.note(NODE_NOTE, node=node.model_dump(mode="json"))
 
-    async def _confirm(self, course: Course) -> None:
-        """Run the best nodes again with another seed, and hand in the one that is best over both runs."""
-        bench, best, confirmed = course.bench, course.journal.best, list[Node]()
-        for handed_in in course.kept.values():
+    async def _confirm_best(self, state: SearchState) -> None:
+        """Rerun the best nodes with another seed, and submit the one that is best over both runs."""
+        bench, best = state.bench, state.journal.best
+        confirmed: list[Node] = []
+        for candidate in state.candidates.values():
             bench.clock.step()
-            node = handed_in.node
-            (stdout,) = await run_again(bench, [node], self._limit(bench), bench.seed + ANOTHER_SEED)
+            node = candidate.node
+            seed = bench.seed + CONFIRMATION_SEED_OFFSET
+            stdout = await rerun_script(bench, node, self._time_limit(bench), seed)
             with suppress(NoMetric):
-                confirmed.append(node.model_copy(update={"again": metric_in(stdout)}))
-                await self._keep(course, confirmed[-1])
-            await self._hand_in(course, best)
+                confirmed.append(node.model_copy(update={"rerun_metric": parse_metric(stdout)}))
+                await self._record(state, confirmed[-1])
+            await self._submit(state, best)
         if confirmed:
-            await self._hand_in(course, max(confirmed, key=course.journal.value))
+            await self._submit(state, max(confirmed, key=state.journal.value))
 
-    async def _hand_in(self, course: Course, best: Node | None) -> None:
+    async def _submit(self, state: SearchState, best: Node | None) -> None:
         if best:
-            await hand_in(course.bench, course.kept[best.id])
-        await course.bench.snapshot()
+            await write_submission(state.bench, state.candidates[best.id])
+        await state.bench.snapshot()
 
-    def _reserved(self, bench: Workbench) -> int:
-        """Steps that are left for running the best nodes again."""
+    def _reserved_steps(self, bench: Workbench) -> int:
+        """Return the number of steps reserved for rerunning the best nodes."""
         return min(self.confirm, bench.clock.budget.steps // 2)
 
-    def _limit(self, bench: Workbench) -> float:
-        """How long one script may run."""
+    def _time_limit(self, bench: Workbench) -> float:
+        """Return the time limit of a script in seconds."""
         return self.exec_seconds or bench.clock.seconds_left * self.exec_share

@@ -1,53 +1,53 @@
-"""What a script finds in the lab: a preview of the data, the packages, and the code to begin with."""
+"""The system prompt of a search: the task, an overview of the data, the packages, and the starter code."""
 
 import json
 from importlib.resources import files
 
-from assay.agents.aide.operators import fenced_off
 from assay.agents.briefing import briefing
-from assay.agents.mlagentbench.actions.shortened import shortened
 from assay.agents.prompts import Templates
+from assay.agents.replies import code_block
 from assay.agents.workbench import Workbench
+from assay.core.text import cut_middle
 
-_SECONDS = 120.0
-_PREVIEW = 6_000
-_PACKAGES = 2_000
-_STARTER = 6_000
-_UNKNOWN = ("(It could not be looked at; see the task.)", ["(they could not be listed)"])
+_PREVIEW_SECONDS = 120.0
+_MAX_PREVIEW = 6_000
+_MAX_PACKAGES = 2_000
+_MAX_STARTER = 6_000
+_NO_PREVIEW = ("(not available; see the task)", ["(not available)"])
 
 
-async def system_prompt(bench: Workbench, texts: Templates) -> str:
-    """All that stays the same from node to node: the task, the data, the packages, and what a script must do."""
-    task, (data, packages) = bench.task, await _look(bench)
-    return texts.fill(
-        "aide",
+async def make_system_prompt(bench: Workbench, templates: Templates) -> str:
+    """Return what stays the same from node to node: the task, the data, the packages, and the guidelines."""
+    task, (data, packages) = bench.task, await _preview(bench)
+    return templates.fill(
+        "system",
         task=briefing(bench),
         data=data,
-        packages=shortened(", ".join(packages), _PACKAGES),
-        starter=_starter(bench, texts),
+        packages=cut_middle(", ".join(packages), _MAX_PACKAGES),
+        starter=_describe_starter(bench, templates),
         metric=task.metric.name.replace("_", " "),
         direction=task.metric.direction,
         submission=task.submission.file,
     )
 
 
-async def _look(bench: Workbench) -> tuple[str, list[str]]:
-    """What our own script tells of the data and the packages."""
-    script = files("assay.agents").joinpath("scripts", "preview.py").read_bytes()
-    command = ["python", "-", str(_PREVIEW)]
-    told = await bench.execute(command, seconds=_SECONDS, stdin=script, changes=False)
-    if not told.succeeded:
-        await bench.note("no preview of the data", why=shortened(told.stderr.text, 1_000))
-        return _UNKNOWN
-    found = json.loads(told.stdout.text)
-    return found["data"], found["packages"]
+async def _preview(bench: Workbench) -> tuple[str, list[str]]:
+    """Run `preview.py` in the lab and return its overview of the data and the packages."""
+    script = files("assay.agents.aide").joinpath("preview.py").read_bytes()
+    command = ["python", "-", str(_MAX_PREVIEW)]
+    completed = await bench.execute(command, seconds=_PREVIEW_SECONDS, stdin=script, changes=False)
+    if not completed.succeeded:
+        await bench.note("no preview of the data", why=cut_middle(completed.stderr.text, 1_000))
+        return _NO_PREVIEW
+    preview = json.loads(completed.stdout.text)
+    return preview["data"], preview["packages"]
 
 
-def _starter(bench: Workbench, texts: Templates) -> str:
+def _describe_starter(bench: Workbench, templates: Templates) -> str:
     starter = bench.task.starter
     if not starter:
         return ""
-    share = _STARTER // len(starter)
-    contents = {name: shortened(code.decode(errors="replace"), share) for name, code in starter.items()}
-    shown = "\n\n".join(f"{name}:\n\n{fenced_off(content)}" for name, content in contents.items())
-    return f"\n{texts.fill('aide_starter', files=shown)}\n"
+    share = _MAX_STARTER // len(starter)
+    contents = {name: cut_middle(code.decode(errors="replace"), share) for name, code in starter.items()}
+    shown = "\n\n".join(f"{name}:\n\n{code_block(content)}" for name, content in contents.items())
+    return f"\n{templates.fill('starter', files=shown)}\n"

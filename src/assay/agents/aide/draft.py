@@ -1,86 +1,108 @@
-"""Scripts written by the main model: it is asked for one until its answer can be read."""
+"""Writing scripts: the main model is asked for one until its reply is readable."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from assay.agents.aide.answers import read_answer
 from assay.agents.aide.execute import lane_of
 from assay.agents.aide.journal import Journal, Node
-from assay.agents.aide.operators import Left, Prompts, question
-from assay.agents.aide.outcomes import unanswered
-from assay.agents.briefing import left_for_models
-from assay.agents.mlagentbench.turns import Unreadable
+from assay.agents.aide.operators import Prompts, RemainingBudget, make_messages
+from assay.agents.briefing import remaining_model_budget
+from assay.agents.replies import NoCodeBlock, UnreadableReply, extract_code_block
 from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
 from assay.core.quantities import format_duration
+from assay.core.text import cut_middle
+from assay.models import MAIN, Reply
 from assay.records import OutOfBudget
 
-if TYPE_CHECKING:
-    from assay.models import Reply
-
-MAIN = "main"
-SQUEEZES = 3
+MAX_COMPRESSION = 3
+_MAX_PLAN = 2_000
+_FORMAT = (
+    "It must be a short plan in plain words followed by exactly one code block, between a line ```python and a line "
+    "``` (use four backticks if the script itself contains such lines)."
+)
 
 
 @dataclass(frozen=True)
 class DraftConfig:
-    """How scripts are written: what the model is told, how often it is asked, and how long a script may run."""
+    """How scripts are written: the prompts, the attempts per script, and the time limit a script will have."""
 
     bench: Workbench
     prompts: Prompts
-    tries: int
-    limit: Callable[[], float]
+    max_attempts: int
+    time_limit: Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Written:
-    """A node with its plan and script, without a script where the model gave none; and what was wrong with answers."""
+class Draft:
+    """A node with its plan and script, or without a script if the model gave none; and the faults of its replies."""
 
     node: Node
     faults: tuple[str, ...] = ()
 
 
-async def write_script(terms: DraftConfig, journal: Journal, node: Node) -> Written:
-    """Have the script of a node that was chosen written."""
+@dataclass(frozen=True)
+class Proposal:
+    """The plan and the script of a reply."""
+
+    plan: str
+    code: str
+
+
+async def write_script(config: DraftConfig, journal: Journal, node: Node) -> Draft:
+    """Have the main model write the script of a node."""
     faults: list[str] = []
     try:
-        while len(faults) < terms.tries:
-            reply = await _ask(terms, journal, node, faults)
+        while len(faults) < config.max_attempts:
+            reply = await _ask(config, journal, node, faults)
             try:
-                answer = read_answer(reply)
-            except Unreadable as fault:
+                proposal = parse_proposal(reply)
+            except UnreadableReply as fault:
                 faults.append(str(fault))
             else:
-                return Written(node.model_copy(update={"plan": answer.plan, "code": answer.code}), tuple(faults))
-        why = f"none of {terms.tries} answers could be read"
-    except OutOfBudget as spent:
-        why = f"the budget ended before there was an answer: {spent}"
+                return Draft(node.model_copy(update={"plan": proposal.plan, "code": proposal.code}), tuple(faults))
+        failure = f"none of {config.max_attempts} replies was readable"
+    except OutOfBudget as error:
+        failure = f"the budget ran out before there was a reply: {error}"
     except PromptTooLong:
-        why = "what the model would have to be told is too long for it"
-    return Written(unanswered(node, why), tuple(faults))
+        failure = "the prompt is too long for the model"
+    return Draft(node.model_copy(update={"evaluated": True, "buggy": True, "failure": failure}), tuple(faults))
 
 
-async def _ask(terms: DraftConfig, journal: Journal, node: Node, faults: list[str]) -> "Reply":
-    """One reply of the main model, told what was wrong with the last one, and as much of the past as it can take in."""
-    texts, squeezed = terms.prompts.texts, 0
-    complaint = f"\n\n{texts.fill('aide_complaint', fault=faults[-1])}" if faults else ""
-    left = _left(terms)
+def parse_proposal(reply: Reply) -> Proposal:
+    """Return the plan and the script of a reply; raise `UnreadableReply` if it has another form."""
+    try:
+        code = extract_code_block(reply)
+    except NoCodeBlock as error:
+        cut_off = "It was cut off because it was too long; write a shorter script."
+        raise UnreadableReply(cut_off if error.problem == "cut off" else _FORMAT) from None
+    if not code.strip():
+        raise UnreadableReply(f"The code block is empty. {_FORMAT}")
+    plan = re.split(r"^[ \t]*`{3,}", reply.message.text, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    return Proposal(cut_middle(plan, _MAX_PLAN) or "(no plan)", code)
+
+
+async def _ask(config: DraftConfig, journal: Journal, node: Node, faults: list[str]) -> Reply:
+    """Return one reply of the main model, including as much of the past in the prompt as fits."""
+    complaint = f"\n\n{config.prompts.templates.fill('retry', fault=faults[-1])}" if faults else ""
+    budget = _remaining_budget(config)
+    compression = 0
     while True:
-        messages = question(terms.prompts, journal, node, left, complaint, squeezed=squeezed)
+        messages = make_messages(config.prompts, journal, node, budget, complaint, compression=compression)
         try:
-            return await terms.bench.ask(MAIN, messages, lane=lane_of(node))
+            return await config.bench.ask(MAIN, messages, lane=lane_of(node))
         except PromptTooLong:
-            squeezed += 1
-            if squeezed > SQUEEZES:
+            compression += 1
+            if compression > MAX_COMPRESSION:
                 raise
 
 
-def _left(terms: DraftConfig) -> Left:
-    clock, more = terms.bench.clock, left_for_models(terms.bench)
-    return Left(
+def _remaining_budget(config: DraftConfig) -> RemainingBudget:
+    clock, models = config.bench.clock, remaining_model_budget(config.bench)
+    return RemainingBudget(
         steps_left=clock.steps_left + 1,
         time_left=format_duration(clock.seconds_left),
-        limit=format_duration(terms.limit()),
-        models=f" and with {' and '.join(more)} for models" if more else "",
+        limit=format_duration(config.time_limit()),
+        models=f" and with {' and '.join(models)} for models" if models else "",
     )

@@ -1,36 +1,50 @@
-"""Running the scripts of nodes in the lab, each in a folder of its own, and keeping the best submission in its place.
+"""Executing the scripts of nodes in the lab, each in its own folder, and maintaining the best submission.
 
-Scripts are anybody's code: they may write wherever the workspace is, and remove all of it. So what was handed in is
-kept here and put back whenever scripts have run. The host touches the workspace only when none runs.
+Scripts are untrusted: they may write anywhere in the workspace and delete all of it. So the best submission is kept
+outside the lab and restored whenever scripts have run. The host touches the workspace only while none is running.
 """
 
 import hashlib
 import posixpath
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
-from assay.agents.aide.concurrency import side_by_side
-from assay.agents.aide.journal import Node, Ran
-from assay.agents.aide.outcomes import Tried
-from assay.agents.mlagentbench.actions.shortened import streams
+import anyio
+
+from assay.agents.aide.journal import Execution, Node
+from assay.agents.outcomes import format_streams
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
 from assay.lab.interface import Completed
 
 BEST_SOLUTION = "best_solution.py"
 _SCRIPT = "solution.py"
-_OUTPUT = 10_000
-_TIDY_SECONDS = 60.0
+_MAX_OUTPUT = 10_000
+_CLEANUP_SECONDS = 60.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
+_METRIC_LINE = re.compile(r"^[ \t]*METRIC[ \t]*[:=](.*)$", re.MULTILINE)
+_MAX_METRIC = 1e100
+_ENDINGS = {
+    "time": "it exceeded its time limit",
+    "memory": "it ran out of memory",
+    "disk": "it filled the disk",
+    "output": "it printed too much",
+}
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of a node's script, and the content of its submission if its form is valid."""
+    """The execution of a node's script, and its submission if that is valid; `fault` says what is wrong with it."""
 
-    tried: Tried
+    execution: Execution
+    stdout: str
+    fault: str | None = None
     submission: bytes | None = None
 
 
@@ -42,95 +56,190 @@ class Candidate:
     submission: bytes
 
 
-async def try_scripts(bench: Workbench, nodes: Sequence[Node], seconds: float) -> list[Attempt]:
-    """Run the scripts of some nodes side by side, and see what came of each."""
+@dataclass(frozen=True)
+class Review:
+    """A model's review of a script's output. It may call a node buggy, but never good."""
+
+    buggy: bool
+    summary: str
+    metric: float | None = None
+
+
+class NoMetric(Exception):
+    """A script's output contains no usable metric; the message says why."""
+
+
+async def execute_scripts(bench: Workbench, nodes: Sequence[Node], seconds: float) -> list[Attempt]:
+    """Run the scripts of some nodes in parallel, and check their submissions."""
     folders = {node.id: f"nodes/{node.id}" for node in nodes}
-    ended = await _run(bench, nodes, folders, seconds, {})
-    attempts = [await _look_at(bench, folders[node.id], how) for node, how in zip(nodes, ended, strict=True)]
-    await _tidy(bench, list(folders.values()))
+    results = await _run(bench, nodes, folders, seconds, {})
+    attempts = [await _inspect(bench, folders[node.id], result) for node, result in zip(nodes, results, strict=True)]
+    await _clean_up(bench, list(folders.values()))
     return attempts
 
 
-async def run_again(bench: Workbench, nodes: Sequence[Node], seconds: float, seed: int) -> list[str]:
-    """What scripts print when they are run once more with another seed; nothing where they fail."""
-    folders = {node.id: f"nodes/{node.id}-again" for node in nodes}
-    ended = await _run(bench, nodes, folders, seconds, {"SEED": str(seed)})
-    await _tidy(bench, list(folders.values()))
-    return [how.stdout.text if isinstance(how, Completed) and how.succeeded else "" for how in ended]
+async def rerun_script(bench: Workbench, node: Node, seconds: float, seed: int) -> str:
+    """Run a script again with another seed and return its stdout; empty if it fails."""
+    folders = {node.id: f"nodes/{node.id}-again"}
+    (result,) = await _run(bench, [node], folders, seconds, {"SEED": str(seed)})
+    await _clean_up(bench, list(folders.values()))
+    return result.stdout.text if isinstance(result, Completed) and result.succeeded else ""
 
 
-async def hand_in(bench: Workbench, best: Candidate) -> None:
-    """Make the best submission so far the trial's, and keep the script that made it beside it."""
+async def write_submission(bench: Workbench, best: Candidate) -> None:
+    """Write the best submission so far to its place in the workspace, and its script next to it."""
     script = best.node.code.encode(errors="replace")
     for path, content in ((bench.task.submission.file, best.submission), (BEST_SOLUTION, script)):
-        if why := await _put(bench, path, content):
-            await bench.note("not handed in", path=path, why=why)
+        if refusal := await _write(bench, path, content):
+            await bench.note("submission not written", path=path, why=refusal)
+
+
+def evaluate(node: Node, attempt: Attempt, review: Review | None = None) -> Node:
+    """Return the node with the result of its script.
+
+    A review may add a summary, call the node buggy, and supply the metric if the script printed no line for it.
+    """
+    failure = None if attempt.execution.succeeded else _describe_ending(attempt.execution)
+    metric = None
+    try:
+        metric = parse_metric(attempt.stdout)
+    except NoMetric as error:
+        if review and not _METRIC_LINE.search(attempt.stdout):
+            metric = review.metric
+        if metric is None:
+            failure = failure or str(error)
+    failure = failure or attempt.fault
+    if not failure and review and review.buggy:
+        failure = f"a review found it buggy: {review.summary}"
+    submission = attempt.submission
+    return node.model_copy(
+        update={
+            "evaluated": True,
+            "execution": attempt.execution,
+            "metric": metric,
+            "buggy": failure is not None,
+            "failure": failure or "",
+            "review": review.summary if review else "",
+            "valid": attempt.fault is None,
+            "sha256": hashlib.sha256(submission).hexdigest() if submission is not None else None,
+        }
+    )
+
+
+def parse_metric(stdout: str) -> float:
+    """Return the number on the last line `METRIC: number`; raise `NoMetric` if there is no usable one."""
+    lines = _METRIC_LINE.findall(stdout)
+    if not lines:
+        raise NoMetric("it printed no line `METRIC: number`")
+    text = lines[-1].strip()
+    try:
+        number = float(text)
+    except ValueError:
+        raise NoMetric(f"the value after METRIC: is not a number: {text[:100]!r}") from None
+    if not is_usable_metric(number):
+        raise NoMetric(f"its metric, {text[:100]}, is not finite or too large")
+    return number
+
+
+def is_usable_metric(number: float) -> bool:
+    """Return whether a metric can be averaged with others without overflow."""
+    return abs(number) <= _MAX_METRIC
 
 
 def lane_of(node: Node) -> str:
-    """What the record calls the course of a node that is tried beside others."""
+    """Return the name under which the record keeps the calls of a node that is evaluated in parallel with others."""
     return f"node {node.id}"
 
 
+async def run_all(jobs: Sequence[Callable[[], Awaitable[Result]]]) -> list[Result]:
+    """Run jobs concurrently and return all results in order; if any job failed, raise the first error.
+
+    A failure does not cancel the other jobs: a reply that was paid for must get into the record.
+    """
+    results: dict[int, Result] = {}
+    errors: dict[int, Exception] = {}
+
+    async def run(index: int, job: Callable[[], Awaitable[Result]]) -> None:
+        try:
+            results[index] = await job()
+        except Exception as error:  # noqa: BLE001 - raised again below, whatever it is
+            errors[index] = error
+
+    async with anyio.create_task_group() as tasks:
+        for index, job in enumerate(jobs):
+            tasks.start_soon(run, index, job)
+    if errors:
+        raise errors[min(errors)]
+    return [results[index] for index in sorted(results)]
+
+
 async def _run(
-    bench: Workbench, nodes: Sequence[Node], folders: Mapping[int, str], seconds: float, settings: Mapping[str, str]
+    bench: Workbench, nodes: Sequence[Node], folders: Mapping[int, str], seconds: float, extra: Mapping[str, str]
 ) -> list[Completed | str]:
-    """How the scripts ended, or why they could not be run."""
+    """Run scripts in parallel; return how each ended, or why it could not be run."""
     scripts = [(f"{folders[node.id]}/{_SCRIPT}", node.code.encode(errors="replace")) for node in nodes]
-    refused = [await _put(bench, path, code) for path, code in scripts]
+    refusals = [await _write(bench, path, code) for path, code in scripts]
     threads = str(max(1, bench.task.resources.cores // max(1, len(nodes))))
-    variables = {**dict.fromkeys(_THREADS, threads), **settings}
+    variables = {**dict.fromkeys(_THREADS, threads), **extra}
 
-    async def run(node: Node, why: str | None) -> Completed | str:
-        command = _command(bench, folders[node.id], variables)
-        return why or await bench.execute(command, seconds=seconds, lane=lane_of(node))
+    async def run(node: Node, refusal: str | None) -> Completed | str:
+        if refusal:
+            return refusal
+        command = _make_command(bench, folders[node.id], variables)
+        return await bench.execute(command, seconds=seconds, lane=lane_of(node))
 
-    return await side_by_side([partial(run, node, why) for node, why in zip(nodes, refused, strict=True)])
+    return await run_all([partial(run, node, refusal) for node, refusal in zip(nodes, refusals, strict=True)])
 
 
-def _command(bench: Workbench, folder: str, variables: Mapping[str, str]) -> list[str]:
-    """Run a script in its folder, in which it finds the data and the code to begin with."""
-    handed_in = bench.task.submission.file
-    up = "/".join(".." for _ in folder.split("/"))
-    beside = {name.split("/")[0] for name in bench.task.starter} - {handed_in.split("/")[0], _SCRIPT}
+def _make_command(bench: Workbench, folder: str, variables: Mapping[str, str]) -> list[str]:
+    """Return the command that runs a script in its folder, together with the data and the starter code."""
+    submission = bench.task.submission.file
+    top = "/".join(".." for _ in folder.split("/"))
+    starter = {name.split("/")[0] for name in bench.task.starter} - {submission.split("/")[0], _SCRIPT}
     parts = [
         f"cd {shlex.quote(folder)}",
-        f"ln -sfn {up}/data data",
-        *(f"cp -r {shlex.quote(posixpath.join(up, name))} . 2>/dev/null" for name in sorted(beside)),
+        f"ln -sfn {top}/data data",
+        *(f"cp -r {shlex.quote(posixpath.join(top, name))} . 2>/dev/null" for name in sorted(starter)),
         f"exec env {shlex.join(f'{name}={value}' for name, value in variables.items())} python {_SCRIPT}",
     ]
     return ["sh", "-c", "; ".join(parts)]
 
 
-async def _look_at(bench: Workbench, folder: str, how: Completed | str) -> Attempt:
-    if isinstance(how, str):
-        return Attempt(Tried(Ran(ended="exit", code=1, seconds=0.0, output=how), "", how))
-    said = streams(how.stdout.text, how.stderr.text, _OUTPUT)
-    ran = Ran(ended=how.ended, code=how.code, seconds=how.seconds, output=said)
-    if not ran.succeeded:
-        return Attempt(Tried(ran, how.stdout.text, "the script that should write it failed"))
+async def _inspect(bench: Workbench, folder: str, result: Completed | str) -> Attempt:
+    if isinstance(result, str):
+        return Attempt(Execution(ended="exit", code=1, seconds=0.0, output=result), "", result)
+    stdout = result.stdout.text
+    output = format_streams(stdout, result.stderr.text, _MAX_OUTPUT)
+    execution = Execution(ended=result.ended, code=result.code, seconds=result.seconds, output=output)
+    if not execution.succeeded:
+        return Attempt(execution, stdout, "the script that should write it failed")
     path = f"{folder}/{bench.task.submission.file}"
     fault = await bench.validate(path)
     if fault:
-        told = f"{said}\n\nThe check of {bench.task.submission.file}: {fault}"
-        return Attempt(Tried(ran.model_copy(update={"output": told}), how.stdout.text, fault))
-    content = await bench.read(path, most=bench.task.submission.max_size)
-    return Attempt(Tried(ran, how.stdout.text, None, hashlib.sha256(content).hexdigest()), content)
+        output = f"{output}\n\nFormat check of {bench.task.submission.file}: {fault}"
+        return Attempt(execution.model_copy(update={"output": output}), stdout, fault)
+    return Attempt(execution, stdout, None, await bench.read(path, most=bench.task.submission.max_size))
 
 
-async def _tidy(bench: Workbench, folders: Sequence[str]) -> None:
-    """Remove what scripts left behind except themselves and their submissions, so that the disk does not fill up."""
+def _describe_ending(execution: Execution) -> str:
+    if execution.ended == "time":
+        return f"{_ENDINGS['time']} ({execution.seconds:.0f} seconds)"
+    return _ENDINGS.get(execution.ended) or f"it ended with exit code {execution.code}"
+
+
+async def _clean_up(bench: Workbench, folders: Sequence[str]) -> None:
+    """Remove everything but the scripts and their submissions, so that the disk does not fill up."""
     if not folders:
         return
-    wanted = (_SCRIPT, bench.task.submission.file)
-    kept = [word for folder in folders for name in wanted for word in ("!", "-path", f"{folder}/{name}")]
-    look = ["find", *folders, "-mindepth", "1", *kept, "-delete"]
-    # Folders above what is kept cannot be removed, which is as it should be.
-    await bench.execute(["sh", "-c", f"{shlex.join(look)} 2>/dev/null; true"], seconds=_TIDY_SECONDS)
+    kept_names = (_SCRIPT, bench.task.submission.file)
+    kept = [word for folder in folders for name in kept_names for word in ("!", "-path", f"{folder}/{name}")]
+    command = ["find", *folders, "-mindepth", "1", *kept, "-delete"]
+    # Folders that contain a kept file cannot be removed, as intended.
+    await bench.execute(["sh", "-c", f"{shlex.join(command)} 2>/dev/null; true"], seconds=_CLEANUP_SECONDS)
 
 
-async def _put(bench: Workbench, path: str, content: bytes) -> str | None:
-    """Write a file; where something is in the way or the disk is full, make room first. Says why it cannot be done."""
+async def _write(bench: Workbench, path: str, content: bytes) -> str | None:
+    """Write a file, making room first if something is in the way or the disk is full; return why it cannot be done."""
     try:
         await bench.write(path, content)
     except UnsafePath:
@@ -145,7 +254,7 @@ async def _put(bench: Workbench, path: str, content: bytes) -> str | None:
 
 
 async def _make_room(bench: Workbench, path: str) -> None:
-    """Remove whatever lies at `path` or in place of a folder above it, and what nodes left behind."""
+    """Remove whatever is at `path` or blocks a folder above it, and the files that nodes left behind."""
     above = [posixpath.join(*path.split("/")[:depth]) for depth in range(1, path.count("/") + 1)]
     parts = [
         *(f"if [ -L {place} ] || [ ! -d {place} ]; then rm -rf {place}; fi" for place in map(shlex.quote, above)),
@@ -154,4 +263,4 @@ async def _make_room(bench: Workbench, path: str) -> None:
         f"find nodes -type f ! -name {_SCRIPT} -delete 2>/dev/null",
         "true",
     ]
-    await bench.execute(["sh", "-c", "; ".join(parts)], seconds=_TIDY_SECONDS)
+    await bench.execute(["sh", "-c", "; ".join(parts)], seconds=_CLEANUP_SECONDS)

@@ -1,4 +1,4 @@
-"""The journal of a search: one list of nodes, from which everything else is computed."""
+"""The journal of a search: one list of nodes, from which everything else is derived."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from assay.records import Event
 
 Operator = Literal["draft", "debug", "improve", "crossover"]
 Direction = Literal["higher", "lower"]
-NOTE = "node"
-"""What the record calls a note that holds a node."""
+NODE_NOTE = "node"
+"""The name of the notes in a trial's log that contain a node."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to try next, and from which nodes."""
+    """What to try next, and from which parent nodes."""
 
     operator: Operator
     parents: tuple[int, ...] = ()
 
 
-class Ran(Model):
-    """What came of running a script: how it ended, how long it took, and the beginning and end of what it printed."""
+class Execution(Model):
+    """The execution of a script: how it ended, how long it took, and the beginning and end of its output."""
 
     ended: Ended
     code: int
@@ -32,22 +32,21 @@ class Ran(Model):
     output: str
 
     @property
-    def timed_out(self) -> bool:
-        """Whether it was ended because it took too long."""
-        return self.ended == "time"
-
-    @property
     def succeeded(self) -> bool:
-        """Whether it came to its own end. That a neighbour ran out of memory is told to all that run beside it."""
+        """Whether the script ran to its end.
+
+        When one of several scripts that run in parallel exceeds the memory limit, all of them are reported as ended by
+        memory, even those that finished.
+        """
         return self.code == 0 and self.ended in ("exit", "memory")
 
 
 class Node(Model):
-    """One solution: a script, how it came about, and what came of it.
+    """One solution: a script, where it comes from, and the result of executing it.
 
-    A node that is not `settled` was chosen and is being tried. `metric` is what the script says of itself on data it
-    held back; `again` is what it said when it was run once more with another seed. `finding` is what a review made of
-    it. A submission is known by its SHA-256, and only one whose form is `valid` can be handed in.
+    A node that is not `evaluated` was chosen and is pending. `metric` is the validation metric that the script printed,
+    `rerun_metric` the one it printed when it was run again with another seed. `review` is the summary of a review. Only
+    a node whose submission has a `valid` format can be submitted; `sha256` is the digest of that submission.
     """
 
     id: int
@@ -55,92 +54,92 @@ class Node(Model):
     parents: tuple[int, ...] = ()
     plan: str = ""
     code: str = ""
-    settled: bool = False
-    ran: Ran | None = None
+    evaluated: bool = False
+    execution: Execution | None = None
     metric: float | None = None
-    again: float | None = None
+    rerun_metric: float | None = None
     buggy: bool = False
-    why: str = ""
-    finding: str = ""
+    failure: str = ""
+    review: str = ""
     valid: bool = False
     sha256: str | None = None
 
     @property
     def good(self) -> bool:
-        """Whether it can be built upon and handed in."""
-        return self.settled and not self.buggy
+        """Whether it can be improved and submitted."""
+        return self.evaluated and not self.buggy
 
 
 @dataclass(frozen=True)
 class Journal:
-    """All nodes of a search in the order in which they were chosen; a node's id is its place."""
+    """All nodes of a search in the order in which they were chosen; a node's id is its position."""
 
     direction: Direction
     nodes: tuple[Node, ...] = ()
 
     def put(self, node: Node) -> "Journal":
-        """The journal with one more node, or with a node in the place of the one with its id."""
+        """Return the journal with a node added, or replaced if there is one with the same id."""
         if node.id > len(self.nodes):
             raise ValueError(f"node {node.id} would leave a gap after {len(self.nodes)} nodes")
         return Journal(self.direction, (*self.nodes[: node.id], node, *self.nodes[node.id + 1 :]))
 
     @cached_property
     def good(self) -> tuple[Node, ...]:
-        """Those that can be built upon."""
+        """All good nodes."""
         return tuple(node for node in self.nodes if node.good)
 
     @cached_property
     def best(self) -> Node | None:
-        """The good node with the best metric; of equals the oldest."""
+        """The good node with the best metric; in a tie the oldest."""
         return max(self.good, key=lambda node: (self.value(node), -node.id), default=None)
 
     @cached_property
     def drafts(self) -> tuple[Node, ...]:
-        """Those that were begun from nothing."""
+        """All nodes that were written from scratch."""
         return tuple(node for node in self.nodes if node.operator == "draft")
 
     def value(self, node: Node) -> float:
-        """What a good node is worth, larger being better: its metric, or the mean of both if it was run again."""
+        """Return the value of a good node, higher being better: its metric, or the mean of both if it was rerun."""
         assert node.metric is not None
-        claimed = node.metric if node.again is None else (node.metric + node.again) / 2
-        return claimed if self.direction == "higher" else -claimed
+        metric = node.metric if node.rerun_metric is None else (node.metric + node.rerun_metric) / 2
+        return metric if self.direction == "higher" else -metric
 
     def children(self, node: Node) -> tuple[Node, ...]:
-        """Those that were made from a node."""
+        """Return the nodes that were made from a node."""
         return self._children.get(node.id, ())
 
-    def chain(self, node: Node) -> tuple[Node, ...]:
-        """The fixes that led to a node, from what was to be fixed at first to the node itself."""
-        found = [node]
-        while found[0].operator == "debug":
-            found.insert(0, self.nodes[found[0].parents[0]])
-        return tuple(found)
+    def fix_chain(self, node: Node) -> tuple[Node, ...]:
+        """Return the consecutive fixes that led to a node, starting with the node that was first fixed."""
+        chain = [node]
+        while chain[-1].operator == "debug":
+            chain.append(self.nodes[chain[-1].parents[0]])
+        return tuple(reversed(chain))
 
     def open_bugs(self, max_debug_depth: int) -> tuple[Node, ...]:
-        """Broken nodes that nobody has tried to fix, and to which no more than so many fixes in a row have led."""
+        """Return the buggy nodes without a fix that result from at most `max_debug_depth` consecutive fixes."""
         return tuple(
             node
             for node in self.nodes
-            if node.settled and node.buggy and node.code and not self.children(node)
-            if len(self.chain(node)) - 1 <= max_debug_depth
+            if node.evaluated and node.buggy and node.code and not self.children(node)
+            if len(self.fix_chain(node)) - 1 <= max_debug_depth
         )
 
     @cached_property
     def _children(self) -> dict[int, tuple[Node, ...]]:
-        found: dict[int, tuple[Node, ...]] = {}
+        children: dict[int, tuple[Node, ...]] = {}
         for node in self.nodes:
             for parent in node.parents:
-                found[parent] = (*found.get(parent, ()), node)
-        return found
+                children[parent] = (*children.get(parent, ()), node)
+        return children
 
 
-def journal_of(events: Iterable[Event], direction: Direction) -> Journal:
-    """The journal of a trial as its record tells it; what was done again after an interruption counts once."""
+def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
+    """Return the journal of a trial from its log; what was repeated after an interruption counts once."""
     nodes: dict[int, Node] = {}
     for event in events:
         if event.kind == "anew":
             nodes = {}
-        elif event.kind == "action" and event.about["what"] == "note" and event.about["request"]["what"] == NOTE:
+        elif event.kind == "action" and event.about["what"] == "note" and event.about["request"]["what"] == NODE_NOTE:
             node = Node.model_validate(event.about["node"])
             nodes[node.id] = node
     return Journal(direction, tuple(nodes[id] for id in sorted(nodes)))

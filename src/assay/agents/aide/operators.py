@@ -1,41 +1,42 @@
-"""What a model is asked in a search: a draft, a fix, an improvement, or a merger of two solutions."""
+"""Operators: the prompts that ask for a draft, a fix, an improvement, or a crossover of two solutions.
 
-import re
+The prompts include a bounded summary of earlier nodes, failures included.
+"""
+
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from assay.agents.aide.journal import Journal, Node
-from assay.agents.aide.memory import memory, past_fixes
-from assay.agents.mlagentbench.actions.shortened import shortened
 from assay.agents.prompts import Templates
+from assay.agents.replies import code_block
+from assay.core.text import cut_middle, one_line
+from assay.models import Message
 
-if TYPE_CHECKING:
-    from assay.models import Message
-
-_OUTPUT = 5_000
-_OUTPUT_OF_A_GOOD_NODE = 2_000
-_COMPLEXITY = (
-    "- Aim for something simple: what a skilled person would try first.",
-    "- Aim for something of ordinary complexity: more than the obvious, but no more than two ideas.",
-    "- Aim high: the obvious has been tried, so something more elaborate is in order, such as features made for this "
-    "data, other kinds of models, or careful tuning.",
+_MAX_PLAN = 400
+_MAX_REASON = 200
+_MAX_OUTPUT = 5_000
+_MAX_GOOD_OUTPUT = 2_000
+_COMPLEXITY_HINTS = (
+    "- Keep it simple: propose what an experienced engineer would try first.",
+    "- Use moderate complexity: go beyond the obvious, but combine no more than two ideas.",
+    "- Be ambitious: the obvious has been tried, so propose something more advanced, such as feature engineering for "
+    "this data, other kinds of models, or careful tuning.",
 )
-_FEW, _SOME = 2, 4
+_FEW_SIBLINGS, _SOME_SIBLINGS = 2, 4
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """What stays the same in a search: the task and its surroundings, and how much of the past is told."""
+    """What is constant in a search: the templates, the system prompt, and how much of the past is included."""
 
-    texts: Templates
+    templates: Templates
     system: str
     memory: int
-    complexity: bool = False
+    complexity_hints: bool = False
 
 
 @dataclass(frozen=True)
-class Left:
-    """What is left of the budget, and how long the next script may take, in words."""
+class RemainingBudget:
+    """What is left of the budget, and how long the next script may run, in words."""
 
     steps_left: int
     time_left: str
@@ -43,62 +44,100 @@ class Left:
     models: str = ""
 
 
-def question(
-    prompts: Prompts, journal: Journal, node: Node, left: Left, complaint: str = "", *, squeezed: int = 0
-) -> "list[Message]":
-    """What is asked for a node that was chosen; each time it is `squeezed`, a quarter of the past remains.
+def make_messages(
+    prompts: Prompts,
+    journal: Journal,
+    node: Node,
+    budget: RemainingBudget,
+    complaint: str = "",
+    *,
+    compression: int = 0,
+) -> list[Message]:
+    """Return the messages that ask for the script of a node.
 
-    A `complaint` says what was wrong with the last answer to the same.
+    `complaint` says what was wrong with the previous reply. Each level of `compression` keeps a quarter of the past.
     """
-    from assay.models import Message
-
-    texts, share = prompts.texts, 4**squeezed
-    told: dict[str, object] = {"left": texts.fill("aide_left", **vars(left))}
+    templates, divisor = prompts.templates, 4**compression
+    values: dict[str, object] = {"budget": templates.fill("budget", **vars(budget))}
+    parents = [journal.nodes[id] for id in node.parents]
     if node.operator == "debug":
-        told |= _broken(journal, journal.nodes[node.parents[0]], prompts.memory // share, _OUTPUT // share)
+        values |= _describe_buggy(journal, parents[0], prompts.memory // divisor, _MAX_OUTPUT // divisor)
     else:
-        hint = complexity(journal, node) if prompts.complexity else ""
-        told |= {"memory": memory(journal, prompts.memory // share), "complexity": f"{hint}\n" if hint else ""}
+        hint = complexity_hint(journal, node) if prompts.complexity_hints else ""
+        values["memory"] = summarize_nodes(journal, prompts.memory // divisor)
+        values["complexity"] = f"{hint}\n" if hint else ""
     if node.operator in ("improve", "crossover"):
-        told |= _good(journal.nodes[node.parents[0]])
+        values |= _describe_good(parents[0])
     if node.operator == "improve":
-        told |= {"output": _output(journal.nodes[node.parents[0]], _OUTPUT_OF_A_GOOD_NODE // share)}
+        values["output"] = _output_block(parents[0], _MAX_GOOD_OUTPUT // divisor)
     if node.operator == "crossover":
-        told |= {f"other_{name}": text for name, text in _good(journal.nodes[node.parents[1]]).items()}
-    asked = texts.fill(f"aide_{node.operator}", **told)
-    return [Message(role="system", text=prompts.system), Message(role="user", text=asked + complaint)]
+        values |= {f"other_{name}": text for name, text in _describe_good(parents[1]).items()}
+    prompt = templates.fill(node.operator, **values)
+    return [Message(role="system", text=prompts.system), Message(role="user", text=prompt + complaint)]
 
 
-def complexity(journal: Journal, node: Node) -> str:
-    """How elaborate a solution should be: the more was tried from the same place, the more."""
+def complexity_hint(journal: Journal, node: Node) -> str:
+    """Return how complex a solution should be: the more siblings were tried, the more complex."""
     siblings = sum(other.parents == node.parents and other.operator == node.operator for other in journal.nodes) - 1
-    return _COMPLEXITY[(siblings >= _FEW) + (siblings >= _SOME)]
+    return _COMPLEXITY_HINTS[(siblings >= _FEW_SIBLINGS) + (siblings >= _SOME_SIBLINGS)]
 
 
-def fenced_off(text: str, language: str = "") -> str:
-    """A text between fences that it does not hold itself, whatever it holds."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+def summarize_nodes(journal: Journal, max_length: int) -> str:
+    """Return a summary of earlier nodes for drafts and improvements.
+
+    Where not everything fits, the best good nodes take precedence, followed by the latest failures.
+    """
+    failed = [node for node in reversed(journal.nodes) if node.evaluated and node.buggy]
+    ranked = [*sorted(journal.good, key=journal.value, reverse=True), *failed]
+    entries: dict[int, str] = {}
+    remaining = max_length
+    for node in ranked:
+        entry = _summarize_node(node)
+        if len(entry) <= remaining:
+            entries[node.id] = entry
+            remaining -= len(entry) + 1
+    lines = [entries[id] for id in sorted(entries)]
+    omitted = len(ranked) - len(entries)
+    if omitted:
+        lines.append(f"({omitted} more omitted)")
+    return "\n".join(lines) or "None; this is the first solution."
 
 
-def _python(code: str) -> str:
-    return fenced_off(code, "python")
+def summarize_fixes(journal: Journal, node: Node, max_length: int) -> str:
+    """Return the failed attempts to fix a node, which is all of the past that a debug prompt includes."""
+    fixes = journal.fix_chain(node)[1:]
+    lines = [f"- {one_line(fix.plan, _MAX_PLAN)} Result: {_describe_failure(fix)}" for fix in fixes]
+    return cut_middle("\n".join(lines), max_length) or "None so far."
 
 
-def _good(node: Node) -> dict[str, object]:
-    return {"number": node.id, "value": f"{node.metric:.6g}", "plan": node.plan, "code": _python(node.code)}
+def _summarize_node(node: Node) -> str:
+    origin = f" of {' and '.join(map(str, node.parents))}" if node.parents else ""
+    result = f"metric {node.metric:.6g}" if node.good else f"failed: {_describe_failure(node)}"
+    review = f" Review: {one_line(node.review, _MAX_REASON)}" if node.review and node.good else ""
+    return f"- {node.id} ({node.operator}{origin}), {result}. {one_line(node.plan, _MAX_PLAN)}{review}"
 
 
-def _broken(journal: Journal, node: Node, most: int, output: int) -> dict[str, object]:
+def _describe_failure(node: Node) -> str:
+    """Return why a node failed, in one line, with the last line of the script's output."""
+    execution = node.execution
+    last = execution.output.strip().splitlines()[-1:] if execution and not execution.succeeded else []
+    return one_line(": ".join([node.failure, *last]), _MAX_REASON)
+
+
+def _describe_good(node: Node) -> dict[str, object]:
+    code = code_block(node.code, "python")
+    return {"number": node.id, "value": f"{node.metric:.6g}", "plan": node.plan, "code": code}
+
+
+def _describe_buggy(journal: Journal, node: Node, max_fixes: int, max_output: int) -> dict[str, object]:
     return {
         "plan": node.plan,
-        "code": _python(node.code),
-        "why": node.why.rstrip("."),
-        "output": _output(node, output),
-        "fixes": past_fixes(journal, node, most),
+        "code": code_block(node.code, "python"),
+        "why": node.failure.rstrip("."),
+        "output": _output_block(node, max_output),
+        "fixes": summarize_fixes(journal, node, max_fixes),
     }
 
 
-def _output(node: Node, most: int) -> str:
-    return fenced_off(shortened(node.ran.output if node.ran else "", most))
+def _output_block(node: Node, max_length: int) -> str:
+    return code_block(cut_middle(node.execution.output if node.execution else "", max_length))

@@ -1,18 +1,183 @@
-"""Search policies by name: what to try next, as a pure function of the journal, a random state and the rules.
+"""Search policies: what to try next, as a pure function of the journal, a random state and the settings.
 
-Nodes that are being tried at the moment are in the journal too, unsettled, so that several can be chosen one after the
-other and then tried side by side. A policy of one's own goes into this table.
+Nodes that are still being evaluated are in the journal too, so several can be chosen one after another and evaluated in
+parallel. To add a policy, add it to `POLICIES`.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Literal
 
-from assay.agents.aide.evolution import evolution
-from assay.agents.aide.greedy import greedy, uniform
-from assay.agents.aide.journal import Choice, Journal
-from assay.agents.aide.mcts import mcts
-from assay.agents.aide.settings import PolicyName, Rules
+from pydantic import Field
 
-Policy = Callable[[Journal, Random, Rules], Choice]
+from assay.agents.agent import Settings
+from assay.agents.aide.journal import Choice, Journal, Node
+
+PolicyName = Literal["greedy", "mcts", "evolution", "random"]
+
+
+class PolicySettings(Settings):
+    """Settings of the search policies; each policy reads those that concern it."""
+
+    policy: PolicyName = Field("greedy", description="search policy: greedy, mcts, evolution or random")
+    drafts: int = Field(5, ge=1, description="greedy, random: solutions drafted from scratch before any is improved")
+    debug_prob: float = Field(
+        0.5, ge=0, le=1, description="greedy, random: probability of debugging a buggy node, if there is one"
+    )
+    max_debug_depth: int = Field(3, ge=0, description="consecutive debug attempts after which a node is abandoned")
+    width: int = Field(5, ge=1, description="mcts: children to expand before descending")
+    exploration: float = Field(0.25, ge=0, description="mcts: exploration weight in UCT")
+    population: int = Field(5, ge=1, description="evolution: nodes per generation")
+    crossover_prob: float = Field(
+        0.5, ge=0, le=1, description="evolution: probability of crossing over two parents instead of improving one"
+    )
+    crossover_from: int = Field(
+        2, ge=1, description="evolution: first generation with crossover; the drafts are generation 0"
+    )
+    max_pool: int = Field(20, ge=1, description="evolution: max nodes that can become parents")
+    temperature: float = Field(1.0, ge=0.01, description="evolution: softmax temperature of parent selection")
+
+
+Policy = Callable[[Journal, Random, PolicySettings], Choice]
+
+
+def greedy(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """AIDE's policy: draft a few solutions, sometimes debug a buggy one, and otherwise improve the best."""
+    if choice := _draft_or_debug(journal, random, settings):
+        return choice
+    assert journal.best is not None
+    return Choice("improve", (journal.best.id,))
+
+
+def uniform(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """The control: like `greedy`, but improve any good node instead of the best."""
+    if choice := _draft_or_debug(journal, random, settings):
+        return choice
+    return Choice("improve", (random.choice(journal.good).id,))
+
+
+def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:
+    if len(journal.drafts) < settings.drafts:
+        return Choice("draft")
+    buggy = journal.open_bugs(settings.max_debug_depth)
+    if buggy and random.random() < settings.debug_prob:
+        return Choice("debug", (random.choice(buggy).id,))
+    return None if journal.good else Choice("draft")
+
+
+def mcts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """Monte Carlo tree search as described by AIRA: no roll-outs, the value of a node is its own metric.
+
+    Buggy nodes are debugged at once, and a node that has some children gets all of them; otherwise descend by UCT. The
+    root's children are drafts, those of a good node are its improvements. A buggy child stands for what its fixes lead
+    to; an abandoned one is dead, and one that is still being evaluated cannot be descended into.
+    """
+    if buggy := journal.open_bugs(settings.max_debug_depth):
+        return Choice("debug", (buggy[0].id,))
+    for parent in (None, *journal.good):
+        if 0 < len(_attempts(journal, parent)) < settings.width:
+            return _expand(parent)
+    bounds = _value_bounds(journal)
+    parent = None
+    while len(attempts := _attempts(journal, parent)) >= settings.width:
+        alive = {attempt.id: result for attempt in attempts if (result := _good_result(journal, attempt))}
+        if not alive:
+            break
+        visits = sum(_count_visits(journal, attempt) for attempt in attempts) + (parent is not None)
+        scores = {id: _uct(journal, id, visits, bounds, settings.exploration) for id in alive}
+        parent = alive[max(alive, key=lambda id: (scores[id], -id))]
+    return _expand(parent)
+
+
+def _attempts(journal: Journal, parent: Node | None) -> tuple[Node, ...]:
+    """Return what was started from the root (None) or from a good node."""
+    return journal.drafts if parent is None else journal.children(parent)
+
+
+def _expand(parent: Node | None) -> Choice:
+    return Choice("draft") if parent is None else Choice("improve", (parent.id,))
+
+
+def _good_result(journal: Journal, attempt: Node) -> Node | None:
+    """Return the good node that an attempt led to, directly or through fixes; None if pending or dead."""
+    node = attempt
+    while node.buggy and (fixes := journal.children(node)):
+        node = fixes[0]
+    return node if node.good else None
+
+
+def _uct(journal: Journal, id: int, parent_visits: int, bounds: tuple[float, float], exploration: float) -> float:
+    worst, best = bounds
+    subtree = [node for node in _subtree(journal, journal.nodes[id]) if node.good or not node.evaluated]
+    values = [journal.value(node) if node.good else worst for node in subtree]
+    mean = (sum(values) / len(values) - worst) / (best - worst) if best > worst else 0.0
+    return mean + exploration * math.sqrt(math.log(parent_visits) / len(values))
+
+
+def _count_visits(journal: Journal, attempt: Node) -> int:
+    """Count the good and pending nodes in the subtree of an attempt.
+
+    A pending node counts as a visit with the worst value (a virtual loss), so that nodes chosen in parallel do not all
+    take the same path.
+    """
+    return sum(node.good or not node.evaluated for node in _subtree(journal, attempt))
+
+
+def _subtree(journal: Journal, node: Node) -> list[Node]:
+    found, stack = [], [node]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack += journal.children(node)
+    return found
+
+
+def _value_bounds(journal: Journal) -> tuple[float, float]:
+    values = [journal.value(node) for node in journal.good]
+    return (min(values), max(values)) if values else (0.0, 0.0)
+
+
+def evolution(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """Evolutionary search as described by AIRA, on one island: parents are drawn by their metric.
+
+    The first generation consists of drafts, later ones of improvements and, from some point on, crossovers. Buggy nodes
+    are debugged at once; fixes do not count towards the size of a generation.
+    """
+    if buggy := journal.open_bugs(settings.max_debug_depth):
+        return Choice("debug", (buggy[0].id,))
+    generation = sum(node.operator != "debug" for node in journal.nodes) // settings.population
+    pool = _parent_pool(journal, settings.max_pool)
+    if generation == 0 or not pool:
+        return Choice("draft")
+    can_cross = generation >= settings.crossover_from and len(pool) > 1
+    crosses = can_cross and random.random() < settings.crossover_prob
+    first = _draw_parent(journal, pool, random, settings.temperature)
+    if not crosses:
+        return Choice("improve", (first.id,))
+    others = [node for node in pool if node is not first]
+    second = _draw_parent(journal, others, random, settings.temperature)
+    return Choice("crossover", (first.id, second.id))
+
+
+def _parent_pool(journal: Journal, max_size: int) -> list[Node]:
+    """Return the candidate parents: good drafts, and nodes at least as good as the pool average when they joined."""
+    pool: list[Node] = []
+    for node in journal.good:
+        average = sum(map(journal.value, pool)) / len(pool) if pool else -math.inf
+        if journal.fix_chain(node)[0].operator == "draft" or journal.value(node) >= average:
+            pool.append(node)
+        if len(pool) > max_size:
+            pool.remove(min(pool, key=journal.value))
+    return pool
+
+
+def _draw_parent(journal: Journal, pool: list[Node], random: Random, temperature: float) -> Node:
+    """Draw a node by a softmax over metrics scaled to the interval from 0 to 1."""
+    values = list(map(journal.value, pool))
+    worst, spread = min(values), max(values) - min(values)
+    weights = [math.exp((value - worst) / spread / temperature) if spread else 1.0 for value in values]
+    return random.choices(pool, weights)[0]
+
 
 POLICIES: Mapping[PolicyName, Policy] = {"greedy": greedy, "mcts": mcts, "evolution": evolution, "random": uniform}

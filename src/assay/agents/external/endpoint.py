@@ -14,10 +14,9 @@ from assay.agents.external.protocols.openai_chat import OpenAIChat
 from assay.agents.external.protocols.openai_responses import OpenAIResponses
 from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong, UsageError
-from assay.models import Message, Reply
+from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
 
-MAIN = "main"
 AT_ONCE = 8
 MOST_VALIDATIONS = 1_000
 MOST_NAMES = 20

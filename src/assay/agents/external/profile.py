@@ -47,7 +47,7 @@ class Profile(Model):
 def load_profile(name: str) -> Profile:
     """The profile that comes with Assay under a name, or that is in a file."""
     own = name.endswith(".toml")
-    source = Path(name) if own else files("assay.agents").joinpath("profiles", f"{name}.toml")
+    source = Path(name) if own else files("assay.agents.external").joinpath("profiles", f"{name}.toml")
     if not source.is_file():
         raise UsageError(f"no profile {name!r}; there are: {', '.join(profile_names())}, and path.toml")
     try:
@@ -61,5 +61,5 @@ def load_profile(name: str) -> Profile:
 
 def profile_names() -> list[str]:
     """The profiles that come with Assay."""
-    found = (entry.name for entry in files("assay.agents").joinpath("profiles").iterdir())
+    found = (entry.name for entry in files("assay.agents.external").joinpath("profiles").iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))

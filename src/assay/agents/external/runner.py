@@ -103,7 +103,7 @@ class Outside:
     async def run(self) -> dict[str, Any]:
         """Let it work until it ends or must be ended; says how it ended."""
         bench, lab = self._bench, self._bench.lab
-        relay = files("assay.agents").joinpath("scripts", "relay.py").read_text()
+        relay = files("assay.agents.external").joinpath("relay.py").read_text()
         socket_seen = f"{lab.paths.status}/{SOCKET}"
         command = ["python", "-u", "-c", relay, socket_seen, str(self._port), *self._order.command]
         variables = await bench.tell_budget(max(0.0, bench.clock.seconds_left - grace(bench)))

@@ -1,68 +1,69 @@
-"""The human baseline: a person at a terminal, with a shell in the lab."""
+"""The human agent: a person at the terminal, with a shell in the lab."""
 
 from functools import partial
 from typing import ClassVar
 
 import anyio
-from pydantic import Field as Setting
+from pydantic import Field
 
 from assay.agents.agent import Agent
 from assay.agents.briefing import briefing
-from assay.agents.human.prompt import Screen
-from assay.agents.human.session import Desk, Watch, WorkPeriod
-from assay.agents.mlagentbench.actions.checking import VALID, checked
-from assay.agents.mlagentbench.actions.scripts import LIMITS
+from assay.agents.human.session import HumanSession, Monitoring, WorkPeriod
+from assay.agents.human.terminal import RawTerminal
+from assay.agents.outcomes import LIMITS, VALID, check_submission
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.errors import LabError
 from assay.core.quantities import Seconds
 
-LAST_WORDS = {
-    "submit": "Your work is handed in.",
-    "left": "You have left the shell; what lies in the workspace is handed in.",
-    "time": "Time is up; what lies in the workspace is handed in.",
+FAREWELLS = {
+    "submit": "Your work has been submitted.",
+    "left": "You have left the shell; what is in the workspace has been submitted.",
+    "time": "Time is up; what is in the workspace has been submitted.",
 }
 
 
 class Human(Agent):
-    """Gives a person a shell in the lab, under the same budget and the same rules as any other agent.
+    """Gives a person a shell in the lab, under the same budget and rules as any other agent.
 
-    A step of theirs is a new version of the submission, or a check of its form. They are not held to a number of steps.
+    A step is a new version of the submission or a check of its format. The number of steps is not limited.
     """
 
     summary = "a person at this terminal, with a shell in the lab: the human baseline"
     at_terminal: ClassVar[bool] = True
 
-    look: Seconds = Setting(10.0, gt=0, description="how often it is looked whether the submission has changed")
-    keep: Seconds = Setting(120.0, gt=0, description="how often the workspace is kept at the least")
+    poll: Seconds = Field(10.0, gt=0, description="interval between checks for a new submission")
+    snapshot: Seconds = Field(120.0, gt=0, description="max interval between snapshots of the workspace")
 
     async def work(self, bench: Workbench) -> None:
-        """WorkPeriod after sitting, until the person submits, leaves, or time is up."""
-        screen = Screen(bench.terminal)
-        task = briefing(bench, check="The command `validate` tells you whether its form is valid, but no score.")
-        watch = Watch(bench.task.submission.file, self.look, self.keep)
-        desk = Desk(bench, screen, watch, Templates().fill("human", task=task))
-        sittings = 0
+        """Let the person work in periods until they submit, leave the shell, or run out of time."""
+        terminal = RawTerminal(bench.terminal)
+        task = briefing(bench, check="The command `validate` checks whether its format is valid, without a score.")
+        welcome = Templates("assay.agents.human").fill("welcome", task=task)
+        monitoring = Monitoring(bench.task.submission.file, self.poll, self.snapshot)
+        session = HumanSession(bench, terminal, monitoring, welcome)
+        periods = 0
         try:
             while True:
                 bench.clock.check()
-                sitting = WorkPeriod(**await bench.record("sit", {}, partial(desk.sit, again=sittings > 0)))
-                sittings += 1
-                if sitting.why in ("changed", "validate") and bench.clock.steps_left:
+                work = partial(session.work_until_event, resumed=periods > 0)
+                period = WorkPeriod(**await bench.record("sit", {}, work))
+                periods += 1
+                if period.reason in ("changed", "validate") and bench.clock.steps_left:
                     bench.clock.step()
-                if sitting.why == "validate":
-                    said = await checked(bench)
-                    await desk.answer(said, 0 if said == VALID else 1)
+                if period.reason == "validate":
+                    result = await check_submission(bench)
+                    await session.answer(result, 0 if result == VALID else 1)
                 await bench.snapshot()
-                if sitting.why in LAST_WORDS:
-                    await screen.say(LAST_WORDS[sitting.why])
+                if period.reason in FAREWELLS:
+                    await terminal.show(FAREWELLS[period.reason])
                     return
-                if sitting.why == "gone" and screen.closed:
-                    raise LabError("the terminal was closed; the files are kept, and the work can be taken up again")
-                if sitting.why == "ended":
-                    _, how = LIMITS.get(sitting.ended or "exit", ("crash", "has ended"))
-                    await screen.say(f"Everything in the lab {how}.")
+                if period.reason == "disconnected" and terminal.closed:
+                    raise LabError("the terminal was closed; the files are kept, and the trial can be resumed")
+                if period.reason == "ended":
+                    _, ending = LIMITS.get(period.ended or "exit", ("crash", "has ended"))
+                    await terminal.show(f"Everything in the lab {ending}.")
         finally:
             with anyio.CancelScope(shield=True):
-                await desk.leave()
-            screen.close()
+                await session.close()
+            terminal.close()

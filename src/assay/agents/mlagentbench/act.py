@@ -1,12 +1,12 @@
-"""The published agent without any thoughts: it only acts."""
+"""The published agent without thoughts: it only acts."""
 
 from typing import ClassVar
 
-from assay.agents.mlagentbench.base import Acting
+from assay.agents.mlagentbench.base import ActionAgent
 
 
-class Act(Acting):
-    """Chooses one action after the other without writing down why; an ablation of `research`."""
+class Act(ActionAgent):
+    """Chooses one action after another without written reasoning; an ablation of `research`."""
 
-    summary = "a model chooses one action after the other, without written thoughts"
+    summary = "a model chooses one action after another, without written thoughts"
     prompt: ClassVar[str] = "act"

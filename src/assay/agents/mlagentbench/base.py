@@ -1,231 +1,236 @@
-"""What the agents of MLAgentBench have in common: one reply at a time, one action at a time, the last steps in view."""
+"""The loop of MLAgentBench's agents: one reply and one action at a time, with the last steps in context."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field as Setting
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from assay.agents.agent import Agent
-from assay.agents.briefing import briefing, what_is_left
+from assay.agents.briefing import briefing, remaining_budget
 from assay.agents.mlagentbench.actions import (
     ACTIONS,
+    DEFAULT_ACTIONS,
     FINAL_ANSWER,
-    USUAL,
+    REQUEST_HELP,
     VALIDATE,
     Action,
     ActionContext,
     find_action,
-    perform,
+    perform_action,
 )
-from assay.agents.mlagentbench.actions.shortened import shortened
-from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, read_move, show_turn
-from assay.agents.mlagentbench.tool_protocol import called_move, tools_of
-from assay.agents.mlagentbench.turns import Field, Move, Turn, Unreadable
+from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, format_turn, parse_text
+from assay.agents.mlagentbench.tool_protocol import make_tools, parse_tool_call
+from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn
 from assay.agents.observation import ActionFailed, Observation
 from assay.agents.prompts import Templates
+from assay.agents.replies import UnreadableReply
 from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
 from assay.core.quantities import Seconds
+from assay.core.text import cut_middle
+from assay.models import MAIN, Message, Reply, Tool
 
-if TYPE_CHECKING:
-    from assay.models import Message, Reply, Tool
-
-MAIN = "main"
-HELP = "Request Help"
-SHORTEST = 1_000
-SQUEEZES = 4
-REMARK_AFTER = 3
+SHORT_OBSERVATION = 1_000
+MAX_COMPRESSION = 4
+WARN_AFTER_REPEATS = 3
 
 
 @dataclass
-class Course:
-    """How far an agent has come: its turns so far, and how much its context had to be squeezed."""
+class AgentState:
+    """The progress of an agent: its turns so far, and how much its context had to be compressed.
 
-    means: ActionContext
+    At `compression` 1 only the last observation is shown, at 2 it is also shortened, at 3 only the last step is shown.
+    """
+
+    context: ActionContext
     actions: Sequence[Action]
     turns: list[Turn] = field(default_factory=list)
-    squeezed: int = 0
+    compression: int = 0
     repeats: int = 0
 
 
-class Acting(Agent):
-    """Asks the main model for one action at a time and carries it out, until it gives its final answer."""
+class ActionAgent(Agent):
+    """Asks the main model for one action at a time and performs it, until the model gives its final answer."""
 
     asks_models: ClassVar[bool] = True
-    thoughts: ClassVar[tuple[Field, ...]] = ()
+    thoughts: ClassVar[tuple[ThoughtField, ...]] = ()
     prompt: ClassVar[str] = "act"
-    texts: ClassVar[Traversable | None] = None
-    """A folder with texts that take the place of those in `templates`, for agents of one's own."""
+    templates: ClassVar[Traversable | None] = None
+    """A folder with templates that replace those of this package, for custom agents."""
 
-    protocol: Literal["text", "tools"] = Setting("text", description="how actions are told: as text, or as tool calls")
-    steps_in_context: int = Setting(3, ge=1, description="how many of the last steps the model is shown")
-    observations_in_context: int = Setting(3, ge=1, description="of those, how many with what came of them")
-    tries: int = Setting(5, ge=1, description="how often one answer is asked for until it can be read")
-    repeats: int = Setting(10, ge=2, description="how often in a row the same is done before the work ends")
-    add_actions: tuple[str, ...] = Setting((), description="further actions to offer, as Read File+Write File")
-    remove_actions: tuple[str, ...] = Setting((), description="usual actions not to offer, in the same form")
-    interactive: bool = Setting(False, description="offer Request Help; a person sits at the terminal")
-    script_seconds: Seconds | None = Setting(None, description="time limit of one script; none but the trial's own")
-    session_seconds: Seconds = Setting(600.0, description="time limit of one command in the Python session")
-    longest_output: int = Setting(20_000, ge=1_000, description="characters of output kept of one action")
+    protocol: Literal["text", "tools"] = Field("text", description="how the model calls actions: text or tools")
+    steps_in_context: int = Field(3, ge=1, description="number of recent steps shown to the model")
+    observations_in_context: int = Field(3, ge=1, description="number of these steps shown with their observation")
+    max_attempts: int = Field(5, ge=1, description="attempts to get a readable reply per step")
+    max_repeats: int = Field(10, ge=2, description="identical consecutive actions that end the trial")
+    add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
+    remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
+    interactive: bool = Field(False, description="offer Request Help; requires a person at the terminal")
+    script_seconds: Seconds | None = Field(None, description="time limit of a script; default: the trial's own")
+    session_seconds: Seconds = Field(600.0, description="time limit of a command in the Python session")
+    max_output: int = Field(20_000, ge=1_000, description="max characters of output kept per action")
 
     @field_validator("add_actions", "remove_actions", mode="before")
     @classmethod
-    def _known(cls, names: object) -> object:
+    def _check_action_names(cls, names: object) -> object:
         listed = [name.strip() for name in re.split(r"[,+]", names)] if isinstance(names, str) else names
         if isinstance(listed, list | tuple) and (unknown := [name for name in listed if name not in ACTIONS]):
-            raise ValueError(f"there is no action {unknown[0]!r}; there are: {', '.join(ACTIONS)}")
+            raise ValueError(f"unknown action {unknown[0]!r}; choose from: {', '.join(ACTIONS)}")
         return listed
 
     async def work(self, bench: Workbench) -> None:
-        """Move by move, until the final answer or the end of the budget."""
-        means = ActionContext(
-            bench, Templates(self.texts), self.script_seconds, self.session_seconds, self.longest_output
+        """Perform one action after another until the final answer or the end of the budget."""
+        context = ActionContext(
+            bench,
+            Templates("assay.agents.mlagentbench", self.templates),
+            self.script_seconds,
+            self.session_seconds,
+            self.max_output,
         )
-        course = Course(means, self.offered())
-        while (move := await self._next_move(course)) is not None:
-            observation = await self._carry_out(course, move)
-            if move.action == FINAL_ANSWER and observation.cause is None:
+        state = AgentState(context, self.offered_actions())
+        while (call := await self._next_call(state)) is not None:
+            observation = await self._perform(state, call)
+            if call.action == FINAL_ANSWER and observation.cause is None:
                 return
-            shown = await self.shown(course, move, observation.text)
-            if not await self._goes_on(course, move, observation, shown):
+            shown = await self.shorten_observation(state, call, observation.text)
+            if not await self._add_turn(state, call, shown):
                 return
-            await self.remember(course)
+            await self.update_memory(state)
 
-    def offered(self) -> list[Action]:
-        """The actions that the model may choose from."""
-        names = [*USUAL[:-1], *self.add_actions, VALIDATE, *([HELP] if self.interactive else []), FINAL_ANSWER]
+    def offered_actions(self) -> list[Action]:
+        """Return the actions that the model may choose from."""
+        names = [*DEFAULT_ACTIONS, *self.add_actions, VALIDATE]
+        if self.interactive:
+            names.append(REQUEST_HELP)
+        names.append(FINAL_ANSWER)
         return [ACTIONS[name] for name in dict.fromkeys(names) if name not in self.remove_actions]
 
-    def read(self, course: Course, reply: "Reply") -> Move:
-        """What a reply wants to be done; `Unreadable` if it does not say so in the form that was asked for."""
-        tools = self.protocol == "tools"
-        move = called_move(reply.message, self.thoughts) if tools else read_move(reply.message.text, self.thoughts)
-        action = find_action(move.action, course.actions)
-        return replace(move, action=action.name) if action else move
+    def parse_reply(self, state: AgentState, reply: Reply) -> ActionCall:
+        """Return the action call of a reply; raise `UnreadableReply` if it does not follow the format."""
+        if self.protocol == "tools":
+            call = parse_tool_call(reply.message, self.thoughts)
+        else:
+            call = parse_text(reply.message.text, self.thoughts)
+        action = find_action(call.action, state.actions)
+        return replace(call, action=action.name) if action else call
 
-    async def shown(self, course: Course, move: Move, observation: str) -> str:
-        """What the model is shown later of what came of a move."""
+    async def shorten_observation(self, state: AgentState, call: ActionCall, observation: str) -> str:
+        """Return an observation as the model is shown it in later steps."""
         return observation
 
-    async def memory(self, course: Course) -> str:
-        """What the model is told beyond its last steps."""
+    async def recall(self, state: AgentState) -> str:
+        """Return what the model is told in addition to its last steps."""
         return ""
 
-    async def remember(self, course: Course) -> None:
-        """Keep what the last turn taught."""
+    async def update_memory(self, state: AgentState) -> None:
+        """Store what the last turn showed."""
 
-    async def condensed(self, course: Course, turn: Turn) -> str:
-        """An observation in few words, when even one is too long for the model."""
-        return shortened(turn.observation, SHORTEST)
+    async def condense(self, state: AgentState, turn: Turn) -> str:
+        """Return a short version of an observation, for when a single one is too long for the model."""
+        return cut_middle(turn.observation, SHORT_OBSERVATION)
 
-    async def _next_move(self, course: Course) -> Move | None:
-        """What the model wants to do next; None if it cannot be brought to say so."""
-        bench, complaint = course.means.bench, ""
-        memory = await self.memory(course)
-        for _ in range(self.tries):
-            reply = await self._ask(course, memory, complaint)
+    async def _next_call(self, state: AgentState) -> ActionCall | None:
+        """Return the model's next action call; None if no readable reply can be had."""
+        bench = state.context.bench
+        complaint = ""
+        memory = await self.recall(state)
+        for _ in range(self.max_attempts):
+            reply = await self._ask(state, memory, complaint)
             if reply is None:
                 await bench.note("gave up", cause="too long", why="the conversation is too long for the model")
                 return None
             try:
-                return self.read(course, reply)
-            except Unreadable as fault:
+                return self.parse_reply(state, reply)
+            except UnreadableReply as fault:
                 await bench.note("unreadable reply", cause="format", why=str(fault))
-                cut = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
-                complaint = course.means.templates.fill("complaint", fault=f"{fault}{cut}")
-        await bench.note("gave up", cause="format", why=f"none of {self.tries} replies could be read")
+                cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
+                complaint = state.context.templates.fill("retry", fault=f"{fault}{cut_off}")
+        await bench.note("gave up", cause="format", why=f"none of {self.max_attempts} replies was readable")
         return None
 
-    async def _ask(self, course: Course, memory: str, complaint: str) -> "Reply | None":
-        """One reply of the main model, with as much of the past as it can take in; None if even the least is too much.
-
-        First older observations are left out, then the last one is made short, then all steps but the last go.
-        """
-        bench = course.means.bench
-        while course.squeezed < SQUEEZES:
-            if course.squeezed == 2 and course.turns and len(course.turns[-1].observation) > SHORTEST:
-                last = course.turns[-1]
-                course.turns[-1] = Turn(last.move, await self.condensed(course, last))
+    async def _ask(self, state: AgentState, memory: str, complaint: str) -> Reply | None:
+        """Return the main model's reply, compressing the context as far as needed; None if it never fits."""
+        bench = state.context.bench
+        while state.compression < MAX_COMPRESSION:
+            if state.compression == 2 and state.turns and len(state.turns[-1].observation) > SHORT_OBSERVATION:
+                last = state.turns[-1]
+                state.turns[-1] = Turn(last.call, await self.condense(state, last))
             try:
-                return await bench.ask(MAIN, self._messages(course, memory, complaint), self._tools(course))
+                return await bench.ask(MAIN, self._messages(state, memory, complaint), self._tools(state))
             except PromptTooLong:
-                course.squeezed += 1
+                state.compression += 1
         return None
 
-    async def _carry_out(self, course: Course, move: Move) -> Observation:
-        bench = course.means.bench
+    async def _perform(self, state: AgentState, call: ActionCall) -> Observation:
+        bench = state.context.bench
 
         async def fail() -> Observation:
-            raise ActionFailed("format", move.fault or "")
+            raise ActionFailed("format", call.parse_error or "")
 
-        if move.fault:
-            return await bench.act(move.action, {}, fail)
-        return await perform(course.means, move.action, move.arguments, course.actions)
+        if call.parse_error:
+            return await bench.act(call.action, {}, fail)
+        return await perform_action(state.context, call.action, call.arguments, state.actions)
 
-    async def _goes_on(self, course: Course, move: Move, observation: Observation, shown: str) -> bool:
-        """Add the turn; False when the agent has come to do the same over and over."""
-        last = course.turns[-1] if course.turns else None
-        same = last is not None and (last.move.action, last.move.arguments) == (move.action, move.arguments)
-        course.repeats = course.repeats + 1 if same else 1
-        if course.repeats >= self.repeats:
-            why = f"{move.action} was done {course.repeats} times in a row in the same way"
-            await course.means.bench.note("gave up", cause="repeats", why=why)
+    async def _add_turn(self, state: AgentState, call: ActionCall, shown: str) -> bool:
+        """Add a turn; return False when the agent keeps repeating itself and should stop."""
+        last = state.turns[-1].call if state.turns else None
+        same = last is not None and (last.action, last.arguments) == (call.action, call.arguments)
+        state.repeats = state.repeats + 1 if same else 1
+        if state.repeats >= self.max_repeats:
+            why = f"{call.action} was called {state.repeats} times in a row with the same arguments"
+            await state.context.bench.note("gave up", cause="repeats", why=why)
             return False
-        if course.repeats >= REMARK_AFTER:
-            shown += f"\n\n(You have done exactly this {course.repeats} times in a row. Do something else.)"
-        if move.ignored:
-            shown += f"\n\n(Only the first of your {move.ignored + 1} calls was carried out. Call one tool at a time.)"
-        course.turns.append(Turn(move, shown))
+        if state.repeats >= WARN_AFTER_REPEATS:
+            shown += f"\n\n(You have done exactly this {state.repeats} times in a row. Try something else.)"
+        if call.ignored:
+            shown += f"\n\n(Only the first of your {call.ignored + 1} calls was executed. Call one tool at a time.)"
+        state.turns.append(Turn(call, shown))
         return True
 
-    def _messages(self, course: Course, memory: str, complaint: str) -> "list[Message]":
-        from assay.models import Message
-
-        bench, texts = course.means.bench, course.means.templates
-        system = texts.fill(
+    def _messages(self, state: AgentState, memory: str, complaint: str) -> list[Message]:
+        bench, templates = state.context.bench, state.context.templates
+        system = templates.fill(
             self.prompt,
-            actions=describe_actions(course.actions) if self.protocol == "text" else "",
-            task=briefing(bench, check=self._check(course)),
+            actions=describe_actions(state.actions) if self.protocol == "text" else "",
+            task=briefing(bench, check=self._describe_check(state)),
             submission=bench.task.submission.file,
-            format=self._format(texts),
+            format=self._describe_format(templates),
         )
-        now = texts.fill(
+        prompt = templates.fill(
             "step",
             memory=f"{memory}\n\n" if memory else "",
-            steps=self._past(course),
-            left=what_is_left(bench),
+            steps=self._describe_past(state),
+            left=remaining_budget(bench),
         )
-        asked = f"{now}\n\n{complaint}" if complaint else now
-        return [Message(role="system", text=system), Message(role="user", text=asked)]
+        if complaint:
+            prompt = f"{prompt}\n\n{complaint}"
+        return [Message(role="system", text=system), Message(role="user", text=prompt)]
 
-    def _check(self, course: Course) -> str:
-        offered = any(action.name == VALIDATE for action in course.actions)
-        return f'"{VALIDATE}" tells you whether its form is valid, but no score.' if offered else ""
+    def _describe_check(self, state: AgentState) -> str:
+        offered = any(action.name == VALIDATE for action in state.actions)
+        return f'"{VALIDATE}" checks whether its format is valid, without a score.' if offered else ""
 
-    def _format(self, texts: Templates) -> str:
+    def _describe_format(self, templates: Templates) -> str:
         if self.protocol == "text":
-            return texts.fill("text_format", fields=describe_fields(self.thoughts))
-        thinking = ", and begin with your thoughts" if self.thoughts else ""
-        return texts.fill("tools_format", thinking=thinking)
+            return templates.fill("text_format", fields=describe_fields(self.thoughts))
+        return templates.fill("tools_format", thinking=", starting with your thoughts" if self.thoughts else "")
 
-    def _past(self, course: Course) -> str:
-        """The last turns, as far as they are shown; of the older ones only what was done."""
-        steps = 1 if course.squeezed >= 3 else self.steps_in_context
-        observed = 1 if course.squeezed >= 1 else self.observations_in_context
-        turns = course.turns[-steps:]
+    def _describe_past(self, state: AgentState) -> str:
+        """Return the last turns as far as they are shown; older ones without their observation."""
+        steps = 1 if state.compression >= 3 else self.steps_in_context
+        observed = 1 if state.compression >= 1 else self.observations_in_context
+        turns = state.turns[-steps:]
         if not turns:
-            return "# Your steps so far\n\nNone; this is the first."
-        first = len(course.turns) - len(turns) + 1
+            return "# Previous steps\n\nNone; this is the first step."
+        first = len(state.turns) - len(turns) + 1
         shown = [
-            f"## Step {first + place}\n\n{show_turn(turn, observed=len(turns) - place <= observed)}"
-            for place, turn in enumerate(turns)
+            f"## Step {first + index}\n\n{format_turn(turn, with_observation=len(turns) - index <= observed)}"
+            for index, turn in enumerate(turns)
         ]
-        return "\n\n".join(["# Your last steps", *shown])
+        return "\n\n".join(["# Previous steps", *shown])
 
-    def _tools(self, course: Course) -> "list[Tool]":
-        return tools_of(course.actions, self.thoughts) if self.protocol == "tools" else []
+    def _tools(self, state: AgentState) -> list[Tool]:
+        return make_tools(state.actions, self.thoughts) if self.protocol == "tools" else []

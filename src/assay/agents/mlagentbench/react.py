@@ -2,15 +2,15 @@
 
 from typing import ClassVar
 
-from assay.agents.mlagentbench.base import Acting
-from assay.agents.mlagentbench.turns import Field
+from assay.agents.mlagentbench.base import ActionAgent
+from assay.agents.mlagentbench.turns import ThoughtField
 
-THOUGHT = Field("Thought", "what you are doing now, what you expect to come of it, and why")
+THOUGHT = ThoughtField("Thought", "what you are doing now, what you expect to happen, and why")
 
 
-class React(Acting):
-    """Writes down a thought before each action; an ablation of `research`."""
+class React(ActionAgent):
+    """Writes a thought before each action; an ablation of `research`."""
 
-    summary = "a model writes down a thought before each action"
-    thoughts: ClassVar[tuple[Field, ...]] = (THOUGHT,)
+    summary = "a model writes a thought before each action"
+    thoughts: ClassVar[tuple[ThoughtField, ...]] = (THOUGHT,)
     prompt: ClassVar[str] = "react"

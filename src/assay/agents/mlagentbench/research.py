@@ -1,111 +1,119 @@
-"""The published research agent: it reflects, carries its plan along, checks its facts, thinks, and acts."""
+"""The published research agent: it reflects, maintains a plan, checks facts, thinks, and acts."""
 
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from pydantic import Field as Setting
+from pydantic import Field
 
-from assay.agents.mlagentbench.actions import ACTIONS, Action
-from assay.agents.mlagentbench.actions.files import content_of
-from assay.agents.mlagentbench.actions.shortened import shortened
-from assay.agents.mlagentbench.actions.thinking import LOG, add_to_log, retrieve
-from assay.agents.mlagentbench.base import SHORTEST, Acting, Course
+from assay.agents.mlagentbench.actions import ACTIONS, RESEARCH_LOG, Action
+from assay.agents.mlagentbench.actions.assistant import append_to_log, search_log
+from assay.agents.mlagentbench.actions.files import read_workspace_file
+from assay.agents.mlagentbench.base import SHORT_OBSERVATION, ActionAgent, AgentState
 from assay.agents.mlagentbench.react import THOUGHT
-from assay.agents.mlagentbench.summaries import FAST, ask, digest
-from assay.agents.mlagentbench.text_protocol import show_turn
-from assay.agents.mlagentbench.turns import Field, Move, Turn
+from assay.agents.mlagentbench.summaries import FAST, ask_for_text, summarize
+from assay.agents.mlagentbench.text_protocol import format_turn
+from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn
 from assay.agents.observation import ActionFailed
 from assay.core.errors import ModelError, PromptTooLong
+from assay.core.text import cut_middle
+from assay.models import Reply
 
-if TYPE_CHECKING:
-    from assay.models import Reply
-
-PLAN = Field(
+REFLECTION = ThoughtField(
+    "Reflection", "what the last observation means; after an error, what caused it and how to fix it"
+)
+PLAN = ThoughtField(
     "Research Plan and Status",
-    "the whole plan, with what is done and what came of it; put what is new in this answer between double asterisks",
+    "the full plan, with the current status and confirmed results of each step; mark what is new in this reply with "
+    "double asterisks",
 )
-REFLECTION = Field(
-    "Reflection", "what the last observation means; after an error, what caused it and how to get rid of it"
-)
-FACT_CHECK = Field(
-    "Fact Check", "for each statement that is new in the plan, whether an observation has confirmed it or it is a guess"
+FACT_CHECK = ThoughtField(
+    "Fact Check", "for each statement that is new in the plan, whether an observation confirmed it or it is a guess"
 )
 
 
-class Research(Acting):
-    """Carries a plan from step to step, checks its facts, has long observations summed up, and can keep a log."""
+class Research(ActionAgent):
+    """Maintains a plan across steps, checks facts, has long observations summarized, and can keep a research log."""
 
     summary = "MLAgentBench's research agent: reflects, plans, checks facts, thinks and acts, step by step"
-    thoughts: ClassVar[tuple[Field, ...]] = (REFLECTION, PLAN, FACT_CHECK, THOUGHT)
+    thoughts: ClassVar[tuple[ThoughtField, ...]] = (REFLECTION, PLAN, FACT_CHECK, THOUGHT)
     prompt: ClassVar[str] = "research"
 
-    retrieval: bool = Setting(False, description="keep a research log of all steps, and look things up in it")
-    longest_observation: int = Setting(5_000, ge=500, description="characters beyond which an observation is summed up")
+    retrieval: bool = Field(False, description="keep a research log of all steps and retrieve from it")
+    max_observation: int = Field(5_000, ge=500, description="characters above which an observation is summarized")
 
-    def offered(self) -> list[Action]:
-        """As for every agent; with a research log, also to reflect on it."""
-        offered = super().offered()
+    def offered_actions(self) -> list[Action]:
+        """Return the usual actions; with a research log, also the one that reflects on it."""
+        offered = super().offered_actions()
         if self.retrieval and "Reflection" not in self.remove_actions:
             offered.insert(-1, ACTIONS["Reflection"])
         return list(dict.fromkeys(offered))
 
-    def read(self, course: Course, reply: "Reply") -> Move:
-        """As for every agent; the plan is carried along without the marks of what was new in it."""
-        move = super().read(course, reply)
-        plan = plain_plan(move.thoughts.get(PLAN.name, ""))
-        return replace(move, thoughts={**move.thoughts, PLAN.name: plan}) if plan else move
+    def parse_reply(self, state: AgentState, reply: Reply) -> ActionCall:
+        """Return the action call of a reply; the marks of what is new are removed from its plan."""
+        call = super().parse_reply(state, reply)
+        plan = strip_marks(call.thoughts.get(PLAN.name, ""))
+        return replace(call, thoughts={**call.thoughts, PLAN.name: plan}) if plan else call
 
-    async def shown(self, course: Course, move: Move, observation: str) -> str:
-        """A long observation is summed up by the fast model."""
-        if len(observation) <= self.longest_observation:
+    async def shorten_observation(self, state: AgentState, call: ActionCall, observation: str) -> str:
+        """Return an observation, summarized by the fast model if it is long."""
+        if len(observation) <= self.max_observation:
             return observation
-        return await self._summed_up(course, move, observation, self.longest_observation)
+        return await self._summarize(state, call, observation, self.max_observation)
 
-    async def condensed(self, course: Course, turn: Turn) -> str:
-        """The same, for an observation of any length."""
-        return await self._summed_up(course, turn.move, turn.observation, SHORTEST)
+    async def condense(self, state: AgentState, turn: Turn) -> str:
+        """Return a summary of an observation of any length."""
+        return await self._summarize(state, turn.call, turn.observation, SHORT_OBSERVATION)
 
-    async def memory(self, course: Course) -> str:
-        """With a research log, and once it holds more than the last steps: what it says about the plan."""
-        if not self.retrieval or len(course.turns) <= self.steps_in_context:
+    async def recall(self, state: AgentState) -> str:
+        """Return what the research log says about the plan, once it covers more than the steps in context."""
+        if not self.retrieval or len(state.turns) <= self.steps_in_context:
             return ""
-        log = await content_of(course.means, LOG)
-        plan = course.turns[-1].move.thoughts.get(PLAN.name, "")
+        log = await read_workspace_file(state.context, RESEARCH_LOG)
+        if not log:
+            return ""
+        plan = state.turns[-1].call.thoughts.get(PLAN.name, "")
         try:
-            found = await retrieve(course.means, log.decode(errors="replace"), plan) if log else ""
+            found = await search_log(state.context, log.decode(errors="replace"), plan)
         except ActionFailed as failure:
-            await course.means.bench.note("no retrieval", cause=failure.observation.cause, why=str(failure))
+            await state.context.bench.note("no retrieval", cause=failure.observation.cause, why=str(failure))
             return ""
-        return course.means.templates.fill("memory", found=found) if found else ""
+        return state.context.templates.fill("memory", found=found) if found else ""
 
-    async def remember(self, course: Course) -> None:
-        """With a research log: an entry about the last turn. It costs no step; only actions do."""
+    async def update_memory(self, state: AgentState) -> None:
+        """Add an entry about the last turn to the research log, if there is one; this takes no step."""
         if not self.retrieval:
             return
-        means, last = course.means, course.turns[-1]
+        context, last = state.context, state.turns[-1]
+        prompt = context.templates.fill("log_entry", step=format_turn(last, with_observation=True))
         try:
-            entry = await ask(means.bench, FAST, means.templates.fill("log_entry", step=show_turn(last, observed=True)))
-            await add_to_log(means, f"[Step {len(course.turns)}]\n{entry}")
+            entry = await ask_for_text(context.bench, FAST, prompt)
+            await append_to_log(context, f"[Step {len(state.turns)}]\n{entry}")
         except (ModelError, PromptTooLong, ActionFailed) as fault:
-            await means.bench.note("no entry in the research log", why=str(fault))
-        await means.bench.snapshot()
+            await context.bench.note("no entry in the research log", why=str(fault))
+        await context.bench.snapshot()
 
-    async def _summed_up(self, course: Course, move: Move, observation: str, most: int) -> str:
-        means = course.means
-        done = f"{move.action}: {json.dumps(move.arguments, ensure_ascii=False)}"
-        about = {"thought": move.thoughts.get(THOUGHT.name, ""), "action": shortened(done, SHORTEST)}
+    async def _summarize(self, state: AgentState, call: ActionCall, observation: str, max_length: int) -> str:
+        context = state.context
+        action = cut_middle(f"{call.action}: {json.dumps(call.arguments, ensure_ascii=False)}", SHORT_OBSERVATION)
+        thought = call.thoughts.get(THOUGHT.name, "")
         try:
-            summary = await digest(
-                means.bench, means.templates, observation, "observation", "observation_merge", **about
+            summary = await summarize(
+                context.bench,
+                context.templates,
+                observation,
+                "observation",
+                "observation_merge",
+                thought=thought,
+                action=action,
             )
         except (ModelError, PromptTooLong) as fault:
-            await means.bench.note("no summary", why=str(fault))
-            return shortened(observation, most)
-        return f"(a summary, because it was {len(observation):,} characters long)\n{shortened(summary, most)}"
+            await context.bench.note("no summary", why=str(fault))
+            return cut_middle(observation, max_length)
+        return f"(summary of {len(observation):,} characters)\n{cut_middle(summary, max_length)}"
 
 
-def plain_plan(plan: str) -> str:
-    """A plan without fences and without the marks of what was new in it."""
+def strip_marks(plan: str) -> str:
+    """Return a plan without code fences and without the marks of what is new in it."""
     return re.sub(r"^\s*```\w*\s*$", "", plan, flags=re.MULTILINE).replace("**", "").strip()

@@ -1,67 +1,69 @@
-"""Long texts made short by a model: block by block, and the results merged."""
+"""Summaries of long texts by the fast model: block by block, then merged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
+from assay.models import Message
 
-BLOCK = 10_000
+BLOCK_SIZE = 10_000
 FAST = "fast"
 
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a text, from the letter number `start` up to but not including `end`, both counted from 0."""
+    """Part of a text, from character `start` up to but not including `end`, both counted from 0."""
 
     start: int
     end: int
     text: str
 
 
-def blocks(text: str, most: int = BLOCK) -> list[Block]:
-    """A text in parts of less than `most` letters, cut between lines; a line that is longer is cut where it must be."""
-    found: list[Block] = []
+def split_blocks(text: str, max_size: int = BLOCK_SIZE) -> list[Block]:
+    """Split a text into blocks of less than `max_size` characters, at line ends wherever possible."""
+    blocks: list[Block] = []
     start = 0
     while start < len(text):
-        limit = start + most - 1
+        limit = start + max_size - 1
         end = len(text)
         if limit < len(text):
             line_end = text.rfind("\n", start, limit)
             end = line_end + 1 if line_end >= 0 else limit
-        found.append(Block(start, end, text[start:end]))
+        blocks.append(Block(start, end, text[start:end]))
         start = end
-    return found
+    return blocks
 
 
-async def digest(bench: Workbench, templates: Templates, text: str, each: str, merged: str, **about: object) -> str:
-    """What the fast model makes of a text with the templates `each`, for every block, and `merged`, for the results."""
-    parts = blocks(text)
-    digests: list[str] = []
-    for number, part in enumerate(parts, 1):
-        told = templates.fill(
-            each,
-            block=part.text,
+async def summarize(
+    bench: Workbench, templates: Templates, text: str, block_template: str, merge_template: str, **values: object
+) -> str:
+    """Have the fast model process each block of a text, and merge the results if there is more than one block."""
+    blocks = split_blocks(text)
+    summaries: list[str] = []
+    for number, block in enumerate(blocks, 1):
+        prompt = templates.fill(
+            block_template,
+            block=block.text,
             number=number,
-            count=len(parts),
-            first=f"{part.start + 1:,}",
-            last=f"{part.end:,}",
+            count=len(blocks),
+            first=f"{block.start + 1:,}",
+            last=f"{block.end:,}",
             total=f"{len(text):,}",
-            **about,
+            **values,
         )
-        digests.append(await ask(bench, FAST, told))
-    if len(digests) == 1:
-        return digests[0]
-    return await ask(bench, FAST, templates.fill(merged, digests=_numbered(digests), count=len(digests), **about))
+        summaries.append(await ask_for_text(bench, FAST, prompt))
+    if len(summaries) == 1:
+        return summaries[0]
+    prompt = templates.fill(merge_template, summaries=_number(summaries), count=len(summaries), **values)
+    return await ask_for_text(bench, FAST, prompt)
 
 
-async def ask(bench: Workbench, role: str, told: str) -> str:
-    """One question to a model in a role, and its answer as text; a model that cannot be reached is a `ModelError`."""
-    from assay.models import Message
-
-    reply = await bench.ask(role, [Message(role="user", text=told)], faults_count=True)
+async def ask_for_text(bench: Workbench, role: str, prompt: str) -> str:
+    """Ask a model one question and return its reply as text; raise `ModelError` if it cannot be reached."""
+    reply = await bench.ask(role, [Message(role="user", text=prompt)], faults_count=True)
     return reply.message.text.strip()
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def _number(texts: Sequence[str]) -> str:
     return "\n\n".join(f"Part {number}:\n{text}" for number, text in enumerate(texts, 1))

@@ -1,56 +1,52 @@
-"""Moves as native tool calls: every action is a tool, and the thoughts are arguments that each of them has."""
+"""Actions as native tool calls: every action is a tool, and thoughts are arguments of each of them."""
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from assay.agents.mlagentbench.actions import Action
-from assay.agents.mlagentbench.turns import Field, Move, Unreadable
+from assay.agents.mlagentbench.turns import ActionCall, ThoughtField
+from assay.agents.replies import UnreadableReply
+from assay.models import Message, Tool
 
-if TYPE_CHECKING:
-    from assay.models import Message, Tool
 
-
-def tools_of(actions: Sequence[Action], thoughts: Sequence[Field]) -> "list[Tool]":
-    """The actions as tools."""
-    from assay.models import Tool
-
+def make_tools(actions: Sequence[Action], thoughts: Sequence[ThoughtField]) -> list[Tool]:
+    """Return the actions as tools."""
     return [
         Tool(
             name=action.tool_name,
-            description=f"{action.description} You are told: {action.returns}.",
-            parameters=_parameters(action, thoughts),
+            description=f"{action.description} Returns {action.returns}.",
+            parameters=_make_parameters(action, thoughts),
         )
         for action in actions
     ]
 
 
-def called_move(message: "Message", thoughts: Sequence[Field]) -> Move:
-    """The first call of a reply as a move; `Unreadable` if it calls nothing or leaves out its thoughts."""
+def parse_tool_call(message: Message, thoughts: Sequence[ThoughtField]) -> ActionCall:
+    """Return the first tool call of a reply; raise `UnreadableReply` if there is none or thoughts are missing."""
     if not message.tool_calls:
-        raise Unreadable("It calls no tool." if message.text.strip() else "It was empty.")
-    call, name = message.tool_calls[0], message.tool_calls[0].name
+        raise UnreadableReply("It calls no tool." if message.text.strip() else "It was empty.")
+    call = message.tool_calls[0]
     if call.parse_error:
-        return Move({}, name, {}, f"The arguments of {name} are not JSON: {call.parse_error}.")
-    keys = {key_of(field): field.name for field in thoughts}
+        return ActionCall({}, call.name, {}, f"The arguments of {call.name} are not JSON: {call.parse_error}.")
+    keys = {argument_name(field): field.name for field in thoughts}
     missing = [key for key in keys if not str(call.arguments.get(key) or "").strip()]
     if missing:
-        raise Unreadable(f"The call of {call.name} leaves out {', '.join(missing)}.")
-    kept = {written: str(call.arguments[key]).strip() for key, written in keys.items()}
-    own = {key: value for key, value in call.arguments.items() if key not in keys}
-    return Move(kept, name, own, ignored=len(message.tool_calls) - 1)
+        raise UnreadableReply(f"The call of {call.name} omits {', '.join(missing)}.")
+    kept = {name: str(call.arguments[key]).strip() for key, name in keys.items()}
+    arguments = {key: value for key, value in call.arguments.items() if key not in keys}
+    return ActionCall(kept, call.name, arguments, ignored=len(message.tool_calls) - 1)
 
 
-def key_of(field: Field) -> str:
-    """The name of a thought in the form of an argument."""
+def argument_name(field: ThoughtField) -> str:
+    """Return the name of the tool argument for a thought."""
     return re.sub(r"\W+", "_", field.name.lower())
 
 
-def _parameters(action: Action, thoughts: Sequence[Field]) -> dict[str, object]:
-    thinking = {key_of(field): {"type": "string", "description": field.about} for field in thoughts}
-    own = {
-        argument.name: {"type": "integer" if argument.kind is int else "string", "description": argument.about}
-        for argument in action.arguments
+def _make_parameters(action: Action, thoughts: Sequence[ThoughtField]) -> dict[str, object]:
+    properties: dict[str, object] = {
+        argument_name(field): {"type": "string", "description": field.description} for field in thoughts
     }
-    properties = {**thinking, **own}
+    for argument in action.arguments:
+        kind = "integer" if argument.kind is int else "string"
+        properties[argument.name] = {"type": kind, "description": argument.description}
     return {"type": "object", "properties": properties, "required": list(properties)}

@@ -1,4 +1,4 @@
-"""What an agent's model decides at a time: its thoughts, one action, and the arguments of that."""
+"""What a model decides in one turn: its thoughts, one action, and the action's arguments."""
 
 import json
 from collections.abc import Mapping
@@ -7,44 +7,40 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Field:
-    """A thought that a model is asked to write down, under a name, before it acts."""
+class ThoughtField:
+    """A field that the model fills in before it acts."""
 
     name: str
-    about: str
+    description: str
 
 
 @dataclass(frozen=True)
-class Move:
-    """One decision.
+class ActionCall:
+    """One decision of the model.
 
-    `fault` says why the arguments could not be read, if they could not; `ignored` counts further actions in the same
-    reply, which are not carried out.
+    `parse_error` says why the arguments could not be parsed, if they could not; `ignored` is the number of further actions in
+    the same reply, which are not executed.
     """
 
     thoughts: Mapping[str, str]
     action: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    fault: str | None = None
+    parse_error: str | None = None
     ignored: int = 0
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A move and what came of it, as the model is shown it again."""
+    """An action call and its observation, as the model is shown it again."""
 
-    move: Move
+    call: ActionCall
     observation: str
 
 
-class Unreadable(Exception):
-    """A reply that holds no move, and why."""
+def find_unserializable(arguments: Mapping[str, Any]) -> str | None:
+    """Return why arguments can be neither recorded nor shown to a model again, or None when they can.
 
-
-def unwritable(arguments: Mapping[str, Any]) -> str | None:
-    """Why arguments can neither be kept nor shown to a model again, or None when they can.
-
-    Halves of characters, numbers that are not finite or have no end, and lists too deep all pass for JSON.
+    Unpaired surrogates, numbers that are not finite and very deep lists all pass as JSON.
     """
     try:
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()

@@ -1,105 +1,123 @@
-"""The minimal agent: one tool, a bash command, and everything that was said and seen in view."""
+"""The shell agent: one tool, a bash command, and the whole conversation in context."""
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from pydantic import Field as Setting
+from pydantic import Field
 
 from assay.agents.agent import Agent
-from assay.agents.briefing import briefing, what_is_left
-from assay.agents.mlagentbench.actions.checking import checked
-from assay.agents.mlagentbench.actions.scripts import LIMITS
-from assay.agents.mlagentbench.actions.shortened import shortened
-from assay.agents.mlagentbench.turns import Unreadable
+from assay.agents.briefing import briefing, remaining_budget
 from assay.agents.observation import Cause, Observation
+from assay.agents.outcomes import LIMITS, NO_OUTPUT, check_submission
 from assay.agents.prompts import Templates
-from assay.agents.shell.bash_protocol import Order, Protocol, bash_tool, complaints, read_orders, told
+from assay.agents.replies import UnreadableReply
+from assay.agents.shell.bash_protocol import (
+    BASH_TOOL,
+    BashCommand,
+    Protocol,
+    parse_commands,
+    rejection_messages,
+    result_message,
+)
 from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
+from assay.core.text import cut_middle
+from assay.models import MAIN, Message, Reply
 
-if TYPE_CHECKING:
-    from assay.models import Message, Reply
-
-MAIN, SUBMIT, VALIDATE = "main", "submit", "validate"
-LEFT_OVER = 200
+SUBMIT, VALIDATE = "submit", "validate"
+TRUNCATED_OBSERVATION = 200
 
 
 class Shell(Agent):
-    """Gives bash commands one after the other and sees all that came of them, until it submits."""
+    """Issues bash commands one after another, with all earlier output in context, until it submits."""
 
-    summary = "a model gives one bash command after the other; the minimal agent"
+    summary = "a model issues one bash command after another; the minimal agent"
     asks_models: ClassVar[bool] = True
 
-    protocol: Protocol = Setting("tools", description="how commands are told: by tool calls, or as text")
-    share: float = Setting(0.25, gt=0, le=1, description="part of the remaining time that a command gets by itself")
-    longest_output: int = Setting(10_000, ge=100, description="characters shown of what a command printed")
-    format_errors: int = Setting(3, ge=1, description="how many unreadable answers in a row end the work")
+    protocol: Protocol = Field("tools", description="how the model issues commands: tools (tool calls) or text")
+    share: float = Field(0.25, gt=0, le=1, description="default time limit of a command, as a share of the time left")
+    max_output: int = Field(10_000, ge=100, description="max characters of a command's output shown to the model")
+    max_format_errors: int = Field(3, ge=1, description="consecutive unreadable replies that end the trial")
 
     async def work(self, bench: Workbench) -> None:
-        """Command by command, until `submit`, the end of the budget, or answers that nobody can read."""
-        history, faults = self._opening(bench), 0
-        while faults < self.format_errors and (reply := await self._ask(bench, history)):
+        """Run commands until `submit`, the end of the budget, or too many unreadable replies."""
+        history = self._opening(bench)
+        errors = 0
+        while errors < self.max_format_errors:
+            reply = await self._ask(bench, history)
+            if reply is None:
+                return
             history.append(reply.message)
             try:
-                orders = read_orders(reply, self.protocol)
-            except Unreadable as fault:
-                faults += 1
+                commands = parse_commands(reply, self.protocol)
+            except UnreadableReply as fault:
+                errors += 1
                 await bench.note("unreadable reply", cause="format", why=str(fault))
-                history += complaints(reply, str(fault))
+                history += rejection_messages(reply, str(fault))
                 continue
-            faults = 0
-            for order in orders:
-                observation = await self._carry_out(bench, order)
-                if order.command == SUBMIT:
+            errors = 0
+            for command in commands:
+                observation = await self._execute(bench, command)
+                if command.command == SUBMIT:
                     return
-                history.append(told(f"{observation.text}\n\n({what_is_left(bench)})", order.call))
-        if faults:
-            await bench.note("gave up", cause="format", why=f"none of {faults} answers in a row could be read")
+                history.append(result_message(f"{observation.text}\n\n({remaining_budget(bench)})", command.call_id))
+        await bench.note("gave up", cause="format", why=f"{errors} consecutive replies were unreadable")
 
-    def _opening(self, bench: Workbench) -> "list[Message]":
-        from assay.models import Message
+    def _opening(self, bench: Workbench) -> list[Message]:
+        templates = Templates("assay.agents.shell")
+        instructions = templates.fill(
+            "system", share=f"{100 * self.share:g}", format=templates.fill(f"{self.protocol}_format")
+        )
+        task = briefing(bench, check="The command `validate` checks whether its format is valid, without a score.")
+        return [
+            Message(role="system", text=instructions),
+            Message(role="user", text=f"{task}\n\n({remaining_budget(bench)})"),
+        ]
 
-        texts = Templates()
-        rules = texts.fill("shell", share=f"{100 * self.share:g}", format=texts.fill(f"shell_{self.protocol}"))
-        task = briefing(bench, check="The command `validate` tells you whether its form is valid, but no score.")
-        return [Message(role="system", text=rules), Message(role="user", text=f"{task}\n\n({what_is_left(bench)})")]
-
-    async def _ask(self, bench: Workbench, history: "list[Message]") -> "Reply | None":
-        """The model's next answer; when the past has become too long for it, old output is left out of its view."""
+    async def _ask(self, bench: Workbench, history: list[Message]) -> Reply | None:
+        """Return the model's next reply; when the conversation is too long for it, truncate old output first."""
         while True:
             try:
-                return await bench.ask(MAIN, history, [bash_tool()] if self.protocol == "tools" else [])
+                return await bench.ask(MAIN, history, [BASH_TOOL] if self.protocol == "tools" else [])
             except PromptTooLong:
-                if not _forget(history):
+                if not _truncate_older_output(history):
                     await bench.note("gave up", cause="too long", why="the conversation is too long for the model")
                     return None
 
-    async def _carry_out(self, bench: Workbench, order: Order) -> Observation:
-        """One step: a command in the lab, or one of the two that are answered outside of it."""
+    async def _execute(self, bench: Workbench, command: BashCommand) -> Observation:
+        """Take one step: run a command in the lab, or `submit` or `validate`, which are handled outside of it."""
 
-        async def do() -> Observation:
-            if order.command == SUBMIT:
+        async def perform() -> Observation:
+            if command.command == SUBMIT:
                 return Observation("The work has ended.")
-            if order.command == VALIDATE:
-                return Observation(await checked(bench))
-            seconds = order.seconds or self.share * bench.clock.seconds_left
-            # Both streams in one, so that what was printed stands in the order in which it was.
-            both = ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", order.command]
-            ended = await bench.execute(both, seconds=seconds)
-            how = f"Exit code {ended.code} after {ended.seconds:.1f} seconds"
-            by_signal: Cause | None = "crash" if ended.ended == "signal" else None
-            cause, limit = LIMITS.get(ended.ended, (by_signal, ""))
-            printed = shortened(ended.stdout.text.rstrip(), self.longest_output) or "It printed nothing."
-            return Observation(f"{how}{f': it {limit}' if limit else ''}.\n\n{printed}", cause)
+            if command.command == VALIDATE:
+                return Observation(await check_submission(bench))
+            seconds = command.seconds or self.share * bench.clock.seconds_left
+            # One stream for both, so that output and errors appear in the order in which they were printed.
+            merged = ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command.command]
+            completed = await bench.execute(merged, seconds=seconds)
+            crash: Cause | None = "crash" if completed.ended == "signal" else None
+            cause, limit = LIMITS.get(completed.ended, (crash, ""))
+            ending = f"Exit code {completed.code} after {completed.seconds:.1f} seconds"
+            if limit:
+                ending += f": it {limit}"
+            output = cut_middle(completed.stdout.text.rstrip(), self.max_output) or NO_OUTPUT
+            return Observation(f"{ending}.\n\n{output}", cause)
 
-        arguments = {"command": order.command} | ({"seconds": order.seconds} if order.seconds else {})
-        return await bench.act("bash", arguments, do)
+        arguments: dict[str, object] = {"command": command.command}
+        if command.seconds:
+            arguments["seconds"] = command.seconds
+        return await bench.act("bash", arguments, perform)
 
 
-def _forget(history: "list[Message]") -> bool:
-    """Shorten the older half of the long observations; False when there is nothing left to shorten."""
-    seen = [place for place in range(2, len(history)) if history[place].role != "assistant"]
-    long = [place for place in seen if len(history[place].text) > 2 * LEFT_OVER]
-    for place in long[: math.ceil(len(long) / 2)]:
-        history[place] = history[place].model_copy(update={"text": shortened(history[place].text, LEFT_OVER)})
+def _truncate_older_output(history: list[Message]) -> bool:
+    """Truncate the older half of the long observations; return False when there is nothing left to truncate."""
+    long = [
+        index
+        for index in range(2, len(history))
+        if history[index].role != "assistant" and len(history[index].text) > 2 * TRUNCATED_OBSERVATION
+    ]
+    for index in long[: math.ceil(len(long) / 2)]:
+        text = cut_middle(history[index].text, TRUNCATED_OBSERVATION)
+        history[index] = history[index].model_copy(update={"text": text})
     return bool(long)

@@ -1,91 +1,98 @@
-"""Bash commands in a model's answer: how it is asked for them, how they are read, how it is told what came of them."""
+"""Bash commands in model replies: as calls of one tool, or as one code block in plain text."""
 
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from assay.agents.mlagentbench.turns import Unreadable
-
-if TYPE_CHECKING:
-    from assay.models import Message, Reply, Tool, ToolCall
+from assay.agents.replies import UnreadableReply
+from assay.models import Message, Reply, Tool, ToolCall
 
 Protocol = Literal["tools", "text"]
 BLOCK = re.compile(r"^```(?:bash|sh)[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-LONGEST_COMMAND = 100_000
-SECONDS = "its time limit in seconds; without one it gets a share of the time that is left"
+MAX_COMMAND_BYTES = 100_000
+BASH_TOOL = Tool(
+    name="bash",
+    description="Run a bash command in the workspace.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "description": "the bash command, of one or more lines"},
+            "seconds": {
+                "type": "number",
+                "description": "its time limit in seconds; default: a share of the remaining time",
+            },
+        },
+        "required": ["command"],
+    },
+)
 
 
 @dataclass(frozen=True)
-class Order:
-    """A command that the model gives, its time limit if it has one, and the tool call it came in."""
+class BashCommand:
+    """A command issued by the model, its time limit if it has one, and the id of the tool call it came in."""
 
     command: str
     seconds: float | None = None
-    call: str | None = None
+    call_id: str | None = None
 
 
-def read_orders(reply: "Reply", protocol: Protocol) -> list[Order]:
-    """The commands of an answer; `Unreadable` if there is none, or one that cannot be understood."""
+def parse_commands(reply: Reply, protocol: Protocol) -> list[BashCommand]:
+    """Return the commands of a reply; raise `UnreadableReply` if there is none or one of them is malformed."""
     if protocol == "tools":
         if not reply.message.tool_calls:
-            raise Unreadable("It does not call the tool `bash`.")
-        return [_called(call) for call in reply.message.tool_calls]
+            raise UnreadableReply("It does not call the tool `bash`.")
+        return [_parse_call(call) for call in reply.message.tool_calls]
     blocks = BLOCK.findall(reply.message.text)
     if len(blocks) != 1:
-        raise Unreadable(f"It holds {len(blocks) or 'no'} blocks that begin with ```bash; it must hold exactly one.")
+        raise UnreadableReply(
+            f"It contains {len(blocks) or 'no'} blocks that start with ```bash; it must contain exactly one."
+        )
     ((seconds, command),) = blocks
-    return [Order(_command(command), _seconds(seconds or None))]
+    return [BashCommand(_check_command(command), _parse_seconds(seconds or None))]
 
 
-def bash_tool() -> "Tool":
-    """The one tool, as models are told of it."""
-    from assay.models import Tool
-
-    properties = {
-        "command": {"type": "string", "description": "what bash runs, of one or more lines"},
-        "seconds": {"type": "number", "description": SECONDS},
-    }
-    schema = {"type": "object", "properties": properties, "required": ["command"]}
-    return Tool(name="bash", description="Run a bash command in the workspace.", parameters=schema)
+def rejection_messages(reply: Reply, fault: str) -> list[Message]:
+    """Return the messages that reject an unreadable reply: one per tool call, because providers require an answer."""
+    cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
+    text = f"Your previous reply could not be used, and nothing was run: {fault}{cut_off}"
+    return [result_message(text, call.id) for call in reply.message.tool_calls] or [result_message(text)]
 
 
-def complaints(reply: "Reply", fault: str) -> "list[Message]":
-    """An answer to every call of an unreadable reply, because providers insist on one, or else to the reply."""
-    cut = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
-    text = f"Your last answer could not be used, and nothing was run: {fault}{cut}"
-    return [told(text, call.id) for call in reply.message.tool_calls] or [told(text)]
+def result_message(text: str, call_id: str | None = None) -> Message:
+    """Return the message with the result of a command, in answer to a tool call if it came in one."""
+    return Message(role="tool" if call_id else "user", text=text, tool_call_id=call_id)
 
 
-def told(text: str, call: str | None = None) -> "Message":
-    """Something the model is told, in answer to a tool call if it made one."""
-    from assay.models import Message
-
-    return Message(role="tool" if call else "user", text=text, tool_call_id=call)
-
-
-def _called(call: "ToolCall") -> Order:
-    if call.parse_error or call.name != "bash":
-        raise Unreadable(call.parse_error or f"There is no tool {call.name!r}; there is only `bash`.")
-    return Order(_command(call.arguments.get("command")), _seconds(call.arguments.get("seconds")), call.id)
+def _parse_call(call: ToolCall) -> BashCommand:
+    if call.parse_error:
+        raise UnreadableReply(call.parse_error)
+    if call.name != "bash":
+        raise UnreadableReply(f"There is no tool {call.name!r}; the only tool is `bash`.")
+    seconds = _parse_seconds(call.arguments.get("seconds"))
+    return BashCommand(_check_command(call.arguments.get("command")), seconds, call.id)
 
 
-def _command(given: object) -> str:
-    if not isinstance(given, str) or not given.strip() or "\0" in given:
-        raise Unreadable("Its command is missing, empty, or no text.")
+def _check_command(command: object) -> str:
+    if not isinstance(command, str) or not command.strip() or "\0" in command:
+        raise UnreadableReply("Its command is missing, empty, or not text.")
     try:
-        size = len(given.encode())
+        size = len(command.encode())
     except UnicodeEncodeError:
-        raise Unreadable("Its command holds characters that are half of one.") from None
-    if size > LONGEST_COMMAND:
-        raise Unreadable(f"Its command is {size:,} bytes long, and the longest is {LONGEST_COMMAND:,}; take it apart.")
-    return given.strip()
+        raise UnreadableReply("Its command contains unpaired surrogate characters.") from None
+    if size > MAX_COMMAND_BYTES:
+        raise UnreadableReply(
+            f"Its command has {size:,} bytes, and the maximum is {MAX_COMMAND_BYTES:,}; split it into several."
+        )
+    return command.strip()
 
 
-def _seconds(given: object) -> float | None:
-    """A time limit as a number or as its text; zero and less, like nothing at all, leave it to the usual share."""
+def _parse_seconds(value: object) -> float | None:
+    """Return a time limit given as a number or as text; None, for the default, if it is missing or not positive."""
+    if value is None:
+        return None
     try:
-        seconds = float(str(given)) if given is not None else 0.0
+        seconds = float(str(value))
     except ValueError:
-        raise Unreadable(f"{given!r} is not a number of seconds.") from None
+        raise UnreadableReply(f"{value!r} is not a number of seconds.") from None
     return seconds if seconds > 0 and math.isfinite(seconds) else None

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.agents.mlagentbench.actions.shortened import both_streams
+from assay.agents.outcomes import format_streams
 from assay.agents.serialize import completed
+from assay.models import MAIN
 from assay.models.messages import Message, Reply, ToolCall
 from assay.records.tape import Deed
 
-MAIN = "main"
 _LONGEST = 20_000
 """Characters of what a command printed."""
 
@@ -55,7 +55,8 @@ def _steps(deeds: Sequence[Deed]) -> Iterator[Message]:
         elif deed.what == "run" and deed.changes and deed.about["step"] not in acted:
             call = ToolCall(id=f"deed-{number}", name="run", arguments={"command": deed.request["command"]})
             ended = completed(deed.result)
-            result = f"Exit code {ended.code} ({ended.ended}).\n\n{both_streams(ended, _LONGEST)}"
+            output = format_streams(ended.stdout.text, ended.stderr.text, _LONGEST)
+            result = f"Exit code {ended.code} ({ended.ended}).\n\n{output}"
         else:
             continue
         yield Message(role="assistant", text=said, tool_calls=(call,))

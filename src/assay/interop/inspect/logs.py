@@ -26,9 +26,10 @@ from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOu
 from inspect_ai.viewer import ViewerConfig
 
 from assay import __version__
-from assay.agents.briefing import briefing_of
-from assay.interop.inspect.conversations import MAIN, conversation_of, last_reply
+from assay.agents.briefing import task_prompt
+from assay.interop.inspect.conversations import conversation_of, last_reply
 from assay.interop.inspect.scorer import score_of
+from assay.models import MAIN
 from assay.models.convert import to_inspect_all
 from assay.models.messages import Usage
 from assay.records import RunFolder, TrialFolder, read_events
@@ -132,7 +133,7 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
     file, state, process = folder.file, folder.state, trajectory_of(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
     deeds = past_of(read_events(folder.events)).deeds if folder.events.exists() else ()
-    opening = briefing_of(task, description_of(file, task), file.budget)
+    opening = task_prompt(task, description_of(file, task), file.budget)
     model = file.models.get(MAIN, NO_MODEL)
     sealed = not outcome.unsealed
     return EvalSample(

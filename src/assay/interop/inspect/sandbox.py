@@ -21,7 +21,7 @@ from inspect_ai.util import (
     sandboxenv,
 )
 
-from assay.agents.mlagentbench.actions.scripts import LIMITS
+from assay.agents.outcomes import LIMITS
 from assay.core.errors import UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model

@@ -11,7 +11,7 @@ from inspect_ai.util import SandboxEnvironmentSpec
 from inspect_ai.viewer import ViewerConfig
 
 from assay import __version__
-from assay.agents.briefing import briefing_of
+from assay.agents.briefing import task_prompt
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
@@ -110,7 +110,7 @@ def _sample(wanted: Wanted, budget: Budget) -> Sample:
     load_prepared(home, found, wanted.edition, wanted.variant)
     find_environment(home, found.environment)
     return Sample(
-        input=briefing_of(found, wanted.description(found), budget),
+        input=task_prompt(found, wanted.description(found), budget),
         id=found.name,
         metadata={
             "task": found.id,

@@ -1,10 +1,26 @@
-"""What an agent can do in one step: the actions of MLAgentBench, by their published names, carried out in the lab."""
+"""The actions of MLAgentBench under their published names, performed in the lab.
+
+Start with `definition.py`, which says what an action is. `files.py`, `edits.py`, `execution.py` and `assistant.py`
+contain the actions.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.agents.mlagentbench.actions.checking import VALIDATE, validate_submission
+from assay.agents.mlagentbench.actions.assistant import (
+    FINAL_ANSWER,
+    REQUEST_HELP,
+    RESEARCH_LOG,
+    append_summary,
+    final_answer,
+    reflection,
+    request_help,
+    retrieval,
+    understand_file,
+)
+from assay.agents.mlagentbench.actions.definition import Action, ActionContext, Argument, tool_name
 from assay.agents.mlagentbench.actions.edits import edit_script, edit_script_segment, undo_edit_script
+from assay.agents.mlagentbench.actions.execution import VALIDATE, execute_script, python_repl, validate_submission
 from assay.agents.mlagentbench.actions.files import (
     append_file,
     copy_file,
@@ -12,17 +28,6 @@ from assay.agents.mlagentbench.actions.files import (
     list_files,
     read_file,
     write_file,
-)
-from assay.agents.mlagentbench.actions.model import Action, ActionContext, Argument, tool_name
-from assay.agents.mlagentbench.actions.scripts import execute_script, python_repl
-from assay.agents.mlagentbench.actions.thinking import (
-    FINAL_ANSWER,
-    append_summary,
-    final_answer,
-    reflection,
-    request_help,
-    retrieval,
-    understand_file,
 )
 from assay.agents.observation import ActionFailed, Observation
 
@@ -36,40 +41,42 @@ ACTIONS: Mapping[str, Action] = {
 }  # fmt: skip
 """Every action by its name."""
 
-USUAL = (
+DEFAULT_ACTIONS = (
     "Understand File", "Inspect Script Lines", "Edit Script (AI)", "List Files", "Copy File", "Undo Edit Script",
-    "Execute Script", FINAL_ANSWER,
+    "Execute Script",
 )  # fmt: skip
-"""Those that the published agents are shown."""
+"""The actions that the published agents are offered, besides the final answer."""
 
 __all__ = [
     "ACTIONS",
+    "DEFAULT_ACTIONS",
     "FINAL_ANSWER",
-    "USUAL",
+    "REQUEST_HELP",
+    "RESEARCH_LOG",
     "VALIDATE",
     "Action",
     "ActionContext",
     "Argument",
     "find_action",
-    "perform",
+    "perform_action",
 ]
 
 
 def find_action(name: str, offered: Sequence[Action]) -> Action | None:
-    """The action that somebody means by `name`, however its letters and spaces are written."""
+    """Return the action called `name`, regardless of case and punctuation."""
     return next((each for each in offered if each.tool_name == tool_name(name)), None)
 
 
-async def perform(
-    means: ActionContext, name: str, arguments: Mapping[str, Any], offered: Sequence[Action] = tuple(ACTIONS.values())
+async def perform_action(
+    context: ActionContext, name: str, arguments: Mapping[str, Any], offered: Sequence[Action] = tuple(ACTIONS.values())
 ) -> Observation:
-    """Take one step with the action called `name`; one that is unknown or called wrongly is a step too."""
+    """Take one step with the action called `name`; an unknown action or wrong arguments take a step too."""
     action = find_action(name, offered)
 
-    async def do() -> Observation:
+    async def perform() -> Observation:
         if action is None:
-            there = ", ".join(each.name for each in offered)
-            raise ActionFailed("arguments", f"There is no action called {name!r}. There are: {there}.")
-        return await action.perform(means, arguments)
+            known = ", ".join(each.name for each in offered)
+            raise ActionFailed("arguments", f"There is no action called {name!r}. Choose from: {known}.")
+        return await action.perform(context, arguments)
 
-    return await means.bench.act(action.name if action else name, arguments, do)
+    return await context.bench.act(action.name if action else name, arguments, perform)

@@ -1,140 +1,173 @@
-"""Actions on files: look, read, write, copy."""
+"""Actions on files: list, read, write, copy; and the paths that agents may use."""
 
+import posixpath
 from io import StringIO
 from typing import Annotated
 
-from assay.agents.mlagentbench.actions.model import ActionContext, action
-from assay.agents.mlagentbench.actions.paths import argument, is_data, plain, writable
-from assay.agents.mlagentbench.actions.shortened import shortened
+from assay.agents.mlagentbench.actions.definition import ActionContext, action
 from assay.agents.observation import ActionFailed
 from assay.core.errors import UnsafePath
+from assay.core.text import cut_middle
 
-LOOK_SECONDS = 30.0
-LARGEST_FILE = 10**7
-LARGEST_VIEW = 100_000
-MOST_LINES = 100
+WORKSPACE = "/workspace"
+DATA = "data"
+LOOKUP_SECONDS = 30.0
+MAX_FILE_SIZE = 10**7
+MAX_DATA_VIEW = 100_000
+MAX_LINES = 100
 
 
 @action("List Files", returns="the names in the folder, with a `/` after each folder")
-async def list_files(means: ActionContext, dir_path: Annotated[str, "a folder, such as `.` or `data`"]) -> str:
-    """See which files and folders a folder of the workspace holds."""
-    listed = await means.bench.execute(
-        ["ls", "-F", "--", argument(plain(dir_path))], seconds=LOOK_SECONDS, changes=False
-    )
-    if not listed.succeeded:
-        raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_reason(listed.stderr.text)}.")
-    return shortened(listed.stdout.text, means.longest_output) or "The folder is empty."
+async def list_files(context: ActionContext, dir_path: Annotated[str, "a folder, such as `.` or `data`"]) -> str:
+    """List the files and folders in a folder of the workspace."""
+    path = command_argument(normalize_path(dir_path))
+    listing = await context.bench.execute(["ls", "-F", "--", path], seconds=LOOKUP_SECONDS, changes=False)
+    if not listing.succeeded:
+        raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_last_reason(listing.stderr.text)}.")
+    return cut_middle(listing.stdout.text, context.max_output) or "The folder is empty."
 
 
-@action("Read File", returns="the text of the file; of a long one, the beginning and the end")
-async def read_file(means: ActionContext, file_name: Annotated[str, "the file to read"]) -> str:
-    """Read a file whole."""
-    return shortened(await text_of(means, file_name), means.longest_output) or "The file is empty."
+@action("Read File", returns="the content of the file; of a long file, the beginning and the end")
+async def read_file(context: ActionContext, file_name: Annotated[str, "the file to read"]) -> str:
+    """Read a whole file."""
+    return cut_middle(await read_text(context, file_name), context.max_output) or "The file is empty."
 
 
 @action("Write File", returns="whether the file was written")
 async def write_file(
-    means: ActionContext,
+    context: ActionContext,
     file_name: Annotated[str, "the file to write; it is replaced if it exists"],
-    content: Annotated[str, "the whole text of the file"],
+    content: Annotated[str, "the complete content of the file"],
 ) -> str:
-    """Write a file, with the folders above it where they are missing."""
-    await put(means, writable(file_name), content)
-    return f"{file_name} is written: {len(content.encode()):,} bytes."
+    """Write a file, creating missing folders."""
+    await write_workspace_file(context, writable_path(file_name), content)
+    return f"Wrote {len(content.encode()):,} bytes to {file_name}."
 
 
-@action("Append File", returns="whether the text was added")
+@action("Append File", returns="whether the text was appended")
 async def append_file(
-    means: ActionContext,
-    file_name: Annotated[str, "the file to add to; it is made if it does not exist"],
-    content: Annotated[str, "the text to add at its end"],
+    context: ActionContext,
+    file_name: Annotated[str, "the file to append to; it is created if it does not exist"],
+    content: Annotated[str, "the text to append"],
 ) -> str:
-    """Add text to the end of a file."""
-    path = writable(file_name)
-    before = await content_of(means, path) or b""
-    await put(means, path, before + content.encode())
-    return f"{file_name} is {len(content.encode()):,} bytes longer: {len(before) + len(content.encode()):,} bytes."
+    """Append text to the end of a file."""
+    path = writable_path(file_name)
+    before = await read_workspace_file(context, path) or b""
+    added = content.encode()
+    await write_workspace_file(context, path, before + added)
+    return f"Appended {len(added):,} bytes to {file_name}, which now has {len(before) + len(added):,} bytes."
 
 
 @action("Copy File", returns="whether the file was copied")
 async def copy_file(
-    means: ActionContext,
+    context: ActionContext,
     source: Annotated[str, "the file to copy"],
-    destination: Annotated[str, "the path of the copy; a file that is there is replaced"],
+    destination: Annotated[str, "the path of the copy; an existing file is replaced"],
 ) -> str:
     """Copy a file to another path."""
-    words = ["cp", "-T", "--", argument(plain(source)), argument(writable(destination))]
-    copied = await means.bench.execute(words)
+    paths = [command_argument(normalize_path(source)), command_argument(writable_path(destination))]
+    copied = await context.bench.execute(["cp", "-T", "--", *paths])
     if not copied.succeeded:
-        raise ActionFailed("refused", f"{source!r} cannot be copied to {destination!r}: {_reason(copied.stderr.text)}.")
-    return f"{source} is copied to {destination}."
+        reason = _last_reason(copied.stderr.text)
+        raise ActionFailed("refused", f"{source!r} cannot be copied to {destination!r}: {reason}.")
+    return f"Copied {source} to {destination}."
 
 
-@action("Inspect Script Lines", returns="the lines with their numbers, and how many lines the file has")
+@action("Inspect Script Lines", returns="the requested lines, each with its number")
 async def inspect_script_lines(
-    means: ActionContext,
-    script_name: Annotated[str, "the file to look into"],
-    start_line_number: Annotated[int, "the number of the first line; the first line of a file is 1"],
-    end_line_number: Annotated[int, f"the number of the last line; at most {MOST_LINES} lines at a time"],
+    context: ActionContext,
+    script_name: Annotated[str, "the file to inspect"],
+    start_line_number: Annotated[int, "the first line to show; lines are numbered from 1"],
+    end_line_number: Annotated[int, f"the last line to show; at most {MAX_LINES} lines at a time"],
 ) -> str:
     """Read some lines of a script."""
-    lines = lines_of(await text_of(means, script_name))
-    first, last = checked_lines(lines, start_line_number, end_line_number)
-    if last - first + 1 > MOST_LINES:
-        raise ActionFailed("refused", f"These are {last - first + 1} lines; ask for at most {MOST_LINES} at a time.")
+    lines = split_lines(await read_text(context, script_name))
+    first, last = check_line_range(lines, start_line_number, end_line_number)
+    if last - first + 1 > MAX_LINES:
+        raise ActionFailed("refused", f"That is {last - first + 1} lines; request at most {MAX_LINES} at a time.")
     width = len(str(last))
     shown = "".join(f"{number:>{width}}  {lines[number - 1]}" for number in range(first, last + 1))
-    told = f"{script_name} has {len(lines)} lines; here are {first} to {last}:\n\n{shown}"
-    return shortened(told, means.longest_output)
+    return cut_middle(f"Lines {first} to {last} of {len(lines)} in {script_name}:\n\n{shown}", context.max_output)
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text as Python counts those of a script, each with its end."""
+def normalize_path(path: str) -> str:
+    """Return a path relative to the workspace, without dots; raise `ActionFailed` if it leads outside."""
+    written = path.strip()
+    if not written or "\0" in written:
+        raise ActionFailed("refused", f"{path!r} is not a path.")
+    inside = posixpath.normpath(posixpath.join(WORKSPACE, written))
+    if inside != WORKSPACE and not inside.startswith(f"{WORKSPACE}/"):
+        raise ActionFailed("refused", f"{path!r} is outside the workspace; paths are relative to the workspace.")
+    return posixpath.relpath(inside, WORKSPACE)
+
+
+def writable_path(path: str) -> str:
+    """Return the normalized path of a file to write; raise `ActionFailed` for the read-only data."""
+    inside = normalize_path(path)
+    if _is_data(inside):
+        raise ActionFailed("refused", f"{path!r} is in the data folder, which is read-only; write somewhere else.")
+    if inside == ".":
+        raise ActionFailed("refused", f"{path!r} is the workspace itself, not a file.")
+    return inside
+
+
+def command_argument(path: str) -> str:
+    """Return a normalized path as a command argument that cannot be mistaken for an option."""
+    return f"./{path}"
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines as Python does for scripts, keeping line ends."""
     return list(StringIO(text, newline="\n"))
 
 
-def checked_lines(lines: list[str], first: int, last: int) -> tuple[int, int]:
-    """The numbers of lines that exist; a last line beyond the end means the end."""
+def check_line_range(lines: list[str], first: int, last: int) -> tuple[int, int]:
+    """Return a range of existing lines; a last line beyond the end means the end."""
     if first < 1 or last < first or first > max(1, len(lines)):
-        there = f"the file has {len(lines)} lines, of which the first is 1"
-        raise ActionFailed("refused", f"There are no lines {first} to {last}: {there}.")
+        raise ActionFailed(
+            "refused", f"There are no lines {first} to {last}: the file has {len(lines)} lines, numbered from 1."
+        )
     return first, min(last, len(lines))
 
 
-async def text_of(means: ActionContext, name: str) -> str:
-    """The text of a file, of a very large one its beginning; the data folder is seen from inside the lab alone."""
-    path = plain(name)
-    if not is_data(path):
-        content = await content_of(means, path)
+async def read_text(context: ActionContext, name: str) -> str:
+    """Return the text of a file. Data files are read from inside the lab, and only the beginning of large ones."""
+    path = normalize_path(name)
+    if not _is_data(path):
+        content = await read_workspace_file(context, path)
         if content is None:
             raise ActionFailed("refused", f"{name!r} does not exist.")
         return content.decode(errors="replace")
-    words = ["head", "-c", str(LARGEST_VIEW), "--", argument(path)]
-    seen = await means.bench.execute(words, seconds=LOOK_SECONDS, changes=False)
-    if not seen.succeeded:
-        raise ActionFailed("refused", f"{name!r} cannot be read: {_reason(seen.stderr.text)}.")
-    cut = seen.stdout.total >= LARGEST_VIEW
-    return seen.stdout.text + (f"\n… only the first {LARGEST_VIEW:,} bytes are shown …\n" if cut else "")
+    command = ["head", "-c", str(MAX_DATA_VIEW), "--", command_argument(path)]
+    head = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
+    if not head.succeeded:
+        raise ActionFailed("refused", f"{name!r} cannot be read: {_last_reason(head.stderr.text)}.")
+    cut = head.stdout.total >= MAX_DATA_VIEW
+    return head.stdout.text + (f"\n… only the first {MAX_DATA_VIEW:,} bytes are shown …\n" if cut else "")
 
 
-async def content_of(means: ActionContext, path: str) -> bytes | None:
-    """The exact content of a file of the workspace; None if there is nothing at that path."""
+async def read_workspace_file(context: ActionContext, path: str) -> bytes | None:
+    """Return the exact content of a file in the workspace; None if there is nothing at that path."""
     try:
-        return await means.bench.read(path, most=LARGEST_FILE)
+        return await context.bench.read(path, most=MAX_FILE_SIZE)
     except UnsafePath as error:
-        if str(error).endswith("does not exist"):
+        if isinstance(error.__cause__, FileNotFoundError):
             return None
         raise ActionFailed("refused", f"{error}.") from None
 
 
-async def put(means: ActionContext, path: str, content: str | bytes) -> None:
-    """Write a file of the workspace."""
+async def write_workspace_file(context: ActionContext, path: str, content: str | bytes) -> None:
+    """Write a file in the workspace."""
     try:
-        await means.bench.write(path, content)
+        await context.bench.write(path, content)
     except UnsafePath as error:
         raise ActionFailed("refused", f"{error}.") from None
 
 
-def _reason(said: str) -> str:
-    """What a program's last words say, without the program's own name and the path."""
-    return said.strip().rpartition(": ")[2] or "it took too long"
+def _is_data(path: str) -> bool:
+    return path.split("/")[0] == DATA
+
+
+def _last_reason(stderr: str) -> str:
+    """Return the reason at the end of a program's error message, without the program's name and the path."""
+    return stderr.strip().rpartition(": ")[2] or "it took too long"
