@@ -33,15 +33,15 @@ def answer(messages, tools):
     told = messages[-1].text
     metrics = [
         round(float(number) * COINS)
-        for number in re.findall(r"^It is number \d+, with the metric (\S+)\. ", told, re.M)
+        for number in re.findall(r"^This is solution \d+, with a metric of (\S+)\. ", told, re.M)
     ]
-    if "# The script that failed" in told:
+    if "# Buggy script" in told:
         return said(script(12), "I will mend it.")
-    if "# The second" in told:
+    if "# Second solution" in told:
         return said(script(min(COINS, max(metrics) + 1)), "I will join them.")
-    if "# The solution to improve" in told:
+    if "# Solution to improve" in told:
         return said(script(min(COINS, metrics[0] + 2)), "I will get two more coins right.")
-    if "Nothing yet" in told:
+    if "this is the first solution" in told:
         return said("raise ValueError('a stupid mistake')", "I will begin.")
     return said(script(8 + len(re.findall(r"^- \d+ \(draft", told, re.M))), "I will begin anew.")
 
@@ -79,10 +79,10 @@ TREES = {
 def houses(messages, tools):
     """The next answer about prices of houses: a line through a column that is missing, then three, then trees."""
     told = messages[-1].text
-    if "# The script that failed" in told:
+    if "# Buggy script" in told:
         return said(HOUSES.format(columns=FEW, **LINEAR), "The column does not exist; I will do without it.")
-    if "# The solution to improve" in told or "# The second" in told:
+    if "# Solution to improve" in told or "# Second solution" in told:
         return said(HOUSES.format(columns=MANY, **TREES), "I will use trees on all numbers.")
-    if "Nothing yet" in told:
+    if "this is the first solution" in told:
         return said(HOUSES.format(columns='["Beauty"]', **LINEAR), "I will begin with a line.")
     return said(HOUSES.format(columns=FEW, **LINEAR), "I will begin with three columns.")

@@ -55,10 +55,13 @@ async def test_files_are_listed_read_written_and_copied(trial):
         assert await do("List Files", dir_path="data") == "test.csv\ntrain.csv\n"
         assert "Guess which side" in await do("Read File", file_name="description.md")
         assert (await do("Read File", file_name="data/train.csv")).startswith("coin,side\n0,1\n1,0\n")
-        assert await do("Write File", file_name="sub/new.txt", content="a\n") == "sub/new.txt is written: 2 bytes."
+        assert await do("Write File", file_name="sub/new.txt", content="a\n") == "Wrote 2 bytes to sub/new.txt."
         assert "4 bytes" in await do("Append File", file_name="sub/new.txt", content="b\n")
-        assert await do("Append File", file_name="fresh.txt", content="c") == "fresh.txt is 1 bytes longer: 1 bytes."
-        assert "copied" in await do("Copy File", source="data/test.csv", destination="sub/mine.csv")
+        assert (
+            await do("Append File", file_name="fresh.txt", content="c")
+            == "Appended 1 bytes to fresh.txt, which now has 1 bytes."
+        )
+        assert "Copied" in await do("Copy File", source="data/test.csv", destination="sub/mine.csv")
         files = await trial.workspace()
     assert files["sub/new.txt"] == b"a\nb\n"
     assert files["sub/mine.csv"].startswith(b"coin\n30\n")
@@ -76,10 +79,10 @@ async def test_every_action_is_one_step_and_is_recorded_whole(trial):
         assert bench.clock.steps == 3
     write, execute, unknown = trial.told("act")
     assert (write["name"], write["arguments"]) == ("Write File", {"file_name": "a.py", "content": "print(1)"})
-    assert "Standard output:\n1" in execute["observation"]
+    assert "stdout:\n1" in execute["observation"]
     assert 0 < execute["seconds"] < 60
     assert (unknown["cause"], unknown["about"]["step"]) == ("arguments", 3)
-    assert "There is no action called 'No Such Thing'. There are: List Files, " in unknown["observation"]
+    assert "There is no action called 'No Such Thing'. Choose from: List Files, " in unknown["observation"]
 
 
 async def test_the_workspace_is_kept_after_every_action_and_looked_at_only_when_it_may_have_changed(trial):
@@ -121,7 +124,7 @@ async def test_nothing_outside_of_the_workspace_is_reached(trial, path):
             ("Execute Script", {"script_name": path}),
             ("Inspect Script Lines", {"script_name": path, "start_line_number": 1, "end_line_number": 2}),
         ):
-            assert "outside of the workspace" in await do(name, **words) or "is not a path" in do.last.text
+            assert "outside the workspace" in await do(name, **words) or "is not a path" in do.last.text
             assert do.last.cause == "refused"
 
 
@@ -131,7 +134,7 @@ async def test_links_lead_nowhere(trial):
         await do("Python REPL", command="import os; os.symlink('/etc/passwd', 'link'); os.symlink('/etc', 'etc')")
         assert await do("Read File", file_name="link") == "'link' is a link."
         assert await do("Read File", file_name="etc/passwd") == "'etc/passwd' is not reached through plain folders."
-        assert "no plain file" in await do("Execute Script", script_name="link")
+        assert "no regular file" in await do("Execute Script", script_name="link")
 
 
 async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
@@ -141,9 +144,9 @@ async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
         for fault in (
             "'end_line_number' is missing",
             "there is no argument 'colour'",
-            "'script_name' must be a text, not ['a']",
-            "'start_line_number' must be a whole number, not 'one'",
-            "It takes script_name: the file to look into",
+            "'script_name' must be a string, not ['a']",
+            "'start_line_number' must be an integer, not 'one'",
+            "Usage: script_name: the file to inspect",
         ):
             assert fault in told
         assert do.last.cause == "arguments"
@@ -158,7 +161,7 @@ async def test_names_and_numbers_without_end_are_refused(trial):
             await do("Write File", file_name=name, content="x")
             assert "too long" in do.last.text and do.last.cause == "refused"
         lines = {"script_name": "train.py", "start_line_number": 1, "end_line_number": "9" * 5_000}
-        assert "'end_line_number' must be a whole number" in await do("Inspect Script Lines", **lines)
+        assert "'end_line_number' must be an integer" in await do("Inspect Script Lines", **lines)
         assert set(await trial.workspace()) == {"description.md", "train.py"}
 
 
@@ -168,11 +171,11 @@ async def test_lines_are_numbered_and_at_most_a_hundred(trial):
         await do("Write File", file_name="long.py", content="".join(f"line {n}\n" for n in range(1, 251)))
         lines = {"script_name": "long.py", "start_line_number": 99, "end_line_number": 101}
         shown = await do("Inspect Script Lines", **lines)
-        assert shown == ("long.py has 250 lines; here are 99 to 101:\n\n 99  line 99\n100  line 100\n101  line 101\n")
+        assert shown == ("Lines 99 to 101 of 250 in long.py:\n\n 99  line 99\n100  line 100\n101  line 101\n")
         for first, last, told in (
-            (151, 250, "here are 151 to 250"),
-            (240, 300, "here are 240 to 250"),
-            (1, 101, "These are 101 lines"),
+            (151, 250, "Lines 151 to 250"),
+            (240, 300, "Lines 240 to 250"),
+            (1, 101, "That is 101 lines"),
         ):
             words = {"script_name": "long.py", "start_line_number": first, "end_line_number": last}
             assert told in await do("Inspect Script Lines", **words)
@@ -190,8 +193,8 @@ async def test_a_script_shows_both_streams_when_it_fails_and_when_it_does_not(tr
         do = Hands(bench)
         await do("Write File", file_name="a b.py", content=code)
         told = await do("Execute Script", script_name="a b.py")
-        assert told.startswith("a b.py ended well after ")
-        assert "Standard output:\nloss 0.5\n\nStandard error:\ncareful" in told
+        assert told.startswith("a b.py succeeded after ")
+        assert "stdout:\nloss 0.5\n\nstderr:\ncareful" in told
         await do("Write File", file_name="bad.py", content=f"{code}raise ValueError('no')")
         told = await do("Execute Script", script_name="./bad.py")
         assert "failed with exit code 1" in told and "loss 0.5" in told and "ValueError: no" in told
@@ -204,10 +207,10 @@ async def test_a_script_may_have_any_name_and_nothing_of_it_is_a_command(trial):
         do = Hands(bench)
         for script in (name, "-c.py", "$(id).py"):
             await do("Write File", file_name=script, content="print('ran')")
-            assert "Standard output:\nran" in await do("Execute Script", script_name=script)
+            assert "stdout:\nran" in await do("Execute Script", script_name=script)
         assert "pwn" not in await trial.workspace()
-        assert "no plain file" in await do("Execute Script", script_name="absent.py")
-        assert "no plain file" in await do("Execute Script", script_name=".")
+        assert "no regular file" in await do("Execute Script", script_name="absent.py")
+        assert "no regular file" in await do("Execute Script", script_name=".")
 
 
 async def test_a_script_that_takes_too_long_is_ended_and_what_it_printed_is_told(trial):
@@ -216,7 +219,7 @@ async def test_a_script_that_takes_too_long_is_ended_and_what_it_printed_is_told
         code = "import time\nprint('begun')\ntime.sleep(1000)"
         await do("Write File", file_name="a.py", content=code)
         told = await do("Execute Script", script_name="a.py")
-        assert "was ended because its time was up" in told and "begun" in told
+        assert "was killed because it exceeded its time limit" in told and "begun" in told
         assert do.last.cause == "time"
 
 
@@ -225,7 +228,7 @@ async def test_a_script_never_runs_past_the_end_of_the_trial(trial):
     async with trial.bench() as bench:
         do = Hands(bench, script_seconds=1000.0)
         await do("Write File", file_name="a.py", content="import time\ntime.sleep(1000)")
-        assert "its time was up" in await do("Execute Script", script_name="a.py")
+        assert "it exceeded its time limit" in await do("Execute Script", script_name="a.py")
 
 
 async def test_running_out_of_memory_has_a_cause_of_its_own(trial):
@@ -238,7 +241,7 @@ async def test_running_out_of_memory_has_a_cause_of_its_own(trial):
 
 async def test_long_output_keeps_its_beginning_and_its_end(trial):
     async with trial.bench() as bench:
-        do = Hands(bench, longest_output=2_000)
+        do = Hands(bench, max_output=2_000)
         await do("Write File", file_name="a.py", content="print('first'); print('x' * 500_000); print('last')")
         told = await do("Execute Script", script_name="a.py")
         assert "first" in told and told.endswith("last")
@@ -272,5 +275,5 @@ async def test_a_person_at_the_terminal_can_be_asked(trial):
 async def test_where_nobody_is_at_the_terminal_help_is_refused(trial, tmp_path):
     async with trial.bench(terminal=tmp_path / "none") as bench:
         do = Hands(bench)
-        assert await do("Request Help", request="Help!") == "Nobody is there to help."
+        assert await do("Request Help", request="Help!") == "Nobody is available to help."
         assert do.last.cause == "refused"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.agents.briefing import briefing, briefing_of, what_is_left
-from assay.agents.mlagentbench.research import Research
+from assay.agents.briefing import briefing, remaining_budget, task_prompt
+from assay.agents.mlagentbench import Research
 from assay.records import RunFolder, TrialFile, read_events, trial_id
 from assay.runs.descriptions import chosen_description, description_of, hash_of_description
 from assay.tasks import Budget, Registry
@@ -26,16 +26,16 @@ async def test_it_tells_the_whole_task(trial):
         told = " ".join(briefing(bench, check="Ask for a check.").split())
     for part in (
         "Guess which side of each coin is up.",
-        "`data/` holds the data and cannot be written to, and the code to begin with is `train.py`",
-        "The CSV file `submission.csv` in the workspace's top folder",
+        "`data/` contains the data, which is read-only. The starter code is in `train.py`",
+        "Submit the CSV file `submission.csv` in the top folder of the workspace",
         "with the columns `coin`, `side`, of at most 100MB.",
         "Ask for a check.",
-        "By accuracy; higher is better.",
+        "Your submission is evaluated by accuracy; higher is better.",
         "1h30m of time, 30 steps, 200,000 tokens and 2.5 dollars for models.",
         "one core, 4GB of memory and 2GB of disk space",
-        "must be predicted by a model that was trained or fitted here",
-        "Do not label test cases by hand",
-        "Do not use solutions of others",
+        "must come from a model that was trained or fitted in this workspace",
+        "Do not label test examples by hand",
+        "Do not use other people's solutions",
     ):
         assert part in told
 
@@ -46,7 +46,7 @@ async def test_it_stays_the_same_while_the_budget_is_used_up_and_what_is_left_is
         before = briefing(bench)
         await bench.run(["true"])
         assert briefing(bench) == before
-        left = what_is_left(bench)
+        left = remaining_budget(bench)
     assert left.startswith("You have 2 steps, ") and left.endswith(", 100 tokens and 1 dollars left.")
 
 
@@ -60,22 +60,22 @@ async def test_nothing_in_it_names_the_answers_the_host_or_the_task(trial):
 
 def test_tasks_that_are_judged_by_running_code_have_rules_of_their_own():
     task = Registry().task("pocket/vectorization")
-    told = " ".join(briefing_of(task, task.description, task.budget).split())
-    assert "must do its whole work when it is called" in told and "label test cases" not in told
-    assert "The file `convolve.py` in the workspace's top folder" in told
+    told = " ".join(task_prompt(task, task.description, task.budget).split())
+    assert "must do all of its work when it is called" in told and "label test examples" not in told
+    assert "Submit the file `convolve.py` in the top folder of the workspace" in told
 
 
 @pytest.mark.parametrize("name", [task.id for task in Registry().select_all(["mlebench", "mlagentbench", "pocket"])])
 def test_every_task_can_be_told(name):
     task = Registry().task(name)
-    told = briefing_of(task, task.description, task.budget)
+    told = task_prompt(task, task.description, task.budget)
     assert task.description.strip() in told and "$" not in told.replace(task.description.strip(), "")
 
 
 async def test_the_research_agent_is_told_the_same(trial, script):
     async with trial.bench({"main": script("x")}) as bench:
-        text = briefing(bench, check='"Validate Submission" tells you whether its form is valid, but no score.')
-        await Research(tries=1).work(bench)
+        text = briefing(bench, check='"Validate Submission" checks whether its format is valid, without a score.')
+        await Research(max_attempts=1).work(bench)
     assert text in trial.told("ask")[0]["about"]["messages"][0]["text"]
 
 
@@ -84,7 +84,7 @@ async def test_the_research_agent_can_check_the_form_of_its_submission(trial, sc
         "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\n"
         "Action: Validate Submission\nAction Input: {}"
     )
-    await trial.work(Research(tries=1), {"main": script(answer, "nothing")})
+    await trial.work(Research(max_attempts=1), {"main": script(answer, "nothing")})
     assert trial.acts() == [("Validate Submission", None)]
     assert "'submission.csv' does not exist" in trial.told("act")[0]["observation"]
     assert len(trial.told("validate")) == 1

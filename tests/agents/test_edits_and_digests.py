@@ -3,7 +3,7 @@
 import pytest
 from hands import Hands
 
-from assay.agents.mlagentbench.summaries import blocks
+from assay.agents.mlagentbench.summaries import split_blocks
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ async def test_an_edit_is_written_shown_as_a_diff_and_can_be_taken_back(trial, s
         for expected in (b"print(2)\n", b"print(1)\n"):
             assert expected.decode() in await do("Undo Edit Script", script_name="sub/a.py")
             assert (await trial.workspace())["sub/a.py"] == expected
-        assert "No edit of 'sub/a.py' can be taken back" in await do("Undo Edit Script", script_name="sub/a.py")
+        assert "There is no edit of 'sub/a.py' to undo" in await do("Undo Edit Script", script_name="sub/a.py")
     asked = trial.told("ask")[0]["about"]["messages"][0]["text"]
     assert "Guess heads." in asked and "print(1)" in asked
 
@@ -109,16 +109,22 @@ async def test_a_file_that_is_no_text_is_not_edited(trial, script):
     async with trial.bench({"main": script()}) as bench:
         do = Hands(bench)
         await do("Python REPL", command="open('b', 'wb').write(b'\\xff\\xfe')")
-        assert await do("Edit Script (AI)", **edit("b", "b")) == "'b' is not a text and cannot be edited."
+        assert await do("Edit Script (AI)", **edit("b", "b")) == "'b' is not a text file and cannot be edited."
 
 
 @pytest.mark.parametrize(
     ("first", "last", "new", "result", "diff"),
     [
-        (1, 1, "A\n", "A\nb\nc", "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n\\ no newline at the end\n"),
-        (2, 2, "B\nB\n", "a\nB\nB\nc", "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B\n c\n\\ no newline at the end\n"),
-        (2, 9, "C\n", "a\nC", "@@ -1,3 +1,2 @@\n a\n-b\n-c\n\\ no newline at the end\n+C\n\\ no newline at the end\n"),
-        (1, 2, "", "c", "@@ -1,3 +1 @@\n-a\n-b\n c\n\\ no newline at the end\n"),
+        (1, 1, "A\n", "A\nb\nc", "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n\\ No newline at end of file\n"),
+        (2, 2, "B\nB\n", "a\nB\nB\nc", "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B\n c\n\\ No newline at end of file\n"),
+        (
+            2,
+            9,
+            "C\n",
+            "a\nC",
+            "@@ -1,3 +1,2 @@\n a\n-b\n-c\n\\ No newline at end of file\n+C\n\\ No newline at end of file\n",
+        ),
+        (1, 2, "", "c", "@@ -1,3 +1 @@\n-a\n-b\n c\n\\ No newline at end of file\n"),
     ],
 )
 async def test_a_segment_is_spliced_in_and_the_diff_is_that_of_the_whole_file(
@@ -152,10 +158,10 @@ async def test_a_file_is_understood_block_by_block_with_the_right_places(trial, 
 
 def test_blocks_hold_the_whole_text_in_parts_of_less_than_their_size():
     for text in ("", "a", "a\n" * 30, "x" * 35 + "\nshort\n" + "y" * 19, "123456789\n" * 4):
-        parts = blocks(text, 10)
+        parts = split_blocks(text, 10)
         assert "".join(part.text for part in parts) == text
         assert all(len(part.text) < 10 and text[part.start : part.end] == part.text for part in parts)
-    assert [part.text for part in blocks("12345678\n1\n2\n", 10)] == ["12345678\n", "1\n2\n"]
+    assert [part.text for part in split_blocks("12345678\n1\n2\n", 10)] == ["12345678\n", "1\n2\n"]
 
 
 async def test_a_short_file_of_the_data_is_understood_with_one_question(trial, script):
@@ -176,7 +182,7 @@ async def test_a_model_that_cannot_be_asked_fails_the_action_and_not_the_trial(t
 async def test_the_research_log_is_written_looked_up_and_reflected_on(trial, script):
     async with trial.bench({"main": script("Look at the log.", "Try again.")}) as bench:
         do = Hands(bench)
-        assert await do("Reflection", things_to_reflect_on="progress") == "The research log is empty so far."
+        assert await do("Reflection", things_to_reflect_on="progress") == "The research log is empty."
         await do("Append Summary to Research Log", content="Tried a tree: 0.7.")
         assert await do("Retrieval from Research Log", current_plan="try a forest") == "Look at the log."
         assert await do("Reflection", things_to_reflect_on="progress") == "Try again."

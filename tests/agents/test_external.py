@@ -9,7 +9,7 @@ import pytest
 from brain import HEADS
 
 from assay.agents import find_agent
-from assay.agents.external.agent import External
+from assay.agents.external import External
 from assay.core.errors import LabError, UsageError
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget

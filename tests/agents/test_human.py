@@ -11,7 +11,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from person import Person
 
-from assay.agents.human.agent import Human
+from assay.agents.human import Human
 from assay.core.errors import LabError
 from assay.lab.snapshots import load_snapshot
 from assay.records import OutOfBudget, RunFolder, read_events
@@ -45,7 +45,7 @@ async def work(trial, person, story, agent=None):
 
 
 def whys(trial):
-    return [sitting["why"] for sitting in trial.told("sit")]
+    return [period["reason"] for period in trial.told("sit")]
 
 
 async def until_kept(trial, number):
@@ -60,16 +60,16 @@ async def test_a_person_reads_the_task_works_checks_and_submits(trial, person):
         await person.does("validate; echo code $?", then="'submission.csv' does not exist")
         await person.sees("code 1")
         await person.does("python train.py && wc -l submission.csv", then="31 submission.csv")
-        await person.does("validate; echo code $?", then="The form of the submission is valid.")
+        await person.does("validate; echo code $?", then="The format of the submission is valid.")
         await person.sees("code 0")
         await person.does("time-left", then=" left")
-        await person.does("submit", then="Your work is handed in.")
+        await person.does("submit", then="Your work has been submitted.")
 
     files = await work(trial, person, story)
     assert len(files["submission.csv"].splitlines()) == 31
     assert whys(trial)[-1] == "submit" and whys(trial).count("validate") == 2
     assert len(trial.told("validate")) == 2
-    assert "31 submission.csv" in "".join(sitting["shown"] for sitting in trial.told("sit"))
+    assert "31 submission.csv" in "".join(period["shown"] for period in trial.told("sit"))
 
 
 async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(trial, person):
@@ -77,15 +77,15 @@ async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(t
         for number in range(1, 4):
             await person.does(f"echo {number} > submission.csv; echo wrote $((0 + {number}))", then=f"wrote {number}")
             await until_kept(trial, number)
-        await person.does("submit", then="handed in")
+        await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(look=0.1))
+    await work(trial, person, story, Human(poll=0.1))
     kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
     sizes = [load_snapshot(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
     assert len(set(sizes)) == 3
     assert [each["step"] for each in kept] == [1, 2, 3, 3]
     assert whys(trial) == ["changed", "changed", "changed", "submit"]
-    times = [sitting["used"]["elapsed"] for sitting in trial.told("sit")]
+    times = [period["used"]["elapsed"] for period in trial.told("sit")]
     assert times == sorted(times) and times[0] < times[2]
 
 
@@ -98,10 +98,10 @@ print("all", "done")'"""
     async def story():
         await person.does(f"(sleep 1; echo back) & {busy}", then="all done")
         await person.does("echo $((40 + 2))", then="42")
-        await person.does("submit", then="handed in")
+        await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(look=0.05, keep=0.05))
-    assert whys(trial).count("kept") > 10
+    await work(trial, person, story, Human(poll=0.05, snapshot=0.05))
+    assert whys(trial).count("snapshot") > 10
     assert "Stopped" not in person.screen
     assert "back\r\n" in person.screen
 
@@ -110,10 +110,10 @@ async def test_the_workspace_is_kept_now_and_then_even_when_nothing_is_handed_in
     async def story():
         await person.does("echo notes > notes; echo wrote $((1 + 1))", then="wrote 2")
         await until_kept(trial, 1)
-        await person.does("submit", then="handed in")
+        await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(look=0.1, keep=0.2))
-    assert whys(trial)[0] == "kept"
+    await work(trial, person, story, Human(poll=0.1, snapshot=0.2))
+    assert whys(trial)[0] == "snapshot"
 
 
 async def test_leaving_the_shell_hands_in_what_is_there(trial, person):
@@ -132,7 +132,7 @@ async def test_a_key_press_reaches_the_program_that_runs_and_the_window_has_its_
         await person.presses(b"\x03")
         await person.sees("caught 3")
         await person.does("echo go on $((1 + 1))", then="go on 2")
-        await person.does("submit", then="handed in")
+        await person.does("submit", then="submitted")
 
     await work(trial, person, story)
 
@@ -153,8 +153,8 @@ async def test_a_person_is_not_held_to_a_number_of_steps(trial, person):
 
     async def story():
         for _ in range(3):
-            await person.does("validate", then="not valid")
-        await person.does("submit", then="handed in")
+            await person.does("validate", then="is invalid")
+        await person.does("submit", then="submitted")
 
     await work(trial, person, story)
     assert len(trial.told("validate")) == 3 and trial.told("sit")[-1]["used"]["steps"] == 1
@@ -164,7 +164,7 @@ async def test_a_shell_that_is_killed_is_replaced_and_files_stay(trial, person):
     async def story():
         await person.does("echo x > x; kill -9 $PPID", then="This is a new shell: your files are still there")
         await person.does("cat x", then="x")
-        await person.does("submit", then="handed in")
+        await person.does("submit", then="submitted")
 
     assert (await work(trial, person, story))["x"] == b"x\n"
     assert whys(trial) == ["ended", "submit"]
@@ -180,34 +180,34 @@ async def test_a_closed_terminal_is_no_submission_and_the_work_is_taken_up_where
     again = Person()
 
     async def rest():
-        await again.sees("This is a new shell: your files are still there, but nothing is running any more.")
+        await again.sees("This is a new shell: your files are still there, but no processes are running any more.")
         await again.does("cat half", then="half")
-        await again.does("submit", then="handed in")
+        await again.does("submit", then="submitted")
 
     try:
         files = await work(trial, again, rest)
     finally:
         again.close()
     assert files["half"] == b"half\n"
-    assert whys(trial) == ["gone", "submit"]
+    assert whys(trial) == ["disconnected", "submit"]
 
 
 async def test_without_anybody_at_a_terminal_the_fault_says_so(trial):
     async with trial.bench(terminal=Path("/dev/null")) as bench:
-        with pytest.raises(LabError, match=r"nobody sits at /dev/null .*; start the run from a terminal"):
+        with pytest.raises(LabError, match=r"cannot use the terminal /dev/null .*; start the run from a terminal"):
             await Human().work(bench)
 
 
 def test_the_terminal_is_what_it_was_afterwards(trial, person):
     import termios
 
-    from assay.agents.human.prompt import Screen
+    from assay.agents.human.terminal import RawTerminal
 
     handle = os.open(person.terminal, os.O_RDWR | os.O_NOCTTY)
     before = termios.tcgetattr(handle)
     before[3] |= termios.ECHO | termios.ICANON
     termios.tcsetattr(handle, termios.TCSANOW, before)
-    screen = Screen(person.terminal)
+    screen = RawTerminal(person.terminal)
     assert not termios.tcgetattr(handle)[3] & (termios.ECHO | termios.ICANON)
     screen.close()
     assert termios.tcgetattr(handle)[3] == before[3]
@@ -241,7 +241,7 @@ async def test_the_command_gives_whoever_calls_it_one_shell_after_the_other(home
         del os.environ["ASSAY_HOME"]
     person = Person(master)
     for _ in range(2):
-        await person.does("python train.py; validate; submit", then="Your work is handed in.")
+        await person.does("python train.py; validate; submit", then="Your work has been submitted.")
     await person.sees("The run is in ")
     with suppress(OSError):
         await person.sees("nothing more; wait for the end")

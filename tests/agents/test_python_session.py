@@ -21,7 +21,7 @@ while not os.path.exists("ticks") or not os.path.getsize("ticks"):
 async def test_variables_stay_from_one_command_to_the_next(trial):
     async with trial.bench() as bench:
         do = Hands(bench)
-        assert await do("Python REPL", command="x = 20\ndef twice(n):\n    return 2 * n") == "It printed nothing."
+        assert await do("Python REPL", command="x = 20\ndef twice(n):\n    return 2 * n") == "(no output)"
         assert await do("Python REPL", command="print('now'); twice(x) + 2") == "now\n42"
         assert "NameError: name 'y' is not defined" in await do("Python REPL", command="y")
         assert do.last.cause is None
@@ -63,7 +63,7 @@ async def test_a_command_that_hangs_is_ended_with_its_session_and_what_it_printe
         do = Hands(bench, session_seconds=2.0)
         await do("Python REPL", command="x = 1")
         told = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
-        assert "was ended because its time was up" in told and told.endswith("begun")
+        assert "was killed because it exceeded its time limit" in told and told.endswith("begun")
         assert do.last.cause == "time"
         assert "NameError" in await do("Python REPL", command="x")
         assert "interrupted" not in do.last.text
@@ -105,9 +105,9 @@ async def test_a_resumed_trial_says_that_the_session_is_new(trial):
         events.truncate(kept)
     async with trial.bench() as bench:
         do = Hands(bench)
-        assert await do("Python REPL", command="x = 1; open('made', 'w').close()") == "It printed nothing."
+        assert await do("Python REPL", command="x = 1; open('made', 'w').close()") == "(no output)"
         told = await do("Python REPL", command="x")
-        assert told.startswith("The earlier session was interrupted: this is a new one, without its variables.")
+        assert told.startswith("The previous session was interrupted; this is a new one, without its variables.")
         assert "NameError" in told
         assert await do("Python REPL", command="2") == "2"
         assert "made" in await trial.workspace()

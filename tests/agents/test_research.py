@@ -6,9 +6,7 @@ import random
 import pytest
 
 from assay.agents.agent import find_agent
-from assay.agents.mlagentbench.act import Act
-from assay.agents.mlagentbench.react import React
-from assay.agents.mlagentbench.research import Research
+from assay.agents.mlagentbench import Act, React, Research
 from assay.core.errors import ModelError, UsageError
 from assay.records.tape import Diverged
 from assay.tasks import Budget
@@ -83,7 +81,7 @@ async def test_the_last_three_steps_are_in_view_and_the_plan_is_carried_along(tr
     assert "thought 0" not in last
     assert all(f"plan {n}" in last and f"thought {n}" in last for n in (1, 2, 3))
     assert "**plan" not in last
-    assert last.count("Observation:\n(done; what came of it is left out here)") == 2
+    assert last.count("Observation:\n(executed; the observation is omitted here)") == 2
     assert last.count("Observation:\ntest.csv\ntrain.csv") == 1
     assert "## Step 2" in last and "## Step 4" in last
 
@@ -112,7 +110,7 @@ async def test_a_model_that_never_answers_in_form_ends_the_work_and_what_lies_th
     assert "submission.csv" in files
     last = trial.told("note")[-1]
     assert (last["what"], last["about"]["cause"]) == ("gave up", "format")
-    assert last["about"]["why"] == "none of 5 replies could be read"
+    assert last["about"]["why"] == "none of 5 replies was readable"
 
 
 async def test_wrong_json_unknown_actions_and_wrong_arguments_cost_a_step_and_are_told(trial, script):
@@ -140,12 +138,12 @@ async def test_only_what_is_offered_can_be_done(trial, script):
 
 
 def test_settings_are_checked():
-    with pytest.raises(UsageError, match="there is no action 'Fly'"):
+    with pytest.raises(UsageError, match="unknown action 'Fly'"):
         find_agent("research", {"add_actions": "Fly, Read File"})
     agent = find_agent(
         "research", {"add_actions": "Read File, Write File", "interactive": True, "script_seconds": "5m"}
     )
-    assert [action.name for action in agent.offered()][-5:] == [
+    assert [action.name for action in agent.offered_actions()][-5:] == [
         "Read File",
         "Write File",
         "Validate Submission",
@@ -157,7 +155,7 @@ def test_settings_are_checked():
 
 async def test_the_same_over_and_over_is_remarked_on_and_then_ends_the_work(trial, script):
     replies = [say("Execute Script", script_name="train.py")] * 20
-    files = await trial.work(Research(repeats=5), {"main": script(*replies)})
+    files = await trial.work(Research(max_repeats=5), {"main": script(*replies)})
     assert len(trial.acts()) == 5
     told = asked(trial)
     assert "times in a row" not in told[2]
@@ -200,12 +198,12 @@ async def test_long_observations_are_summed_up_by_the_fast_model(trial, script):
             "fast": script("first half", "second half", "It printed lines 0 to 1499.", name="fast"),
         },
     )
-    summary = "(a summary, because it was "
+    summary = "(summary of "
     assert summary in asked(trial)[2] and "It printed lines 0 to 1499." in asked(trial)[2]
     assert "line 77\n" not in asked(trial)[2]
     one, two, merge = asked(trial, "fast")
-    assert "Part 1 of 2" in one and "line 0\n" in one and "I print." in one
-    assert "Part 2 of 2" in two and "line 1499" in two
+    assert "part 1 of 2" in one and "line 0\n" in one and "I print." in one
+    assert "part 2 of 2" in two and "line 1499" in two
     assert "first half" in merge and "second half" in merge
     assert "line 77\n" in trial.told("act")[1]["observation"]
 
@@ -261,8 +259,8 @@ async def test_with_retrieval_a_log_is_kept_and_looked_up_at_no_cost_in_steps(tr
     assert files["research_log.log"].startswith(b"[Step 1]\nAction: entry 1\n\n[Step 2]")
     assert trial.told("act")[-1]["used"]["steps"] == 7
     told = asked(trial)
-    assert "research log says" not in told[3]
-    assert "# What your research log says about your plan\n\nfound it" in told[4]
+    assert "from your research log" not in told[3]
+    assert "# Relevant entries from your research log\n\nfound it" in told[4]
     assert "## Reflection" in told[0]
     retrieved = asked(trial, "fast")[4]
     assert "plan 3" in retrieved and "[Step 4]" in retrieved
@@ -332,9 +330,9 @@ async def test_tool_calls_that_go_wrong_are_told(trial, script):
     told = asked(trial)
     assert "could not be used: It calls no tool." in told[1]
     assert "could not be used: It was empty." in told[2]
-    assert "leaves out reflection, research_plan_and_status, fact_check, thought" in told[3]
+    assert "omits reflection, research_plan_and_status, fact_check, thought" in told[3]
     assert "There is no action called 'fly'" in told[4]
-    assert "Only the first of your 2 calls was carried out" in told[6]
+    assert "Only the first of your 2 calls was executed" in told[6]
 
 
 async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_not_the_trial(trial, script):
@@ -342,7 +340,7 @@ async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_
     said = [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END]
     files = await trial.work(Research(add_actions=("Write File",)), {"main": script(*said)})
     assert trial.acts() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
-    assert "cannot be written down" in asked(trial)[1]
+    assert "cannot be serialized" in asked(trial)[1]
     assert "\ud83d" not in "".join(asked(trial))
     assert "a" not in files
 
@@ -382,11 +380,11 @@ async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
     class Hurried(Research):
         """Is told to hurry."""
 
-        texts = tmp_path
+        templates = tmp_path
 
     await trial.work(Hurried(), {"main": script(END)})
     assert "Hurry up. You have 50 steps and " in asked(trial)[0]
-    assert "You are a careful researcher" in asked(trial)[0]
+    assert "You are a careful machine learning researcher" in asked(trial)[0]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -426,7 +424,7 @@ def story_of(text):
     story = (*STORY[:2], say("Python REPL", command="open('made', 'a').write('x')"), *STORY[2:])
     if text.startswith("A researcher has just taken one step"):
         return "Action: something."
-    if "researcher's log" in text:
+    if "of a research log" in text:
         return "Nothing new."
     done = 50 - int(text.partition("You have ")[2].partition(" steps")[0])
     return story[done]

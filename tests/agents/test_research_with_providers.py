@@ -6,7 +6,7 @@ from server import KEY, ModelServer
 from test_research import EDIT, HEADS, say
 from ways import CHAT, RESPONSES, STREAMED
 
-from assay.agents.mlagentbench.research import Research
+from assay.agents.mlagentbench import Research
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from assay.agents.aide import POLICIES, Choice, Journal, Node, Rules
+from assay.agents.aide import POLICIES, Choice, Journal, Node, PolicySettings
 
 DRAFT = Choice("draft")
 
@@ -21,20 +21,22 @@ def debug(parent):
 
 def done(id, operator="draft", parents=(), metric=None, code="pass"):
     """A node that was tried: good if it has a metric."""
-    return Node(id=id, operator=operator, parents=parents, code=code, settled=True, metric=metric, buggy=metric is None)
+    return Node(
+        id=id, operator=operator, parents=parents, code=code, evaluated=True, metric=metric, buggy=metric is None
+    )
 
 
 def journal(*nodes, direction="higher"):
     return Journal(direction, nodes)
 
 
-def grow(rules, outcomes, *, seed=0, at_once=1, direction="higher"):
+def grow(settings, outcomes, *, seed=0, at_once=1, direction="higher"):
     """Let a policy choose as often as there are outcomes, each being the metric of a node or None for a broken one."""
     grown, chosen = Journal(direction), []
     while len(grown.nodes) < len(outcomes):
         first = len(grown.nodes)
         for id in range(first, min(first + at_once, len(outcomes))):
-            choice = POLICIES[rules.policy](grown, Random(f"{seed} {id}"), rules)
+            choice = POLICIES[settings.policy](grown, Random(f"{seed} {id}"), settings)
             chosen.append(choice)
             grown = grown.put(Node(id=id, operator=choice.operator, parents=choice.parents))
         for node in grown.nodes[first:]:
@@ -43,8 +45,8 @@ def grow(rules, outcomes, *, seed=0, at_once=1, direction="higher"):
 
 
 def test_greedy_drafts_then_fixes_and_then_improves_the_best():
-    rules = Rules(drafts=3, debug_prob=1)
-    assert grow(rules, [0.5, None, 0.4, None, 0.7, 0.6, 0.9, 0.1]) == [
+    settings = PolicySettings(drafts=3, debug_prob=1)
+    assert grow(settings, [0.5, None, 0.4, None, 0.7, 0.6, 0.9, 0.1]) == [
         DRAFT, DRAFT, DRAFT,
         debug(1), debug(3),  # the fix failed too, and so is fixed itself
         improve(4),  # the fixed node is the best now, with .7
@@ -54,7 +56,7 @@ def test_greedy_drafts_then_fixes_and_then_improves_the_best():
 
 
 def test_where_less_is_better_the_least_is_improved():
-    assert grow(Rules(drafts=2), [0.5, 0.4, 0.3, 0.6, 0.7], direction="lower")[2:] == [
+    assert grow(PolicySettings(drafts=2), [0.5, 0.4, 0.3, 0.6, 0.7], direction="lower")[2:] == [
         improve(1),
         improve(2),
         improve(2),
@@ -62,24 +64,24 @@ def test_where_less_is_better_the_least_is_improved():
 
 
 def test_of_equals_the_oldest_is_the_best():
-    assert grow(Rules(drafts=2), [0.5, 0.5, 0.5])[2:] == [improve(0)]
+    assert grow(PolicySettings(drafts=2), [0.5, 0.5, 0.5])[2:] == [improve(0)]
 
 
 @pytest.mark.parametrize("policy", ["greedy", "random"])
 def test_what_was_fixed_in_vain_too_often_is_given_up_and_drafts_follow(policy):
-    rules = Rules(policy=policy, drafts=1, debug_prob=1, max_debug_depth=1)
+    settings = PolicySettings(policy=policy, drafts=1, debug_prob=1, max_debug_depth=1)
     # Fixes led to node 1 once and to node 2 twice, which is more than once.
-    assert grow(rules, [None] * 5) == [DRAFT, debug(0), debug(1), DRAFT, debug(3)]
+    assert grow(settings, [None] * 5) == [DRAFT, debug(0), debug(1), DRAFT, debug(3)]
 
 
 def test_without_debugging_broken_nodes_are_left_alone():
-    assert grow(Rules(drafts=1, debug_prob=0), [None, None, 0.1, 0.2]) == [DRAFT, DRAFT, DRAFT, improve(2)]
+    assert grow(PolicySettings(drafts=1, debug_prob=0), [None, None, 0.1, 0.2]) == [DRAFT, DRAFT, DRAFT, improve(2)]
 
 
 def test_how_often_greedy_debugs_is_the_probability():
     state = journal(done(0, metric=0.5), done(1))
-    rules = Rules(drafts=2, debug_prob=0.3)
-    counts = Counter(POLICIES["greedy"](state, Random(seed), rules).operator for seed in range(2_000))
+    settings = PolicySettings(drafts=2, debug_prob=0.3)
+    counts = Counter(POLICIES["greedy"](state, Random(seed), settings).operator for seed in range(2_000))
     # Four standard deviations of a binomial with 2,000 draws at .3 are 82.
     assert set(counts) == {"debug", "improve"} and abs(counts["debug"] - 600) < 82
 
@@ -87,63 +89,76 @@ def test_how_often_greedy_debugs_is_the_probability():
 def test_a_node_without_a_script_is_never_debugged():
     state = journal(done(0, code=""))
     for policy in POLICIES:
-        rules = Rules(policy=policy, drafts=1, debug_prob=1)
-        assert POLICIES[policy](state, Random(0), rules) == DRAFT
+        settings = PolicySettings(policy=policy, drafts=1, debug_prob=1)
+        assert POLICIES[policy](state, Random(0), settings) == DRAFT
 
 
 def test_random_improves_every_good_node_equally_often_and_no_other():
     state = journal(done(0, metric=0.9), done(1), done(2, metric=0.1), done(3, metric=0.5))
-    rules = Rules(policy="random", drafts=4, debug_prob=0)
-    counts = Counter(POLICIES["random"](state, Random(seed), rules) for seed in range(3_000))
+    settings = PolicySettings(policy="random", drafts=4, debug_prob=0)
+    counts = Counter(POLICIES["random"](state, Random(seed), settings) for seed in range(3_000))
     assert set(counts) == {improve(0), improve(2), improve(3)}
     # Four standard deviations of a binomial with 3,000 draws at 1/3 are 104.
     assert all(abs(count - 1_000) < 104 for count in counts.values())
 
 
 def test_several_drafts_at_once_are_no_more_than_asked_for():
-    assert grow(Rules(drafts=3), [0.1, 0.2, 0.3, 0.4, 0.5], at_once=4) == [DRAFT, DRAFT, DRAFT, DRAFT, improve(3)]
+    assert grow(PolicySettings(drafts=3), [0.1, 0.2, 0.3, 0.4, 0.5], at_once=4) == [
+        DRAFT,
+        DRAFT,
+        DRAFT,
+        DRAFT,
+        improve(3),
+    ]
     # The fourth was a draft too: nothing could be improved before the first three were done.
 
 
 def test_two_fixes_of_one_node_are_not_tried_at_once():
-    rules = Rules(drafts=2, debug_prob=1)
-    assert grow(rules, [None, 0.5, 0.6, 0.4], at_once=2)[2:] == [debug(0), improve(1)]
+    settings = PolicySettings(drafts=2, debug_prob=1)
+    assert grow(settings, [None, 0.5, 0.6, 0.4], at_once=2)[2:] == [debug(0), improve(1)]
 
 
 def test_mcts_goes_where_uct_is_highest():
-    rules = Rules(policy="mcts", width=2, exploration=0.25)
+    settings = PolicySettings(policy="mcts", width=2, exploration=0.25)
     # After two drafts and two children of the better one: values .2, .8, .6, 1.0; worst .2, best 1.
     state = journal(
         done(0, metric=0.2), done(1, metric=0.8), done(2, "improve", (1,), 0.6), done(3, "improve", (1,), 1.0)
     )
     # Node 0: 0 + .25 sqrt(ln 4 / 1) = .294. Node 1: mean .8 -> .75 + .25 sqrt(ln 4 / 3) = .920: down to it.
     # Node 2: .5 + .25 sqrt(ln 3) = .762. Node 3: 1 + .25 sqrt(ln 3) = 1.262: its children are begun.
-    assert POLICIES["mcts"](state, Random(0), rules) == improve(3)
+    assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
     # With a great weight on what was visited little: node 0 has 0 + 2 * 1.177 = 2.355, node 1 .75 + 2 * .680 = 2.110.
-    assert POLICIES["mcts"](state, Random(0), Rules(policy="mcts", width=2, exploration=2)) == improve(0)
+    assert POLICIES["mcts"](state, Random(0), PolicySettings(policy="mcts", width=2, exploration=2)) == improve(0)
 
 
 def test_mcts_begins_all_children_of_a_node_before_it_goes_on():
-    rules = Rules(policy="mcts", width=3)
+    settings = PolicySettings(policy="mcts", width=3)
     outcomes = [0.5, 0.6, 0.1, 0.2, 0.3, 0.4, 0.9, 0.9, 0.9]
     # Node 1 is the best of the drafts. Its children are bad: its mean .375, of values from .1 to .6, is .55, which with
     # .25 sqrt(ln 6 / 4) = .167 makes .717. Node 0 has .8 + .25 sqrt(ln 6) = 1.135.
-    assert grow(rules, outcomes) == [DRAFT] * 3 + [improve(1)] * 3 + [improve(0)] * 3
+    assert grow(settings, outcomes) == [DRAFT] * 3 + [improve(1)] * 3 + [improve(0)] * 3
 
 
 def test_mcts_fixes_at_once_and_goes_on_from_what_the_fix_led_to():
-    rules = Rules(policy="mcts", width=2)
-    assert grow(rules, [None, None, 0.9, 0.3, 0.1, 0.2]) == [DRAFT, debug(0), debug(1), DRAFT, improve(2), improve(2)]
+    settings = PolicySettings(policy="mcts", width=2)
+    assert grow(settings, [None, None, 0.9, 0.3, 0.1, 0.2]) == [
+        DRAFT,
+        debug(0),
+        debug(1),
+        DRAFT,
+        improve(2),
+        improve(2),
+    ]
 
 
 def test_mcts_never_goes_into_a_dead_node_and_widens_where_all_are_dead():
-    rules = Rules(policy="mcts", width=2, max_debug_depth=0)
-    assert grow(rules, [None, None, 0.1, 0.2, 0.3]) == [DRAFT, debug(0), DRAFT, improve(2), improve(2)]
-    assert grow(rules, [None, None, None, None, 0.1, 0.2]) == [DRAFT, debug(0), DRAFT, debug(2), DRAFT, improve(4)]
+    settings = PolicySettings(policy="mcts", width=2, max_debug_depth=0)
+    assert grow(settings, [None, None, 0.1, 0.2, 0.3]) == [DRAFT, debug(0), DRAFT, improve(2), improve(2)]
+    assert grow(settings, [None, None, None, None, 0.1, 0.2]) == [DRAFT, debug(0), DRAFT, debug(2), DRAFT, improve(4)]
 
 
 def test_nodes_chosen_at_once_go_different_ways_by_their_virtual_loss():
-    rules = Rules(policy="mcts", width=2, exploration=1)
+    settings = PolicySettings(policy="mcts", width=2, exploration=1)
     state = journal(
         done(0, metric=0.8), done(1, metric=0.7),
         done(2, "improve", (0,), 0.75), done(3, "improve", (0,), 0.79),
@@ -152,22 +167,22 @@ def test_nodes_chosen_at_once_go_different_ways_by_their_virtual_loss():
     for id in (6, 7):
         # Worst .7, best .8. Node 0: mean .78 -> .8 + sqrt(ln 6 / 3) = 1.573, node 1: .233 + .773 = 1.006; below node 0,
         # node 2: .5 + sqrt(ln 3), node 3: .9 + sqrt(ln 3). When its first child is begun, the second follows.
-        assert POLICIES["mcts"](state, Random(0), rules) == improve(3)
+        assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
         state = state.put(Node(id=id, operator="improve", parents=(3,)))
     # Two visits that came to the worst. Node 0: mean .748 -> .48 + sqrt(ln 8 / 5) = 1.125, node 1: .233 + .833 = 1.066.
     # Node 2: .5 + sqrt(ln 5) = 1.769, and node 3, with a mean of .73: .3 + sqrt(ln 5 / 3) = 1.032.
-    assert POLICIES["mcts"](state, Random(0), rules) == improve(2)
+    assert POLICIES["mcts"](state, Random(0), settings) == improve(2)
 
 
 def test_what_is_being_tried_for_the_first_time_cannot_be_gone_into():
-    rules = Rules(policy="mcts", width=1)
-    assert POLICIES["mcts"](journal(Node(id=0, operator="draft")), Random(0), rules) == DRAFT
+    settings = PolicySettings(policy="mcts", width=1)
+    assert POLICIES["mcts"](journal(Node(id=0, operator="draft")), Random(0), settings) == DRAFT
 
 
 def test_evolution_has_generations_and_merges_only_later_ones():
-    rules = Rules(policy="evolution", population=3, crossover_prob=1, crossover_from=2)
+    settings = PolicySettings(policy="evolution", population=3, crossover_prob=1, crossover_from=2)
     outcomes = [0.1, None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    chosen = grow(rules, outcomes)
+    chosen = grow(settings, outcomes)
     assert [choice.operator for choice in chosen] == [
         "draft", "draft", "debug", "draft",  # a fix does not count in the size of a generation
         "improve", "improve", "improve",
@@ -179,30 +194,30 @@ def test_evolution_has_generations_and_merges_only_later_ones():
 
 
 def test_evolution_with_one_possible_parent_improves_it_and_with_none_drafts():
-    rules = Rules(policy="evolution", population=1, crossover_prob=1, crossover_from=1, max_debug_depth=0)
-    assert POLICIES["evolution"](journal(done(0, metric=0.1)), Random(0), rules) == improve(0)
+    settings = PolicySettings(policy="evolution", population=1, crossover_prob=1, crossover_from=1, max_debug_depth=0)
+    assert POLICIES["evolution"](journal(done(0, metric=0.1)), Random(0), settings) == improve(0)
     given_up = journal(done(0), done(1, "debug", (0,)))
-    assert POLICIES["evolution"](given_up, Random(0), rules) == DRAFT
+    assert POLICIES["evolution"](given_up, Random(0), settings) == DRAFT
 
 
 def test_evolution_draws_parents_by_a_softmax_of_their_metrics():
-    rules = Rules(policy="evolution", population=2, crossover_prob=0, temperature=0.5)
+    settings = PolicySettings(policy="evolution", population=2, crossover_prob=0, temperature=0.5)
     state = journal(done(0, metric=10), done(1, metric=30), direction="lower")
-    counts = Counter(POLICIES["evolution"](state, Random(seed), rules).parents[0] for seed in range(4_000))
+    counts = Counter(POLICIES["evolution"](state, Random(seed), settings).parents[0] for seed in range(4_000))
     # The better one, 10, counts 1 and the other 0; divided by the temperature: e^2 against e^0.
     expected = 4_000 * math.exp(2) / (math.exp(2) + 1)
     assert abs(counts[0] - expected) < 4 * math.sqrt(expected * (1 - expected / 4_000))
 
 
 def test_evolution_lets_in_only_what_is_no_worse_than_the_average_and_drops_the_worst():
-    rules = Rules(policy="evolution", population=3, crossover_prob=0, pool=3)
+    settings = PolicySettings(policy="evolution", population=3, crossover_prob=0, max_pool=3)
     state = journal(
         done(0, metric=1), done(1, metric=2), done(2, metric=3),
         done(3, "improve", (0,), 1.9),  # below 2, the average: not let in
         done(4, "improve", (0,), 5),  # let in; 1, the worst of four, goes
         done(5, "improve", (0,), 2.5),  # below 10/3
     )  # fmt: skip
-    parents = {POLICIES["evolution"](state, Random(seed), rules).parents for seed in range(300)}
+    parents = {POLICIES["evolution"](state, Random(seed), settings).parents for seed in range(300)}
     assert parents == {(1,), (2,), (4,)}
 
 
@@ -211,8 +226,8 @@ def test_evolution_lets_in_only_what_is_no_worse_than_the_average_and_drops_the_
 def test_the_same_seed_gives_the_same_tree_and_another_seed_may_not(policy, at_once):
     dice = Random(1)
     outcomes = [None if dice.random() < 0.3 else dice.random() for _ in range(60)]
-    rules = Rules(policy=policy)
-    trees = [grow(rules, outcomes, seed=seed, at_once=at_once) for seed in (1, 1, 2)]
+    settings = PolicySettings(policy=policy)
+    trees = [grow(settings, outcomes, seed=seed, at_once=at_once) for seed in (1, 1, 2)]
     assert trees[0] == trees[1]
     assert (trees[0] != trees[2]) == (policy != "mcts")  # which draws no lots
 
@@ -222,8 +237,8 @@ def test_every_choice_can_be_carried_out_whatever_came_before(policy):
     for seed in range(20):
         dice = Random(seed)
         outcomes = [dice.choice([None, 0.0, -1e100, 1e100, dice.random()]) for _ in range(80)]
-        rules = Rules(policy=policy, drafts=2, width=2, population=2)
-        for id, choice in enumerate(grow(rules, outcomes, seed=seed, at_once=dice.randint(1, 4))):
+        settings = PolicySettings(policy=policy, drafts=2, width=2, population=2)
+        for id, choice in enumerate(grow(settings, outcomes, seed=seed, at_once=dice.randint(1, 4))):
             assert all(parent < id for parent in choice.parents)
             assert len(choice.parents) == {"draft": 0, "crossover": 2}.get(choice.operator, 1)
             broken = [outcomes[parent] is None for parent in choice.parents]

@@ -6,31 +6,50 @@ import sys
 from importlib.resources import files
 
 import pytest
-from assay.agents.aide.answers import read_answer
-from assay.agents.aide.memory import memory, past_fixes
-from assay.agents.aide.outcomes import NoMetric, metric_in
 
-from assay.agents.aide import Journal, Node, Ran
-from assay.agents.aide.operators import Left, Prompts, complexity, fenced_off, question
-from assay.agents.mlagentbench.turns import Unreadable
+from assay.agents.aide import Execution, Journal, Node
+from assay.agents.aide.draft import parse_proposal
+from assay.agents.aide.execute import NoMetric, parse_metric
+from assay.agents.aide.operators import (
+    Prompts,
+    RemainingBudget,
+    complexity_hint,
+    make_messages,
+    summarize_fixes,
+    summarize_nodes,
+)
 from assay.agents.prompts import Templates
+from assay.agents.replies import UnreadableReply, code_block
 from assay.models import Message, Reply, Usage
 
-LEFT = Left(steps_left=3, time_left="10m", limit="2m")
-PROMPTS = Prompts(Templates(), "The task.", memory=2_000)
+BUDGET = RemainingBudget(steps_left=3, time_left="10m", limit="2m")
+TEMPLATES = Templates("assay.agents.aide")
+PROMPTS = Prompts(TEMPLATES, "The task.", memory=2_000)
 
 
-def node(id, operator="draft", parents=(), metric=None, plan=None, why="it ended with exit code 1", output="Oh!"):
-    ran = Ran(ended="exit", code=int(metric is None), seconds=1.0, output=output)
-    about = {"plan": plan or f"plan {id}", "code": f"print({id})", "ran": ran, "settled": True, "metric": metric}
+def node(id, operator="draft", parents=(), metric=None, plan=None, failure="it ended with exit code 1", output="Oh!"):
+    execution = Execution(ended="exit", code=int(metric is None), seconds=1.0, output=output)
+    about = {
+        "plan": plan or f"plan {id}",
+        "code": f"print({id})",
+        "execution": execution,
+        "evaluated": True,
+        "metric": metric,
+    }
     broken = metric is None
     return Node(
-        id=id, operator=operator, parents=parents, buggy=broken, why=why if broken else "", valid=not broken, **about
+        id=id,
+        operator=operator,
+        parents=parents,
+        buggy=broken,
+        failure=failure if broken else "",
+        valid=not broken,
+        **about,
     )
 
 
 def asked(journal, chosen, prompts=PROMPTS, **more):
-    system, user = question(prompts, journal.put(chosen), chosen, LEFT, **more)
+    system, user = make_messages(prompts, journal.put(chosen), chosen, BUDGET, **more)
     assert system.text == "The task."
     return user.text
 
@@ -39,7 +58,7 @@ def test_memory_tells_of_good_and_failed_nodes_in_their_order():
     journal = Journal(
         "higher", (node(0, metric=0.5), node(1, output="x\nKeyError: 'a'"), node(2, "improve", (0,), 0.75))
     )
-    assert memory(journal, 1_000).splitlines() == [
+    assert summarize_nodes(journal, 1_000).splitlines() == [
         "- 0 (draft), metric 0.5. plan 0",
         "- 1 (draft), failed: it ended with exit code 1: KeyError: 'a'. plan 1",
         "- 2 (improve of 0), metric 0.75. plan 2",
@@ -48,14 +67,17 @@ def test_memory_tells_of_good_and_failed_nodes_in_their_order():
 
 def test_memory_never_exceeds_its_room_and_keeps_the_best_before_all():
     nodes = [node(id, metric=id / 100 if id % 2 else None, plan="x" * 1_000) for id in range(100)]
-    told = memory(Journal("lower", tuple(nodes)), 2_000)
+    told = summarize_nodes(Journal("lower", tuple(nodes)), 2_000)
     assert len(told) < 2_100
     assert "- 1 (draft), metric 0.01." in told and "metric 0.99" not in told
-    assert told.endswith("more are left out here.)")
+    assert told.endswith("more omitted)")
 
 
 def test_a_node_that_is_being_tried_is_not_in_the_memory():
-    assert memory(Journal("higher", (Node(id=0, operator="draft"),)), 1_000) == "Nothing yet; this is the first."
+    assert (
+        summarize_nodes(Journal("higher", (Node(id=0, operator="draft"),)), 1_000)
+        == "None; this is the first solution."
+    )
 
 
 def test_whoever_fixes_a_node_sees_its_own_chain_and_nothing_else():
@@ -65,25 +87,25 @@ def test_whoever_fixes_a_node_sees_its_own_chain_and_nothing_else():
     )
     told = asked(journal, Node(id=4, operator="debug", parents=(3,)))
     assert "print(3)" in told and "still wrong" in told
-    assert "plan 2" in told and "plan 1" not in told and "What was tried so far" not in told
-    assert past_fixes(journal, journal.nodes[0], 1_000) == "Nobody has tried to fix it yet."
+    assert "plan 2" in told and "plan 1" not in told and "Previous solutions" not in told
+    assert summarize_fixes(journal, journal.nodes[0], 1_000) == "None so far."
 
 
 def test_whoever_merges_sees_both_scripts_with_their_metrics():
     journal = Journal("higher", (node(0, metric=0.5), node(1, metric=0.25)))
     told = asked(journal, Node(id=2, operator="crossover", parents=(1, 0)))
-    assert told.index("It is number 1, with the metric 0.25. Its plan was: plan 1") < told.index("print(1)")
-    assert told.index("print(1)") < told.index("It is number 0, with the metric 0.5.") < told.index("print(0)")
+    assert told.index("This is solution 1, with a metric of 0.25. Its plan: plan 1") < told.index("print(1)")
+    assert told.index("print(1)") < told.index("This is solution 0, with a metric of 0.5.") < told.index("print(0)")
 
 
 @pytest.mark.parametrize(
-    ("siblings", "words"), [(0, "simple"), (1, "simple"), (2, "ordinary"), (3, "ordinary"), (4, "Aim high")]
+    ("siblings", "words"), [(0, "simple"), (1, "simple"), (2, "moderate"), (3, "moderate"), (4, "ambitious")]
 )
 def test_the_more_was_tried_from_a_place_the_more_elaborate_the_next_should_be(siblings, words):
     journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
     chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
-    assert words in complexity(journal.put(chosen), chosen)
-    adaptive = Prompts(Templates(), "The task.", memory=2_000, complexity=True)
+    assert words in complexity_hint(journal.put(chosen), chosen)
+    adaptive = Prompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
     assert words in asked(journal, chosen, adaptive) and "Aim" not in asked(journal, chosen)
 
 
@@ -92,20 +114,20 @@ def test_a_squeezed_question_tells_less_of_the_past_but_the_whole_script():
         "higher", (node(0, metric=0.5, output="o" * 9_000), *(node(id, plan="p" * 300) for id in range(1, 9)))
     )
     chosen = Node(id=9, operator="improve", parents=(0,))
-    lengths = [len(asked(journal, chosen, squeezed=squeezed)) for squeezed in range(3)]
+    lengths = [len(asked(journal, chosen, compression=level)) for level in range(3)]
     assert lengths[0] > 2 * lengths[1] > 2 * lengths[2]
-    assert "print(0)" in asked(journal, chosen, squeezed=3)
+    assert "print(0)" in asked(journal, chosen, compression=3)
 
 
 def test_own_texts_take_the_place_of_ours(tmp_path):
-    (tmp_path / "aide_draft.md").write_text("Draft! $memory $complexity $left")
-    own = Prompts(Templates(tmp_path), "The task.", memory=100)
-    assert asked(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! Nothing yet")
+    (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
+    own = Prompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
+    assert asked(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 
 def test_a_fence_cannot_be_closed_by_what_it_holds():
-    assert fenced_off("a\n```\nb") == "````\na\n```\nb\n````"
-    assert fenced_off("`" * 5_000).splitlines()[0] == "`" * 5_001
+    assert code_block("a\n```\nb") == "````\na\n```\nb\n````"
+    assert code_block("`" * 5_000).splitlines()[0] == "`" * 5_001
 
 
 def reply(text, stop="stop"):
@@ -121,26 +143,26 @@ def reply(text, stop="stop"):
 
 
 def test_an_answer_is_a_plan_and_one_script():
-    answer = read_answer(reply("I will\ntry.\n\n```python\nprint(1)\n```\n"))
+    answer = parse_proposal(reply("I will\ntry.\n\n```python\nprint(1)\n```\n"))
     assert (answer.plan, answer.code) == ("I will\ntry.", "print(1)\n")
-    holding = read_answer(reply('Plan.\n````python\ntext = """\n```\n"""\n````'))
+    holding = parse_proposal(reply('Plan.\n````python\ntext = """\n```\n"""\n````'))
     assert holding.code == 'text = """\n```\n"""\n'
 
 
 @pytest.mark.parametrize(
     ("text", "stop", "complaint"),
     [
-        ("Only a plan.", "stop", "exactly one block"),
-        ("", "stop", "exactly one block"),
-        ("a\n```python\n1\n```\nb\n```python\n2\n```", "stop", "exactly one block"),
-        ("a\n```python\n1\n", "stop", "exactly one block"),
+        ("Only a plan.", "stop", "exactly one code block"),
+        ("", "stop", "exactly one code block"),
+        ("a\n```python\n1\n```\nb\n```python\n2\n```", "stop", "exactly one code block"),
+        ("a\n```python\n1\n", "stop", "exactly one code block"),
         ("a\n```python\n\n```", "stop", "is empty"),
         ("a\n```python\n1\n```", "length", "cut off"),
     ],
 )
 def test_any_other_answer_is_complained_about(text, stop, complaint):
-    with pytest.raises(Unreadable, match=complaint):
-        read_answer(reply(text, stop))
+    with pytest.raises(UnreadableReply, match=complaint):
+        parse_proposal(reply(text, stop))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +176,7 @@ def test_any_other_answer_is_complained_about(text, stop, complaint):
     ],
 )
 def test_the_last_line_that_says_a_metric_counts(stdout, metric):
-    assert metric_in(stdout) == metric
+    assert parse_metric(stdout) == metric
 
 
 @pytest.mark.parametrize(
@@ -163,13 +185,13 @@ def test_the_last_line_that_says_a_metric_counts(stdout, metric):
 )
 def test_anything_else_is_no_metric(stdout):
     with pytest.raises(NoMetric):
-        metric_in(stdout)
+        parse_metric(stdout)
 
 
-def preview(folder, most=6_000):
+def preview(folder, max_length=6_000):
     """What our script tells of `data` below a folder."""
-    script = files("assay.agents").joinpath("scripts", "preview.py").read_bytes()
-    command = [sys.executable, "-", str(most)]
+    script = files("assay.agents.aide").joinpath("preview.py").read_bytes()
+    command = [sys.executable, "-", str(max_length)]
     return json.loads(subprocess.run(command, input=script, cwd=folder, capture_output=True, check=True).stdout)
 
 
@@ -183,8 +205,8 @@ def test_the_preview_tells_columns_of_tables_and_sums_up_many_files(tmp_path):
     assert "train.csv (45 B)" in told["data"] and "00.png (2 kB)" in told["data"]
     assert "… and 12 more files: 12 .png" in told["data"]
     assert "data/train.csv: 4 rows, 3 columns" in told["data"]
-    assert "  kind: text, 2 different, such as 'big', 'small', 25% missing" in told["data"]
-    assert "  size: numbers from 2.5 to 7, 3 different, 25% missing" in told["data"]
+    assert "  kind: text, 2 distinct, e.g. 'big', 'small', 25% missing" in told["data"]
+    assert "  size: numeric, 2.5 to 7, 3 distinct, 25% missing" in told["data"]
     assert any(package.startswith("pandas ") for package in told["packages"])
 
 
@@ -202,5 +224,5 @@ def test_the_preview_keeps_to_its_length_whatever_the_data(tmp_path):
     told = preview(tmp_path)["data"]
     assert len(told) <= 6_000
     # There is no room for what the columns of wide tables hold, but for the names of the first of them.
-    assert "data/wide-0.csv: columns column_0, " in told and "(50,000 in all)" in told
+    assert "data/wide-0.csv: columns column_0, " in told and "(50,000 in total)" in told
     assert len(preview(tmp_path, 500)["data"]) <= 500

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.agents.shell.agent import Shell
+from assay.agents.shell import Shell
 from assay.records import RunFolder
 from assay.tasks import Budget
 
@@ -43,8 +43,8 @@ async def test_a_whole_trial_from_looking_around_to_submit(trial, script, protoc
     assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
     looked, wrote, checked, ended = observations(trial)
     assert looked.startswith("Exit code 0 after ") and "description.md" in looked and "coin,side" in looked
-    assert "It printed nothing." in wrote
-    assert checked.startswith("The form of the submission is valid.")
+    assert "(no output)" in wrote
+    assert checked.startswith("The format of the submission is valid.")
     assert ended == "The work has ended."
     assert trial.told("act")[-1]["used"]["steps"] == 4
     view = last_view(trial)
@@ -85,7 +85,7 @@ async def test_a_hundred_megabytes_are_cut_to_their_beginning_and_end(trial, scr
     flood = "echo begin; yes 0123456789 | head -c 100000000; echo end"
     await trial.work(Shell(), {"main": script(call(flood), call("echo still here"), call("submit"))})
     flooded, after, _ = observations(trial)
-    assert "it was ended because it printed too much" in flooded and "left out" in flooded
+    assert "it was killed because it printed too much" in flooded and "left out" in flooded
     assert "begin" in flooded and len(flooded) < 10_500
     assert trial.told("act")[0]["cause"] == "output"
     assert after.endswith("still here")
@@ -103,7 +103,7 @@ async def test_a_deleted_workspace_can_be_worked_in_and_hands_nothing_in(trial, 
     assert files == {}
     _, _, looked, checked, _ = observations(trial)
     assert looked.endswith("data\ntest.csv\ntrain.csv"), "the data is read-only and still there"
-    assert checked == "The submission is not valid: nothing was handed in: 'submission.csv' does not exist."
+    assert checked == "The submission is invalid: nothing was handed in: 'submission.csv' does not exist."
 
 
 async def test_unreadable_answers_are_answered_and_three_in_a_row_end_the_work(trial, script):
@@ -116,19 +116,19 @@ async def test_unreadable_answers_are_answered_and_three_in_a_row_end_the_work(t
     notes = [(note["what"], note["about"]["why"]) for note in trial.told("note")]
     assert [what for what, _ in notes] == ["unreadable reply"] * 5 + ["gave up"]
     assert notes[0][1] == "It does not call the tool `bash`."
-    assert notes[1][1] == "There is no tool 'python'; there is only `bash`."
+    assert notes[1][1] == "There is no tool 'python'; the only tool is `bash`."
     assert "could not be used, and nothing was run" in last_view(trial)[-1]
 
 
 @pytest.mark.parametrize("answer", ["```bash\nls\n```\n```bash\nls\n```", "```python\n1\n```", text("ls", "soon")])
 async def test_a_text_answer_needs_exactly_one_block_and_a_limit_that_is_a_number(trial, script, answer):
-    await trial.work(Shell(protocol="text", format_errors=1), {"main": script(answer)})
+    await trial.work(Shell(protocol="text", max_format_errors=1), {"main": script(answer)})
     assert not trial.told("act") and trial.told("note")[-1]["what"] == "gave up"
 
 
 async def test_a_command_longer_than_the_system_takes_is_refused(trial, script):
-    await trial.work(Shell(format_errors=1), {"main": script(call("#" * 200_000))})
-    assert "take it apart" in trial.told("note")[0]["about"]["why"]
+    await trial.work(Shell(max_format_errors=1), {"main": script(call("#" * 200_000))})
+    assert "split it into several" in trial.told("note")[0]["about"]["why"]
 
 
 async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, script):

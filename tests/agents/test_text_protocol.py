@@ -4,9 +4,10 @@ import pytest
 
 from assay.agents.mlagentbench.actions import ACTIONS
 from assay.agents.mlagentbench.react import React
-from assay.agents.mlagentbench.research import Research, plain_plan
-from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, read_move, show_turn
-from assay.agents.mlagentbench.turns import Move, Turn, Unreadable
+from assay.agents.mlagentbench.research import Research, strip_marks
+from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, format_turn, parse_text
+from assay.agents.mlagentbench.turns import ActionCall, Turn
+from assay.agents.replies import UnreadableReply
 
 SIX = Research.thoughts
 ONE = React.thoughts
@@ -20,8 +21,8 @@ Action Input: {"dir_path": "."}"""
 
 
 def test_a_whole_answer_is_read():
-    move = read_move(WHOLE, SIX)
-    assert move == Move(
+    call = parse_text(WHOLE, SIX)
+    assert call == ActionCall(
         {
             "Reflection": "The folder is new to me.",
             "Research Plan and Status": "1. Look around.\n2. **Train.**",
@@ -47,27 +48,27 @@ def test_a_whole_answer_is_read():
     ],
 )
 def test_models_may_write_in_their_own_way(text):
-    move = read_move(text, ONE)
-    assert (move.thoughts, move.action, move.arguments, move.fault) == (
+    call = parse_text(text, ONE)
+    assert (call.thoughts, call.action, call.arguments, call.parse_error) == (
         {"Thought": "go"}, "List Files", {"dir_path": "."}, None,
     )  # fmt: skip
 
 
 def test_what_a_model_makes_up_after_its_move_is_ignored():
     made_up = WHOLE + "\nObservation: secret.csv\n" + WHOLE.replace("List Files", "Final Answer")
-    assert read_move(made_up, SIX) == read_move(WHOLE, SIX)
+    assert parse_text(made_up, SIX) == parse_text(WHOLE, SIX)
 
 
 def test_names_of_fields_inside_texts_are_texts():
     text = 'Thought: In the last Action: field I erred.\nThought: again\nAction: Write File\nAction Input: {"file_name": "a", "content": "Thought: x\\nAction: y"}'  # noqa: E501
-    move = read_move(text, ONE)
-    assert move.thoughts == {"Thought": "In the last Action: field I erred.\nThought: again"}
-    assert move.arguments["content"] == "Thought: x\nAction: y"
+    call = parse_text(text, ONE)
+    assert call.thoughts == {"Thought": "In the last Action: field I erred.\nThought: again"}
+    assert call.arguments["content"] == "Thought: x\nAction: y"
 
 
 def test_line_breaks_in_strings_are_let_pass():
     text = 'Action: Write File\nAction Input: {"file_name": "a.py", "content": "import os\nprint(1)\n"}'
-    assert read_move(text, ()).arguments == {"file_name": "a.py", "content": "import os\nprint(1)\n"}
+    assert parse_text(text, ()).arguments == {"file_name": "a.py", "content": "import os\nprint(1)\n"}
 
 
 @pytest.mark.parametrize(
@@ -83,9 +84,9 @@ def test_line_breaks_in_strings_are_let_pass():
     ],
 )
 def test_what_is_missing_is_named(text, fault):
-    with pytest.raises(Unreadable) as told:
-        read_move(text, ONE)
-    assert str(told.value) == fault
+    with pytest.raises(UnreadableReply) as raised:
+        parse_text(text, ONE)
+    assert str(raised.value) == fault
 
 
 @pytest.mark.parametrize(
@@ -98,16 +99,22 @@ def test_what_is_missing_is_named(text, fault):
         ("{1: 2}", "The Action Input is not JSON"),
         ("{'a': set()}", "The Action Input is not JSON"),
         ("[" * 5000, "The Action Input is not JSON"),
-        (r'{"dir_path": "\ud83d"}', "The Action Input holds what cannot be written down: 'utf-8' codec can't encode"),
-        ('{"dir_path": NaN}', "The Action Input holds what cannot be written down: Out of range float values"),
-        ('{"dir_path": 1e999}', "The Action Input holds what cannot be written down: Out of range float values"),
+        (
+            r'{"dir_path": "\ud83d"}',
+            "The Action Input contains values that cannot be serialized: 'utf-8' codec can't encode",
+        ),
+        ('{"dir_path": NaN}', "The Action Input contains values that cannot be serialized: Out of range float values"),
+        (
+            '{"dir_path": 1e999}',
+            "The Action Input contains values that cannot be serialized: Out of range float values",
+        ),
         ('{"dir_path": %s}' % ("9" * 5000), "The Action Input is not JSON: Exceeds the limit"),
     ],
 )
 def test_arguments_that_are_no_json_object_are_a_fault_of_the_move(arguments, fault):
-    move = read_move(f"Action: List Files\nAction Input: {arguments}", ())
-    assert move.action == "List Files"
-    assert fault in move.fault
+    call = parse_text(f"Action: List Files\nAction Input: {arguments}", ())
+    assert call.action == "List Files"
+    assert fault in call.parse_error
 
 
 def test_every_action_is_described_with_its_arguments():
@@ -119,11 +126,11 @@ def test_every_action_is_described_with_its_arguments():
 
 
 def test_what_is_shown_of_a_turn_can_be_read_again():
-    move = read_move(WHOLE, SIX)
-    assert read_move(show_turn(Turn(move, "train.py"), observed=True), SIX) == move
-    assert show_turn(Turn(move, "train.py"), observed=True).endswith("Observation:\ntrain.py")
-    assert "train.py" not in show_turn(Turn(move, "train.py"), observed=False)
+    call = parse_text(WHOLE, SIX)
+    assert parse_text(format_turn(Turn(call, "train.py"), with_observation=True), SIX) == call
+    assert format_turn(Turn(call, "train.py"), with_observation=True).endswith("Observation:\ntrain.py")
+    assert "train.py" not in format_turn(Turn(call, "train.py"), with_observation=False)
 
 
 def test_a_plan_is_carried_along_without_marks_and_fences():
-    assert plain_plan("```\n1. a\n2. **b**\n```") == "1. a\n2. b"
+    assert strip_marks("```\n1. a\n2. **b**\n```") == "1. a\n2. b"

@@ -18,8 +18,8 @@ class ThoughtField:
 class ActionCall:
     """One decision of the model.
 
-    `parse_error` says why the arguments could not be parsed, if they could not; `ignored` is the number of further actions in
-    the same reply, which are not executed.
+    `parse_error` says why the arguments could not be parsed, if they could not; `ignored` is the number of further
+    actions in the same reply, which are not executed.
     """
 
     thoughts: Mapping[str, str]
