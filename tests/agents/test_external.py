@@ -15,7 +15,7 @@ from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
-GUESTS = Path(__file__).parent / "guests"
+SCRIPTS = Path(__file__).parent / "external_agents"
 TINY = Path(__file__).parent.parent / "tiny"
 
 
@@ -25,7 +25,7 @@ def guest(trial):
     trial.lab_wishes = {"network": "models"}
 
     def made(name, *words, **settings):
-        program = (GUESTS / f"{name}.py").read_text()
+        program = (SCRIPTS / f"{name}.py").read_text()
         return External(command=shlex.join(["python", "-c", program, *words]), **settings)
 
     return made
@@ -153,7 +153,7 @@ async def test_one_that_was_interrupted_begins_anew_on_what_it_had_written(trial
     left = await trial.work(agent, {"main": script()})
     assert left["lives"] == b"1\n"
     (ended,) = trial.told("outside")
-    assert "You have worked on this before" in ended["stdout"]
+    assert "You have worked on this task before" in ended["stdout"]
     await trial.work(agent, {"main": script()})
     assert len(trial.told("outside")) == 1
 
@@ -163,7 +163,7 @@ async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
     words = ("--tasks", TINY)
     assert assay(*words, "prepare", "tiny").returncode == 0
     profile = tmp_path / "plain.toml"
-    profile.write_text(f"command = {json.dumps(['python', str(GUESTS / 'plain.py')])}\n")
+    profile.write_text(f"command = {json.dumps(['python', str(SCRIPTS / 'plain.py')])}\n")
     agent = f"external,profile={profile},inside=no"
     model = f"scripted/{tmp_path}/replies.json"
     done = assay(*words, "run", "tiny", "--agent", agent, "--model", model, "--out", tmp_path / "run", "--quiet")
@@ -174,9 +174,9 @@ async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
 
 
 def test_it_needs_a_profile_or_a_command_that_exists():
-    with pytest.raises(UsageError, match="a profile or a command"):
+    with pytest.raises(UsageError, match="either a profile or a command"):
         find_agent("external")
-    with pytest.raises(UsageError, match="no profile 'aida'; there are: aide"):
+    with pytest.raises(UsageError, match="no profile 'aida'; choose from: aide"):
         find_agent("external", {"profile": "aida"})
 
 
@@ -186,5 +186,5 @@ def test_a_profile_that_changed_since_the_plan_is_noticed(tmp_path):
     planned = find_agent("external", {"profile": str(profile)}).model_dump(mode="json")
     assert find_agent("external", planned).label("external") == f"external,profile={profile}"
     profile.write_text('command = ["false"]\n')
-    with pytest.raises(UsageError, match="not what it was"):
+    with pytest.raises(UsageError, match="has changed since the trial was planned"):
         find_agent("external", planned)

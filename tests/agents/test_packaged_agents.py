@@ -6,7 +6,7 @@ import pytest
 
 from assay.records import RunFolder, read_events
 
-GUESTS = Path(__file__).parent / "guests"
+SCRIPTS = Path(__file__).parent / "external_agents"
 TINY = Path(__file__).parent.parent / "tiny"
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,7 @@ def run_agent(assay_prepared, tmp_path):
     """Runs a profile on a pocket task to its grade."""
 
     def run(profile, brain, *words):
-        model = f"scripted/{GUESTS / brain}.py:answer"
+        model = f"scripted/{SCRIPTS / brain}.py:answer"
         asked = [
             "--agent",
             f"external,profile={profile}",
@@ -70,7 +70,7 @@ def test_mini_swe_agent_from_its_package_works_sealed_to_a_grade(run_agent):
 def test_an_agent_from_npm_works_sealed_through_its_own_protocol(assay, tmp_path, profile, wire):
     words = ("--tasks", TINY)
     assert assay(*words, "prepare", "tiny").returncode == 0
-    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{GUESTS}/hello_brain.py:answer"]
+    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/hello_brain.py:answer"]
     done = assay(*words, "run", "tiny", *asked, "--time", "5m", "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
@@ -78,5 +78,5 @@ def test_an_agent_from_npm_works_sealed_through_its_own_protocol(assay, tmp_path
     assert trial.state.status == "done", ended["result"]
     assert (trial.grade.score, trial.grade.sealed) == (1.0, True)
     clients = [about for about in told(trial, "action", "note") if about["request"]["what"] == "client"]
-    assert {about["wire"] for about in clients} == {wire}
+    assert {about["protocol"] for about in clients} == {wire}
     assert any((trial.path / "trajectory").rglob("*.json*"))

@@ -2,9 +2,9 @@
 
 import pytest
 from protocols import Call, Say, Thought
+from routes import CHAT, RESPONSES, STREAMED
 from server import KEY, ModelServer
 from test_research import EDIT, HEADS, say
-from ways import CHAT, RESPONSES, STREAMED
 
 from assay.agents.mlagentbench import Research
 
@@ -23,8 +23,8 @@ def keys(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("way", [CHAT, RESPONSES, STREAMED], ids=lambda way: way.label)
-async def test_a_trial_as_text(trial, way):
+@pytest.mark.parametrize("route", [CHAT, RESPONSES, STREAMED], ids=lambda route: route.label)
+async def test_a_trial_as_text(trial, route):
     replies = [
         Say(say("List Files", dir_path=".")),
         Say("Hm."),
@@ -34,7 +34,7 @@ async def test_a_trial_as_text(trial, way):
         Say(say("Final Answer", final_answer="Solved.")),
     ]
     with ModelServer(*replies) as server:
-        files = await trial.work(Research(), models=way.models(server))
+        files = await trial.work(Research(), models=route.models(server))
     assert files["submission.csv"].startswith(b"coin,side\n30,1\n31,0\n")
     assert len(server.requests) == 6
     assert "could not be used" in str(server.requests[2].body)
@@ -43,8 +43,8 @@ async def test_a_trial_as_text(trial, way):
     assert trial.told("act")[-1]["used"]["tokens"] == 6 * 15
 
 
-@pytest.mark.parametrize("way", [CHAT, RESPONSES, STREAMED], ids=lambda way: way.label)
-async def test_a_trial_with_tool_calls(trial, way):
+@pytest.mark.parametrize("route", [CHAT, RESPONSES, STREAMED], ids=lambda route: route.label)
+async def test_a_trial_with_tool_calls(trial, route):
     replies = [
         Say(Thought("Let me see."), "I look.", Call("list_files", {**THOUGHTS, "dir_path": "."})),
         Say("I rather talk."),
@@ -54,7 +54,7 @@ async def test_a_trial_with_tool_calls(trial, way):
         Say(Call("final_answer", {**THOUGHTS, "final_answer": "Solved."})),
     ]
     with ModelServer(*replies) as server:
-        files = await trial.work(Research(protocol="tools"), models=way.models(server))
+        files = await trial.work(Research(protocol="tools"), models=route.models(server))
     assert files["submission.csv"].startswith(b"coin,side\n30,1\n31,0\n")
     assert trial.acts() == [
         ("List Files", None), ("Edit Script (AI)", None), ("Execute Script", None), ("Final Answer", None),

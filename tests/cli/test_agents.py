@@ -15,7 +15,7 @@ def test_every_agent_is_listed_with_what_it_needs_and_its_settings(assay):
     needs = {name: rows[name]["needs"] for name in ("shell", "human", "replay", "starter")}
     assert needs == {"shell": "a model", "human": "a person at the terminal", "replay": None, "starter": None}
     assert rows["shell"]["settings"]["protocol"] == {
-        "default": "tools", "required": False, "about": "how commands are told: by tool calls, or as text",
+        "default": "tools", "required": False, "about": "how the model issues commands: tools (tool calls) or text",
     }  # fmt: skip
     assert rows["replay"]["settings"]["trial"]["required"] is True
     settings = [setting for row in rows.values() for setting in row["settings"].values()]
@@ -24,6 +24,6 @@ def test_every_agent_is_listed_with_what_it_needs_and_its_settings(assay):
 
 def test_the_list_for_people_names_every_setting_and_its_default(assay):
     shown = assay("agents").stdout
-    assert "shell: a model gives one bash command after the other; the minimal agent (needs a model)" in shown
-    assert "  share=0.25  part of the remaining time that a command gets by itself" in shown
+    assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in shown
+    assert "  share=0.25  default time limit of a command, as a share of the time left" in shown
     assert "  trial=…  the folder of the trial to do again, RUN/trials/ID" in shown

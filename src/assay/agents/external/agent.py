@@ -1,4 +1,4 @@
-"""Somebody else's agent as a black box: a command that runs in the lab and thinks through a metered model endpoint."""
+"""The external agent: any command, run in the lab as a black box, with a metered model endpoint."""
 
 import hashlib
 import os
@@ -17,122 +17,131 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.agents.external.profile import Profile
 
-TASK = "task.md"
+TASK_FILE = "task.md"
 CHECK = (
-    "To have its form checked, as often as you like and without being told a score, run: python -c "
+    "To check its format as often as you like, without a score, run: python -c "
     "\"import urllib.request as r; print(r.urlopen('{endpoint}/validate', b'').read().decode())\"."
 )
-AGAIN = "You have worked on this before and were interrupted. What you had written then is in the workspace.\n\n"
+RESUMED = (
+    "You have worked on this task before and were interrupted. The files you had written are in the workspace.\n\n"
+)
+NO_KEY = "no-key-is-needed"
 
 
 class External(Agent):
-    """Runs any command-line agent in the lab, where it reaches nothing but models, metered by the harness.
+    """Runs any command-line agent in the lab, where the only thing it can reach is a metered model endpoint.
 
-    It speaks OpenAI's, Anthropic's or Google's protocol to an endpoint on the lab's own 127.0.0.1; every question is a
-    step of the trial and counts against its budget. No key enters the lab, and which model it names does not matter.
+    It speaks OpenAI's, Anthropic's or Google's protocol to an endpoint on the lab's own 127.0.0.1; every request is a
+    step of the trial and counts against its budget. No API key enters the lab, and the model it names is ignored.
     """
 
     summary = "runs any command-line agent in the lab: AIDE, mini-swe-agent, Claude Code, Codex, Gemini, or a command"
     asks_models: ClassVar[bool] = True
 
-    profile: str = Field("", description="which agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
-    command: str = Field("", description="instead of a profile, the command, with {task}, {endpoint}, {model}, …")
-    environment: str = Field("", description="the lab environment with its packages; default: the profile's, or none")
-    variables: tuple[str, ...] = Field((), description="further variables, as NAME=VALUE;NAME=VALUE")
-    trajectory: tuple[str, ...] = Field((), description="files to keep beside the record, as logs/*;*.json")
-    trajectory_size: int = Field(50_000_000, ge=0, description="how many bytes of those to keep at the most")
-    inside: bool = Field(True, description="run in the lab; no means on this machine itself, marked as unsealed")
-    pass_variables: tuple[str, ...] = Field((), description="with inside=no, variables of ours that it finds")
-    profile_hash: str = Field("", description="what the profile was when the trial was planned")
+    profile: str = Field("", description="the agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
+    command: str = Field("", description="command to run instead of a profile, with {task}, {endpoint}, {model}, …")
+    environment: str = Field("", description="lab environment with its packages; default: the profile's")
+    variables: tuple[str, ...] = Field((), description="more environment variables, e.g. NAME=VALUE;NAME=VALUE")
+    trajectory: tuple[str, ...] = Field((), description="files to keep with the record, e.g. logs/*;*.json")
+    trajectory_size: int = Field(50_000_000, ge=0, description="max bytes of these files to keep")
+    inside: bool = Field(True, description="run in the lab; no: on this machine itself, marked as unsealed")
+    pass_variables: tuple[str, ...] = Field((), description="with inside=no: variables of this machine to pass on")
+    profile_hash: str = Field("", description="hash of the profile when the trial was planned")
 
     @field_validator("variables", "trajectory", "pass_variables", mode="before")
     @classmethod
-    def _listed(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         return [part for part in value.split(";") if part] if isinstance(value, str) else value
 
     @model_validator(mode="before")
     @classmethod
-    def _pinned(cls, given: Any) -> Any:
-        """Note what the profile says now: a trial that is taken up again must be the one that was planned."""
-        if not isinstance(given, dict):
-            return given
-        if bool(given.get("profile")) == bool(given.get("command")):
-            raise ValueError("give a profile or a command, as external,profile=aide")
-        if not given.get("profile"):
-            return given
+    def _pin_profile(cls, settings: Any) -> Any:
+        """Record the hash of the profile: a trial that is resumed must be the one that was planned."""
+        if not isinstance(settings, dict):
+            return settings
+        if bool(settings.get("profile")) == bool(settings.get("command")):
+            raise ValueError("give either a profile or a command, e.g. external,profile=aide")
+        if not settings.get("profile"):
+            return settings
         from assay.agents.external.profile import load_profile
 
-        now = hashlib.sha256(load_profile(given["profile"]).model_dump_json().encode()).hexdigest()[:16]
-        if given.get("profile_hash", now) not in ("", now):
-            raise ValueError(f"the profile {given['profile']} is not what it was when the trial was planned")
-        return {**given, "profile_hash": now}
+        digest = hashlib.sha256(load_profile(settings["profile"]).model_dump_json().encode()).hexdigest()[:16]
+        if settings.get("profile_hash", digest) not in ("", digest):
+            raise ValueError(f"the profile {settings['profile']} has changed since the trial was planned")
+        return {**settings, "profile_hash": digest}
 
     def label(self, name: str) -> str:
-        """How reports call it."""
+        """Return its name in reports."""
         return super().label(name).replace(f",profile_hash={self.profile_hash}", "")
 
     def inapplicable(self, task: Task) -> str | None:
-        """Why it cannot take `task` on."""
-        return self._profile().missing
+        """Return why it cannot work on a task."""
+        return self._load_profile().unmet_requirement
 
     def wants(self) -> Wants:
-        """An environment of its own where it has one, and the way to models."""
-        return Wants(self.environment or self._profile().environment, "models", unsealed=not self.inside)
+        """Request its own environment, if it has one, and access to models."""
+        return Wants(self.environment or self._load_profile().environment, "models", unsealed=not self.inside)
 
     async def work(self, bench: Workbench) -> None:
-        """Run the command until it ends by itself or by the budget; what it wrote by then is handed in."""
-        from assay.agents.external.runner import Order, Outside, filled, known
+        """Run the command until it ends by itself or the budget does; what it has written is submitted."""
+        from assay.agents.external.runner import (
+            ExternalAgentProcess,
+            ExternalCommand,
+            fill_placeholders,
+            placeholder_values,
+        )
 
         past = await bench.leave_past()
         if any(deed.what == "outside" for deed in past):
-            return  # it had ended, and what it left was kept
-        profile = self._profile()
-        # Nobody can make a black box go on where it was: it begins anew, with the files that it had written.
-        values = known(bench, profile.model, "", resumed=bool(past))
+            return  # it had ended, and its files were kept
+        profile = self._load_profile()
+        # A black box cannot continue where it was interrupted: it restarts with the files that it had written.
+        values = placeholder_values(bench, profile.model, "", resumed=bool(past))
         check = CHECK.format(endpoint=values["endpoint"])
-        values["task"] = (AGAIN if past else "") + briefing(bench, check=check)
-        order = Order(
-            [filled(word, values) for word in profile.command],
-            {**self._of_ours(), **{name: filled(value, values) for name, value in self._variables(profile).items()}},
-            [filled(path, values) for path in profile.submissions],
+        values["task"] = (RESUMED if past else "") + briefing(bench, check=check)
+        variables = {name: fill_placeholders(value, values) for name, value in self._variables(profile).items()}
+        command = ExternalCommand(
+            [fill_placeholders(word, values) for word in profile.command],
+            {**self._host_variables(), **variables},
+            [fill_placeholders(path, values) for path in profile.submissions],
         )
-        await bench.write(TASK, values["task"])
+        await bench.write(TASK_FILE, values["task"])
         for path, content in profile.files.items():
-            await bench.write(path, filled(content, values))
+            await bench.write(path, fill_placeholders(content, values))
         await bench.keep()
-        agent = Outside(bench, order, int(values["port"]))
-        await bench.record("outside", {"command": list(order.command)}, agent.run)
+        process = ExternalAgentProcess(bench, command, int(values["port"]))
+        await bench.record("outside", {"command": list(command.command)}, process.run)
         await bench.keep()
         kept = await bench.collect([*profile.trajectory, *self.trajectory], self.trajectory_size)
         await bench.note("trajectory", files=kept)
-        if isinstance(agent.endpoint.ended_by, ModelError | OutOfBudget):
-            raise agent.endpoint.ended_by
-        if agent.cut:
+        if isinstance(process.endpoint.ended_by, ModelError | OutOfBudget):
+            raise process.endpoint.ended_by
+        if process.stopped_by:
             raise OutOfBudget("time is up")
 
-    def _profile(self) -> "Profile":
+    def _load_profile(self) -> "Profile":
         from assay.agents.external.profile import Profile, load_profile
 
         return load_profile(self.profile) if self.profile else Profile(command=tuple(shlex.split(self.command)))
 
     def _variables(self, profile: "Profile") -> dict[str, str]:
-        """What its clients look for, then what the profile and the user say; the key is none."""
-        usual = {
+        """Return the variables that common clients read, then those of the profile and the user."""
+        common = {
             "OPENAI_BASE_URL": "{endpoint}/v1",
             "OPENAI_API_BASE": "{endpoint}/v1",
-            "OPENAI_API_KEY": "no-key-is-needed",
+            "OPENAI_API_KEY": NO_KEY,
             "ANTHROPIC_BASE_URL": "{endpoint}",
-            "ANTHROPIC_API_KEY": "no-key-is-needed",
+            "ANTHROPIC_API_KEY": NO_KEY,
             "GOOGLE_GEMINI_BASE_URL": "{endpoint}",
-            "GEMINI_API_KEY": "no-key-is-needed",
+            "GEMINI_API_KEY": NO_KEY,
             "MODEL": "{model}",
             "SUBMISSION": "{submission}",
             "RESUMED": "{resumed}",
         }
         own = dict(pair.split("=", 1) for pair in self.variables)
-        return {**usual, **profile.variables, **own}
+        return {**common, **profile.variables, **own}
 
-    def _of_ours(self) -> dict[str, str]:
-        """For a command on the machine itself: where programs are, and the variables that it was promised."""
+    def _host_variables(self) -> dict[str, str]:
+        """Return the variables of this machine for a command that runs on it: PATH and those passed on."""
         names = () if self.inside else ("PATH", *self.pass_variables)
         return {name: os.environ[name] for name in names if name in os.environ}

@@ -1,45 +1,52 @@
-"""The model endpoint of outside agents: their wire formats in front, the trial's models, budget and record behind."""
+"""The model endpoint of external agents: their wire formats in front; the trial's models, budget and record behind."""
 
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import anyio
+from anyio import to_thread
 
 from assay.agents.external.http import Request, Response, json_response
-from assay.agents.external.protocols.anthropic import AnthropicMessages
-from assay.agents.external.protocols.base import LETTERS_PER_TOKEN, Malformed, Question, Wire, letters
-from assay.agents.external.protocols.gemini import Gemini
-from assay.agents.external.protocols.openai_chat import OpenAIChat
-from assay.agents.external.protocols.openai_responses import OpenAIResponses
+from assay.agents.external.protocols import (
+    AnthropicMessages,
+    ClientRequest,
+    Gemini,
+    Malformed,
+    OpenAIChat,
+    OpenAIResponses,
+    RequestLimits,
+    WireProtocol,
+)
+from assay.agents.external.protocols.base import CHARACTERS_PER_TOKEN, count_characters
 from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong, UsageError
 from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
 
-AT_ONCE = 8
-MOST_VALIDATIONS = 1_000
-MOST_NAMES = 20
-FAULTS_IN_A_ROW = 5
-# No client that takes this seriously asks again.
-FOR_GOOD = {"x_should_retry": "false"}
+MAX_CONCURRENT = 8
+MAX_VALIDATIONS = 1_000
+MAX_NOTED_CLIENTS = 20
+MAX_CONSECUTIVE_ERRORS = 5
+# Well-behaved clients do not retry a response with this header.
+NO_RETRY = {"x_should_retry": "false"}
 
 
 @dataclass(frozen=True)
 class _Route:
-    """What a path means: in which format somebody asks, and what for."""
+    """What a path means: the wire format, and what is requested."""
 
-    wire: Wire
-    counts_only: bool = False
+    protocol: WireProtocol
+    counts_tokens: bool = False
     streamed: bool | None = None
     model: str | None = None
 
 
 class Endpoint:
-    """Answers requests of an outside agent; every question to a model is a step of the trial.
+    """Answers requests of an external agent; every request to a model is a step of the trial.
 
-    `validate` says what is wrong with the submission's form. When something of the budget is spent, or the model cannot
-    be reached, `over` is set and `ended_by` says why: then the agent is to be ended.
+    `validate` returns what is wrong with the submission's format. When the budget is spent or the model is unavailable,
+    `over` is set and `ended_by` says why: the agent must then be stopped.
     """
 
     def __init__(self, bench: Workbench, validate: Callable[[], Awaitable[str | None]]) -> None:
@@ -48,122 +55,126 @@ class Endpoint:
         self._bench = bench
         self._validate = validate
         self._validations = 0
-        self._faults = 0
-        self._at_once = anyio.CapacityLimiter(AT_ONCE)
+        self._errors = 0
+        self._slots = anyio.CapacityLimiter(MAX_CONCURRENT)
         self._clients: set[tuple[str, str]] = set()
-        self._said: dict[str, Message] = {}
+        self._replies: dict[str, Message] = {}
 
     async def respond(self, request: Request) -> Response:
-        """The answer to a request, whatever it is."""
+        """Return the response to any request."""
         path = request.path.rstrip("/")
         if path.endswith("/validate"):
-            return await self._checked()
+            return await self._respond_validation()
         if request.method in ("GET", "HEAD") and path.endswith("/models"):
-            return json_response(200, _models())
-        route = _route(path)
+            return json_response(200, _list_models())
+        route = _find_route(path)
         if route is None:
-            return json_response(404, {"error": {"message": f"there is nothing at {path[:200]}"}})
+            return json_response(404, {"error": {"message": f"there is no endpoint at {path[:200]}"}})
         if request.method != "POST":
-            return json_response(405, route.wire.error(405, "ask with POST"))
-        try:
-            asked = _read(route, request.body)
-        except Malformed as error:
-            return json_response(400, route.wire.error(400, str(error)))
-        if route.counts_only:
-            return json_response(200, _counted(route.wire, letters(asked) // LETTERS_PER_TOKEN))
-        return await self._answer(route.wire, asked)
+            return json_response(405, route.protocol.format_error(405, "use POST"))
+        async with self._slots:
+            # Parsing is bounded, but a large body may take a moment: the event loop must not wait for it.
+            try:
+                parsed = await to_thread.run_sync(_parse, route, request.body)
+            except Malformed as error:
+                return json_response(400, route.protocol.format_error(400, str(error)))
+            if route.counts_tokens:
+                return json_response(200, _format_token_count(route.protocol, parsed))
+            return await self._respond_model(route.protocol, parsed)
 
-    async def _answer(self, wire: Wire, asked: Question) -> Response:
+    async def _respond_model(self, protocol: WireProtocol, request: ClientRequest) -> Response:
         try:
-            async with self._at_once:
-                reply = await self._ask(wire, asked)
-        except OutOfBudget as spent:
-            self._end(spent)
-            return json_response(402, wire.error(402, f"the budget of this trial is spent: {spent}"), **FOR_GOOD)
+            reply = await self._ask(protocol, request)
+        except OutOfBudget as error:
+            self._end(error)
+            message = f"the budget of this trial is spent: {error}"
+            return json_response(402, protocol.format_error(402, message), **NO_RETRY)
         except PromptTooLong:
-            return json_response(400, wire.error(400, "the prompt is too long for the model"), **FOR_GOOD)
+            message = "the prompt is too long for the model"
+            return json_response(400, protocol.format_error(400, message, too_long=True), **NO_RETRY)
         except UsageError as error:
-            return json_response(400, wire.error(400, str(error)))
+            return json_response(400, protocol.format_error(400, str(error)))
         except ModelError as error:
-            self._faults += 1
-            if self._faults >= FAULTS_IN_A_ROW:
+            self._errors += 1
+            if self._errors >= MAX_CONSECUTIVE_ERRORS:
                 self._end(error)
-            return json_response(502, wire.error(502, "the model could not be reached"))
-        self._faults = 0
-        if asked.streamed:
-            return Response(200, "text/event-stream", wire.pieces(reply, asked), {"cache-control": "no-cache"})
-        return json_response(200, wire.whole(reply, asked))
+            return json_response(502, protocol.format_error(502, "the model is unavailable"))
+        self._errors = 0
+        if request.streamed:
+            stream = protocol.stream_reply(reply, request)
+            return Response(200, "text/event-stream", stream, {"cache-control": "no-cache"})
+        return json_response(200, protocol.format_reply(reply, request))
 
-    async def _ask(self, wire: Wire, asked: Question) -> Reply:
+    async def _ask(self, protocol: WireProtocol, request: ClientRequest) -> Reply:
         if self.ended_by is not None:
             raise self.ended_by
-        client = (wire.name, asked.model[:200])
-        if client not in self._clients and len(self._clients) < MOST_NAMES:
+        client = (protocol.name, request.model[:200])
+        if client not in self._clients and len(self._clients) < MAX_NOTED_CLIENTS:
             self._clients.add(client)
-            await self._bench.note("client", wire=wire.name, model=client[1])
+            await self._bench.note("client", protocol=client[0], model=client[1])
         self._bench.clock.step()
-        messages = [self._as_it_was(message) for message in asked.messages]
-        reply = await self._bench.ask(MAIN, messages, asked.tools, choice=asked.choice, faults_count=True)
-        self._said[_key(reply.message)] = reply.message
+        messages = [self._restore(message) for message in request.messages]
+        reply = await self._bench.ask(MAIN, messages, request.tools, choice=request.choice, faults_count=True)
+        self._replies[_message_key(reply.message)] = reply.message
         return reply
 
-    def _as_it_was(self, message: Message) -> Message:
-        """What the model said before with all that belonged to it, which clients do not repeat."""
-        return self._said.get(_key(message), message) if message.role == "assistant" else message
+    def _restore(self, message: Message) -> Message:
+        """Return an earlier reply with all that belongs to it, such as reasoning, which clients do not repeat."""
+        return self._replies.get(_message_key(message), message) if message.role == "assistant" else message
 
-    async def _checked(self) -> Response:
+    async def _respond_validation(self) -> Response:
         self._validations += 1
-        if self._validations > MOST_VALIDATIONS:
-            return json_response(429, {"result": f"the form was checked {MOST_VALIDATIONS} times; that is enough"})
+        if self._validations > MAX_VALIDATIONS:
+            message = f"the format may be checked at most {MAX_VALIDATIONS} times"
+            return json_response(429, {"result": message})
         fault = await self._validate()
-        told = "Submission is valid." if fault is None else f"Submission invalid! {fault}"
-        return json_response(200, {"result": told, "valid": fault is None})
+        result = "Submission is valid." if fault is None else f"Submission invalid! {fault}"
+        return json_response(200, {"result": result, "valid": fault is None})
 
-    def _end(self, why: OutOfBudget | ModelError) -> None:
-        self.ended_by = self.ended_by or why
+    def _end(self, error: OutOfBudget | ModelError) -> None:
+        self.ended_by = self.ended_by or error
         self.over.set()
 
 
-def _route(path: str) -> _Route | None:
+def _find_route(path: str) -> _Route | None:
     if path.endswith("/chat/completions"):
         return _Route(OpenAIChat())
     if path.endswith("/responses"):
         return _Route(OpenAIResponses())
     if path.endswith("/messages/count_tokens"):
-        return _Route(AnthropicMessages(), counts_only=True)
+        return _Route(AnthropicMessages(), counts_tokens=True)
     if path.endswith("/messages"):
         return _Route(AnthropicMessages())
-    model, _, what = path.rpartition("/")[2].partition(":")
-    if what in ("generateContent", "streamGenerateContent", "countTokens"):
-        return _Route(Gemini(), what == "countTokens", what == "streamGenerateContent", model)
+    model, _, method = path.rpartition("/")[2].partition(":")
+    if method in ("generateContent", "streamGenerateContent", "countTokens"):
+        return _Route(Gemini(), method == "countTokens", method == "streamGenerateContent", model)
     return None
 
 
-def _read(route: _Route, body: bytes) -> Question:
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Malformed("the body is not JSON") from None
+def _parse(route: _Route, body: bytes) -> ClientRequest:
+    limits = RequestLimits()
+    content = limits.load_json(body)
     if not isinstance(content, dict):
         raise Malformed("the body is not a JSON object")
     try:
-        asked = route.wire.question(content)
+        request = route.protocol.parse_request(content, limits)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise Malformed(f"the body is not what it should be: {type(error).__name__}") from None
+        raise Malformed(f"the body does not follow the format: {type(error).__name__}") from None
     if route.model is not None:
-        asked = replace(asked, model=route.model, streamed=bool(route.streamed))
-    return asked
+        request = replace(request, model=route.model, streamed=bool(route.streamed))
+    return request
 
 
-def _counted(wire: Wire, tokens: int) -> dict[str, int]:
-    return {"totalTokens": tokens} if wire.name == Gemini.name else {"input_tokens": tokens}
+def _format_token_count(protocol: WireProtocol, request: ClientRequest) -> dict[str, int]:
+    tokens = count_characters(request) // CHARACTERS_PER_TOKEN
+    return {"totalTokens": tokens} if protocol.name == Gemini.name else {"input_tokens": tokens}
 
 
-def _models() -> dict[str, object]:
+def _list_models() -> dict[str, object]:
     model = {"id": MAIN, "object": "model", "type": "model", "display_name": MAIN, "created": 0, "owned_by": "lab"}
     return {"object": "list", "data": [model], "has_more": False, "first_id": MAIN, "last_id": MAIN}
 
 
-def _key(message: Message) -> str:
+def _message_key(message: Message) -> str:
     calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
     return json.dumps([message.text, calls], sort_keys=True)

@@ -1,4 +1,4 @@
-"""As much of HTTP as a model endpoint needs, over any stream; whoever is at the other end is not trusted."""
+"""A minimal HTTP/1.1 server for a model endpoint, over any stream; clients are not trusted."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -11,16 +11,18 @@ import anyio
 import h11
 from anyio.abc import ByteStream, SocketListener
 
-LARGEST_HEAD = 64 * 1024
-LARGEST_BODY = 32 * 10**6
-SECONDS_TO_ASK = 120.0
-CONNECTIONS = 64
+MAX_HEAD = 64 * 1024
+MAX_BODY = 32 * 10**6
+MAX_BUFFERED = 64 * 10**6
+"""Max bytes of all request bodies that are being received or answered at the same time."""
+REQUEST_SECONDS = 120.0
+MAX_CONNECTIONS = 64
 _CHUNK = 65_536
 
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for: the path without its query, and the whole body."""
+    """A request: its method, its path without the query, and its whole body."""
 
     method: str
     path: str
@@ -30,10 +32,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What is answered: a body in one piece, or several pieces of an event stream."""
+    """A response: a body in one piece, or the pieces of an event stream."""
 
     status: int
-    kind: str
+    content_type: str
     pieces: Iterable[bytes]
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -41,102 +43,140 @@ class Response:
 Respond = Callable[[Request], Awaitable[Response]]
 
 
-class Refused(Exception):
-    """A request that is not even looked at, and the status that says why."""
+class RequestRefused(Exception):
+    """A request that is refused before it is parsed, and the status that says why."""
 
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
-async def serve_all(listener: SocketListener, respond: Respond) -> None:
-    """Answer whoever connects, so many at once and no more, until cancelled."""
-    places = anyio.Semaphore(CONNECTIONS)
+class BodyBudget:
+    """Counts the bytes of bodies of all connections, so that many large ones together cannot exhaust the memory."""
 
-    async def answer(stream: ByteStream) -> None:
+    def __init__(self, max_bytes: int = MAX_BUFFERED) -> None:
+        self._free = max_bytes
+
+    def take(self, count: int) -> None:
+        """Reserve bytes; refuse the request if there is no room."""
+        if count > self._free:
+            raise RequestRefused(503, "too many large requests at the same time; retry later")
+        self._free -= count
+
+    def release(self, count: int) -> None:
+        """Return reserved bytes."""
+        self._free += count
+
+
+async def serve_all(listener: SocketListener, respond: Respond) -> None:
+    """Answer clients, a limited number of them at the same time, until cancelled."""
+    slots = anyio.Semaphore(MAX_CONNECTIONS)
+    budget = BodyBudget()
+
+    async def handle(stream: ByteStream) -> None:
         try:
-            await serve(stream, respond)
+            await serve(stream, respond, budget)
         finally:
-            places.release()
+            slots.release()
 
     async with anyio.create_task_group() as connections:
         while True:
-            await places.acquire()
-            connections.start_soon(answer, await listener.accept())
+            await slots.acquire()
+            connections.start_soon(handle, await listener.accept())
 
 
-async def serve(stream: ByteStream, respond: Respond) -> None:
-    """Answer one request after the other until the other end hangs up, asks nothing, or speaks no HTTP."""
-    gone = (TimeoutError, anyio.BrokenResourceError, anyio.ClosedResourceError, h11.LocalProtocolError)
-    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD)
+async def serve(stream: ByteStream, respond: Respond, budget: BodyBudget) -> None:
+    """Answer requests until the client disconnects, stays silent, or violates HTTP."""
+    disconnected = (TimeoutError, anyio.BrokenResourceError, anyio.ClosedResourceError, h11.LocalProtocolError)
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
     async with stream:
-        with suppress(*gone):  # nobody is there any more to be answered
-            while await _serve_one(stream, connection, respond):
+        with suppress(*disconnected):
+            while await _serve_one(stream, connection, respond, budget):
                 connection.start_next_cycle()
 
 
 def json_response(status: int, content: Mapping[str, Any], **headers: str) -> Response:
-    """An answer in JSON."""
+    """Return a response in JSON; underscores in the names of headers stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Response(status, "application/json", [json.dumps(content).encode()], named)
 
 
-def event(content: Mapping[str, Any], name: str | None = None) -> bytes:
-    """One piece of an event stream."""
+def format_event(content: Mapping[str, Any], name: str | None = None) -> bytes:
+    """Return one event of an event stream."""
     return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(content).encode() + b"\n\n"
 
 
-async def _serve_one(stream: ByteStream, connection: h11.Connection, respond: Respond) -> bool:
-    """Answer one request; False when another one cannot follow."""
+async def _serve_one(stream: ByteStream, connection: h11.Connection, respond: Respond, budget: BodyBudget) -> bool:
+    """Answer one request; return False if the connection cannot be used for another."""
+    body = _Body(budget)
     try:
-        with anyio.fail_after(SECONDS_TO_ASK):
-            request = await _request(stream, connection)
-    except Refused as refusal:
-        answer = json_response(refusal.status, {"error": {"message": str(refusal)}})
-        await _answer(stream, connection, "POST", answer)
+        with anyio.fail_after(REQUEST_SECONDS):
+            request = await _read_request(stream, connection, body)
+        if request is None:
+            return False
+        await _send_response(stream, connection, request.method, await respond(request))
+    except RequestRefused as refusal:
+        error = json_response(refusal.status, {"error": {"message": str(refusal)}})
+        await _send_response(stream, connection, "POST", error)
         return False
-    if request is None:
-        return False
-    await _answer(stream, connection, request.method, await respond(request))
+    finally:
+        body.release()
     return connection.our_state is h11.DONE and connection.their_state is h11.DONE
 
 
-async def _request(stream: ByteStream, connection: h11.Connection) -> Request | None:
-    """The next request; None when there is no more, `Refused` when it is none or too large."""
+class _Body:
+    """The body of a request while it is received and answered."""
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self.content = bytearray()
+        self._budget = budget
+        self._taken = 0
+
+    def add(self, data: bytes) -> None:
+        if len(self.content) + len(data) > MAX_BODY:
+            raise RequestRefused(413, f"the body of a request is limited to {MAX_BODY:,} bytes")
+        self._budget.take(len(data))
+        self._taken += len(data)
+        self.content += data
+
+    def release(self) -> None:
+        self._budget.release(self._taken)
+        self._taken = 0
+
+
+async def _read_request(stream: ByteStream, connection: h11.Connection, body: _Body) -> Request | None:
+    """Return the next request; None if there is no more."""
     head: h11.Request | None = None
-    body = bytearray()
     while True:
-        found = await _next(stream, connection)
-        if isinstance(found, h11.Request):
-            head = found
-            # Some clients send nothing before they are told to go on.
+        event = await _next_event(stream, connection)
+        if isinstance(event, h11.Request):
+            head = event
+            # Some clients send the body only when told to continue.
             if connection.they_are_waiting_for_100_continue:
                 await _send(stream, connection, h11.InformationalResponse(status_code=100, headers=[]))
-        elif isinstance(found, h11.Data):
-            body += found.data
-            if len(body) > LARGEST_BODY:
-                raise Refused(413, f"a request may have {LARGEST_BODY:,} bytes")
-        elif isinstance(found, h11.EndOfMessage) and head is not None:
+        elif isinstance(event, h11.Data):
+            body.add(bytes(event.data))
+        elif isinstance(event, h11.EndOfMessage) and head is not None:
             path, _, query = head.target.decode("ascii", errors="replace").partition("?")
-            return Request(head.method.decode("ascii", errors="replace"), path, query, bytes(body))
+            return Request(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content))
         else:
             return None
 
 
-async def _next(stream: ByteStream, connection: h11.Connection) -> object:
+async def _next_event(stream: ByteStream, connection: h11.Connection) -> object:
     try:
-        while (found := connection.next_event()) is h11.NEED_DATA:
+        while (event := connection.next_event()) is h11.NEED_DATA:
             try:
                 connection.receive_data(await stream.receive(_CHUNK))
             except anyio.EndOfStream:
                 connection.receive_data(b"")
     except h11.RemoteProtocolError as error:
-        raise Refused(error.error_status_hint, "this is no HTTP request") from None
-    return found
+        raise RequestRefused(error.error_status_hint, "this is not an HTTP request") from None
+    return event
 
 
-async def _answer(stream: ByteStream, connection: h11.Connection, method: str, response: Response) -> None:
-    headers = {"content-type": response.kind, **response.headers}
+async def _send_response(stream: ByteStream, connection: h11.Connection, method: str, response: Response) -> None:
+    headers = {"content-type": response.content_type, **response.headers}
     pieces = response.pieces
     if isinstance(pieces, list):
         headers["content-length"] = str(sum(len(piece) for piece in pieces))
@@ -153,8 +193,8 @@ async def _answer(stream: ByteStream, connection: h11.Connection, method: str, r
 async def _send(
     stream: ByteStream,
     connection: h11.Connection,
-    what: h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage,
+    event: h11.Response | h11.InformationalResponse | h11.Data | h11.EndOfMessage,
 ) -> None:
-    if data := connection.send(what):
-        with anyio.fail_after(SECONDS_TO_ASK):
+    if data := connection.send(event):
+        with anyio.fail_after(REQUEST_SECONDS):
             await stream.send(data)

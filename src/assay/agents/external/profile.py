@@ -1,4 +1,4 @@
-"""Profiles: all there is to know about running somebody else's agent, in a data file."""
+"""Profiles: data files that say how external agents are run."""
 
 import sys
 import tomllib
@@ -10,17 +10,18 @@ from pydantic import Field, ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.quantities import Model
+from assay.models import MAIN
 
 
 class Profile(Model):
-    """How an agent is run, as `profiles/NAME.toml` or a file of one's own says it.
+    """How an agent is run, as read from `profiles/NAME.toml` or a custom file.
 
-    In the command, the variables and the files, names in braces are replaced by what holds in the lab: `{task}`,
-    `{endpoint}`, `{port}`, `{model}`, `{seconds}`, `{most_seconds}`, `{steps}`, `{half_steps}`, `{submission}`,
+    In the command, the variables and the files, these placeholders are replaced by their values in the lab: `{task}`,
+    `{endpoint}`, `{port}`, `{model}`, `{seconds}`, `{max_seconds}`, `{steps}`, `{half_steps}`, `{submission}`,
     `{workspace}`, `{agent}`, `{python}`, `{seed}` and `{resumed}`.
 
-    `submissions` are further places in the workspace where it writes what it would hand in; `trajectory` are patterns
-    of the files that tell how it worked. `python` is the oldest Python whose labs it runs in.
+    `submissions` are further paths in the workspace to which the agent writes submissions; `trajectory` are patterns of
+    files that document its work. `python` is the oldest Python version of a lab it runs in.
     """
 
     format: Literal["profile/1"] = "profile/1"
@@ -33,23 +34,23 @@ class Profile(Model):
     files: dict[str, str] = Field(default_factory=dict)
     submissions: tuple[str, ...] = ()
     trajectory: tuple[str, ...] = ()
-    model: str = "main"
+    model: str = MAIN
 
     @property
-    def missing(self) -> str | None:
-        """What this machine lacks to run it."""
+    def unmet_requirement(self) -> str | None:
+        """What this machine lacks to run the agent."""
         if sys.version_info[:2] >= self.python:
             return None
         needed, here = (".".join(map(str, version)) for version in (self.python, sys.version_info[:2]))
-        return f"{self.title} needs labs with Python {needed}, and this is {here}; install Assay in a newer one"
+        return f"{self.title} requires Python {needed} in the lab, and this is {here}; use a newer Python"
 
 
 def load_profile(name: str) -> Profile:
-    """The profile that comes with Assay under a name, or that is in a file."""
-    own = name.endswith(".toml")
-    source = Path(name) if own else files("assay.agents.external").joinpath("profiles", f"{name}.toml")
+    """Return the profile that is shipped under a name, or read from a file."""
+    custom = name.endswith(".toml")
+    source = Path(name) if custom else files("assay.agents.external").joinpath("profiles", f"{name}.toml")
     if not source.is_file():
-        raise UsageError(f"no profile {name!r}; there are: {', '.join(profile_names())}, and path.toml")
+        raise UsageError(f"no profile {name!r}; choose from: {', '.join(profile_names())}, or give a path.toml")
     try:
         return Profile.model_validate(tomllib.loads(source.read_text()))
     except ValidationError as error:
@@ -60,6 +61,6 @@ def load_profile(name: str) -> Profile:
 
 
 def profile_names() -> list[str]:
-    """The profiles that come with Assay."""
+    """Return the names of the shipped profiles."""
     found = (entry.name for entry in files("assay.agents.external").joinpath("profiles").iterdir())
     return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))

@@ -1,32 +1,35 @@
-"""Anthropic's messages, which Claude Code speaks."""
+"""Anthropic's Messages API, which Claude Code uses."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from assay.agents.external.http import event
+from assay.agents.external.http import format_event
 from assay.agents.external.protocols.base import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    ClientRequest,
     Json,
     Malformed,
-    Question,
-    arguments_of,
-    listed,
-    said_by_model,
-    table,
-    text_of,
-    word,
+    RequestLimits,
+    assistant_message,
+    join_text,
+    require_list,
+    require_object,
+    require_text,
 )
-from assay.agents.external.protocols.schemas import tool_of
+from assay.agents.external.protocols.schemas import make_tool
 from assay.models import Message, Reply, Tool, ToolCall, Usage
 
-STOPPED = {
+STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
     "tool_calls": "tool_use",
     "filter": "refusal",
     "too_long": "max_tokens",
 }
-KINDS = {400: "invalid_request_error", 402: "billing_error", 404: "not_found_error", 413: "request_too_large"}
+ERROR_TYPES = {400: "invalid_request_error", 402: "billing_error", 404: "not_found_error", 413: "request_too_large"}
+NOT_SPOKEN = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 class AnthropicMessages:
@@ -34,106 +37,114 @@ class AnthropicMessages:
 
     name = "anthropic messages"
 
-    def question(self, body: Json) -> Question:
-        """What a request asks."""
-        system = text_of(body.get("system"))
+    def parse_request(self, body: Json, limits: RequestLimits) -> ClientRequest:
+        """Return the request in a body."""
+        system = join_text(body.get("system"))
         messages = [Message(role="system", text=system)] if system else []
-        for message in listed(body.get("messages"), "messages"):
-            messages += _messages(table(message, "a message"))
+        for message in require_list(body.get("messages"), "messages", MAX_MESSAGES):
+            messages += _parse_message(require_object(message, "a message"), limits)
         if not messages:
             raise Malformed("messages is empty")
-        offered = [table(tool, "a tool") for tool in listed(body.get("tools"), "tools")]
-        return Question(
+        offered = [require_object(tool, "a tool") for tool in require_list(body.get("tools"), "tools", MAX_TOOLS)]
+        return ClientRequest(
             messages,
-            # Those without a schema run at the provider, and do not exist here.
-            [_tool(tool) for tool in offered if "input_schema" in tool],
-            _choice(body.get("tool_choice")),
+            # Tools without a schema would run at the provider, and are not available.
+            [_parse_tool(tool, limits) for tool in offered if "input_schema" in tool],
+            _parse_choice(body.get("tool_choice")),
             str(body.get("model", "")),
             bool(body.get("stream")),
         )
 
-    def whole(self, reply: Reply, asked: Question) -> dict[str, Any]:
-        """A reply in one piece."""
+    def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
+        """Return a reply as one JSON object."""
         return {
-            **_head(reply, asked),
-            "content": _blocks(reply),
-            "stop_reason": STOPPED.get(reply.stop, "end_turn"),
-            "usage": _usage(reply.usage),
+            **_format_head(reply, request),
+            "content": _format_blocks(reply),
+            "stop_reason": STOP_REASONS.get(reply.stop, "end_turn"),
+            "usage": _format_usage(reply.usage),
         }
 
-    def pieces(self, reply: Reply, asked: Question) -> Iterator[bytes]:
-        """A reply as a stream of events."""
+    def stream_reply(self, reply: Reply, request: ClientRequest) -> Iterator[bytes]:
+        """Return a reply as a stream of events."""
 
-        def told(kind: str, **content: Any) -> bytes:
-            return event({"type": kind, **content}, kind)
+        def event(kind: str, **content: Any) -> bytes:
+            return format_event({"type": kind, **content}, kind)
 
-        usage = _usage(reply.usage)
-        begun = {**_head(reply, asked), "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
-        yield told("message_start", message=begun)
-        for place, block in enumerate(_blocks(reply)):
+        usage = _format_usage(reply.usage)
+        head = _format_head(reply, request)
+        yield event(
+            "message_start",
+            message={**head, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}},
+        )
+        for index, block in enumerate(_format_blocks(reply)):
             if block["type"] == "text":
                 opened, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
             else:
                 written = json.dumps(block["input"])
                 opened, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": written}
-            yield told("content_block_start", index=place, content_block=opened)
-            yield told("content_block_delta", index=place, delta=delta)
-            yield told("content_block_stop", index=place)
-        ended = {"stop_reason": STOPPED.get(reply.stop, "end_turn"), "stop_sequence": None}
-        yield told("message_delta", delta=ended, usage=usage)
-        yield told("message_stop")
+            yield event("content_block_start", index=index, content_block=opened)
+            yield event("content_block_delta", index=index, delta=delta)
+            yield event("content_block_stop", index=index)
+        ended = {"stop_reason": STOP_REASONS.get(reply.stop, "end_turn"), "stop_sequence": None}
+        yield event("message_delta", delta=ended, usage=usage)
+        yield event("message_stop")
 
-    def error(self, status: int, why: str) -> dict[str, Any]:
-        """What went wrong."""
-        return {"type": "error", "error": {"type": KINDS.get(status, "api_error"), "message": why}}
+    def format_error(self, status: int, message: str, *, too_long: bool = False) -> dict[str, Any]:
+        """Return an error."""
+        return {"type": "error", "error": {"type": ERROR_TYPES.get(status, "api_error"), "message": message}}
 
 
-def _messages(message: Json) -> list[Message]:
-    """One message of theirs is several of ours where it answers tools."""
+def _parse_message(message: Json, limits: RequestLimits) -> list[Message]:
+    """Return the messages of one of theirs: several if it contains results of tools."""
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant", "system"):
-        raise Malformed(f"nobody speaks as {role!r}")
+        raise Malformed(f"unknown role {role!r}"[:200])
     if isinstance(content, str) or content is None:
         return [Message.model_validate({"role": role, "text": content or ""})]
-    blocks = [table(block, "a block") for block in listed(content, "content")]
-    texts = [
-        block
-        for block in blocks
-        if block.get("type") not in ("tool_use", "tool_result", "thinking", "redacted_thinking")
-    ]
-    text = text_of(texts)
+    blocks = [require_object(block, "a block") for block in require_list(content, "content")]
+    spoken = [block for block in blocks if block.get("type") not in NOT_SPOKEN]
+    text = join_text(spoken)
     if role == "assistant":
-        return [said_by_model(text, [_call(block) for block in blocks if block.get("type") == "tool_use"])]
-    results = [
+        calls = [_parse_call(block, limits) for block in blocks if block.get("type") == "tool_use"]
+        return [assistant_message(text, calls)]
+    messages = [
         Message(
-            role="tool", text=text_of(block.get("content")), tool_call_id=word(block.get("tool_use_id"), "tool_use_id")
+            role="tool",
+            text=join_text(block.get("content")),
+            tool_call_id=require_text(block.get("tool_use_id"), "tool_use_id"),
         )
         for block in blocks
         if block.get("type") == "tool_result"
     ]
-    return [*results, *([Message.model_validate({"role": role, "text": text})] if texts else [])]
+    if spoken:
+        messages.append(Message.model_validate({"role": role, "text": text}))
+    return messages
 
 
-def _call(block: Json) -> ToolCall:
-    name, arguments = word(block.get("name"), "a tool's name"), arguments_of(block.get("input"))
-    return ToolCall(id=word(block.get("id"), "a tool call's id"), name=name, arguments=arguments)
+def _parse_call(block: Json, limits: RequestLimits) -> ToolCall:
+    return ToolCall(
+        id=require_text(block.get("id"), "a tool call's id"),
+        name=require_text(block.get("name"), "a tool's name"),
+        arguments=limits.load_arguments(block.get("input")),
+    )
 
 
-def _tool(tool: Json) -> Tool:
-    schema = table(tool.get("input_schema"), "input_schema")
-    return tool_of(word(tool.get("name"), "a tool's name"), str(tool.get("description") or ""), schema)
+def _parse_tool(tool: Json, limits: RequestLimits) -> Tool:
+    schema = require_object(tool.get("input_schema"), "input_schema")
+    name = require_text(tool.get("name"), "a tool's name")
+    return make_tool(name, str(tool.get("description") or ""), schema, limits)
 
 
-def _choice(choice: object) -> str | None:
+def _parse_choice(choice: object) -> str | None:
     if choice is None:
         return None
-    kind = table(choice, "tool_choice").get("type")
-    if kind == "tool":
-        return word(table(choice, "tool_choice").get("name"), "tool_choice.name")
-    return {"any": "any", "none": "none"}.get(str(kind))
+    wanted = require_object(choice, "tool_choice")
+    if wanted.get("type") == "tool":
+        return require_text(wanted.get("name"), "tool_choice.name")
+    return {"any": "any", "none": "none"}.get(str(wanted.get("type")))
 
 
-def _blocks(reply: Reply) -> list[dict[str, Any]]:
+def _format_blocks(reply: Reply) -> list[dict[str, Any]]:
     calls = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
         for call in reply.message.tool_calls
@@ -142,12 +153,17 @@ def _blocks(reply: Reply) -> list[dict[str, Any]]:
     return [*texts, *calls]
 
 
-def _head(reply: Reply, asked: Question) -> dict[str, Any]:
-    common = {"type": "message", "role": "assistant", "model": asked.model, "stop_sequence": None}
-    return {"id": f"msg_{reply.number}", **common}
+def _format_head(reply: Reply, request: ClientRequest) -> dict[str, Any]:
+    return {
+        "id": f"msg_{reply.number}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.model,
+        "stop_sequence": None,
+    }
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _format_usage(usage: Usage) -> dict[str, Any]:
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,

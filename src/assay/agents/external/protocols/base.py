@@ -1,6 +1,7 @@
-"""What the wire formats have in common: a question that was read from one, and how to tell that it was none."""
+"""What the wire formats have in common: the parsed request, the limits on its size, and checked access to JSON."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,20 +10,29 @@ from assay.models import Message, Reply, Tool, ToolCall
 
 Json = Mapping[str, Any]
 
-NOT_TEXT = "[something other than text was left out here]"
-LETTERS_PER_TOKEN = 4
+NOT_TEXT = "[content other than text was omitted]"
+CHARACTERS_PER_TOKEN = 4
+MAX_VALUES = 200_000
+MAX_DEPTH = 100
+MAX_MESSAGES = 10_000
+MAX_PARTS = 10_000
+MAX_TOOLS = 500
+MAX_SCHEMA_NODES = 2_000
+MAX_SCHEMA_CHARACTERS = 1_000_000
+# Possessive, and with an optional end, so that it takes linear time on any input.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 class Malformed(Exception):
-    """What was sent is not a question in the wire format that its path promises."""
+    """A request that does not follow its wire format, or exceeds a limit; its message says how."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question as a client asked it; the `model` it names is written down and otherwise ignored.
+class ClientRequest:
+    """A request as a client made it; the `model` it names is recorded and otherwise ignored.
 
-    `choice` is the tool that must be called, `any` or `none` of them, or None where the model decides. `freeform` are
-    the tools whose argument is a plain text instead of JSON.
+    `choice` is the tool that must be called, `any` or `none` of them, or None if the model decides. `freeform` are the
+    tools whose argument is plain text instead of JSON.
     """
 
     messages: Sequence[Message]
@@ -33,83 +43,140 @@ class Question:
     freeform: frozenset[str] = field(default_factory=frozenset)
 
 
-class Wire(Protocol):
-    """A format in which clients ask and are answered."""
+class RequestLimits:
+    """The limits on what one request may contain; each method raises `Malformed` when one is exceeded.
+
+    The schema limits hold for all tools of a request together.
+    """
+
+    def __init__(self) -> None:
+        self._values = MAX_VALUES
+        self._schema_nodes = MAX_SCHEMA_NODES * 10
+        self._schema_characters = MAX_SCHEMA_CHARACTERS * 10
+
+    def load_json(self, text: bytes) -> Any:
+        """Parse JSON, but only after counting its values, because parsed values take far more memory than text."""
+        self._count_values(text)
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            raise Malformed("the body is not valid JSON") from None
+        _check_depth(value)
+        return value
+
+    def load_arguments(self, arguments: object) -> dict[str, Any]:
+        """Parse the arguments of a tool call as clients repeat them.
+
+        Text that is not a JSON object is the model's own mistake, and counts as no arguments.
+        """
+        if isinstance(arguments, str):
+            self._count_values(arguments.encode(errors="replace"))
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return {}
+            _check_depth(arguments)
+        return arguments if isinstance(arguments, dict) else {}
+
+    def take_schema_node(self, characters: int) -> None:
+        """Count a node of a tool's schema and the characters of the values it keeps."""
+        self._schema_nodes -= 1
+        self._schema_characters -= characters
+        if self._schema_nodes < 0 or self._schema_characters < 0:
+            raise Malformed("the schemas of the tools are too large")
+
+    def _count_values(self, text: bytes) -> None:
+        structure = _STRING.sub(b"", text)
+        self._values -= 1 + sum(structure.count(mark) for mark in (b",", b"[", b"{"))
+        if self._values < 0:
+            raise Malformed(f"a request may contain at most {MAX_VALUES:,} JSON values")
+
+
+class WireProtocol(Protocol):
+    """A format of requests and replies."""
 
     name: str
 
-    def question(self, body: Json) -> Question:
-        """What a request asks; `Malformed` if it asks nothing."""
+    def parse_request(self, body: Json, limits: RequestLimits) -> ClientRequest:
+        """Return the request in a body; raise `Malformed` if there is none."""
         ...
 
-    def whole(self, reply: Reply, asked: Question) -> dict[str, Any]:
-        """A reply in one piece."""
+    def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
+        """Return a reply as one JSON object."""
         ...
 
-    def pieces(self, reply: Reply, asked: Question) -> Iterator[bytes]:
-        """A reply as a stream of events."""
+    def stream_reply(self, reply: Reply, request: ClientRequest) -> Iterator[bytes]:
+        """Return a reply as a stream of events."""
         ...
 
-    def error(self, status: int, why: str) -> dict[str, Any]:
-        """What went wrong."""
+    def format_error(self, status: int, message: str, *, too_long: bool = False) -> dict[str, Any]:
+        """Return an error; `too_long` says that the prompt does not fit into the model's context."""
         ...
 
 
-def text_of(content: object) -> str:
-    """The text of a content, which is a text itself or a list of parts."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(_text_of_part(part) for part in listed(content, "content"))
-
-
-def _text_of_part(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    text = table(part, "a part of the content").get("text")
-    return text if isinstance(text, str) else NOT_TEXT
-
-
-def table(value: object, what: str) -> dict[str, Any]:
-    """A JSON object."""
+def require_object(value: object, what: str) -> dict[str, Any]:
+    """Return a value that must be a JSON object."""
     if not isinstance(value, dict):
         raise Malformed(f"{what} must be an object")
     return value
 
 
-def listed(value: object, what: str) -> list[Any]:
-    """A JSON list; none is an empty one."""
+def require_list(value: object, what: str, max_length: int = MAX_PARTS) -> list[Any]:
+    """Return a value that must be a JSON list of limited length; None counts as empty."""
     if value is None:
         return []
     if not isinstance(value, list):
         raise Malformed(f"{what} must be a list")
+    if len(value) > max_length:
+        raise Malformed(f"{what} has {len(value):,} items, and the maximum is {max_length:,}")
     return value
 
 
-def word(value: object, what: str) -> str:
-    """A text that may not be missing."""
+def require_text(value: object, what: str) -> str:
+    """Return a value that must be a non-empty string."""
     if not isinstance(value, str) or not value:
-        raise Malformed(f"{what} must be a text")
+        raise Malformed(f"{what} must be a non-empty string")
     return value
 
 
-def arguments_of(text: object) -> dict[str, Any]:
-    """The arguments of a tool call as clients repeat them; what is no JSON object was the model's own mistake."""
-    try:
-        read = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return {}
-    return read if isinstance(read, dict) else {}
+def join_text(content: object) -> str:
+    """Return the text of a content, which is a string or a list of parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_part_text(part) for part in require_list(content, "content"))
 
 
-def said_by_model(text: str, calls: Sequence[ToolCall]) -> Message:
-    """An earlier turn of the model."""
+def assistant_message(text: str, calls: Sequence[ToolCall]) -> Message:
+    """Return an earlier turn of the model."""
     return Message(role="assistant", text=text, tool_calls=tuple(calls))
 
 
-def letters(question: Question) -> int:
-    """How long a question is, for clients that want to know beforehand how many tokens it would have."""
-    said = sum(len(message.text) for message in question.messages)
-    called = sum(len(str(call.arguments)) for message in question.messages for call in message.tool_calls)
-    return said + called + sum(len(tool.description) + len(str(tool.parameters)) for tool in question.tools)
+def count_characters(request: ClientRequest) -> int:
+    """Return the length of a request, for clients that ask for a token count in advance."""
+    texts = sum(len(message.text) for message in request.messages)
+    calls = sum(len(str(call.arguments)) for message in request.messages for call in message.tool_calls)
+    return texts + calls + sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    text = require_object(part, "a part of the content").get("text")
+    return text if isinstance(text, str) else NOT_TEXT
+
+
+def _check_depth(value: object) -> None:
+    """Refuse deep nesting, over which later recursive code would stumble."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise Malformed(f"the JSON is nested more than {MAX_DEPTH} levels deep")

@@ -1,54 +1,59 @@
-"""Google's generateContent, which the Gemini command line speaks."""
+"""Google's generateContent API, which the Gemini command line uses."""
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
-from assay.agents.external.http import event
+from assay.agents.external.http import format_event
 from assay.agents.external.protocols.base import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    ClientRequest,
     Json,
     Malformed,
-    Question,
-    arguments_of,
-    listed,
-    said_by_model,
-    table,
-    text_of,
-    word,
+    RequestLimits,
+    assistant_message,
+    join_text,
+    require_list,
+    require_object,
+    require_text,
 )
-from assay.agents.external.protocols.schemas import tool_of
+from assay.agents.external.protocols.schemas import make_tool
 from assay.models import Message, Reply, Tool, ToolCall
 
-FINISHED = {"length": "MAX_TOKENS", "filter": "SAFETY", "too_long": "MAX_TOKENS"}
-STATUS = {400: "INVALID_ARGUMENT", 402: "FAILED_PRECONDITION", 404: "NOT_FOUND"}
+FINISH_REASONS = {"length": "MAX_TOKENS", "filter": "SAFETY", "too_long": "MAX_TOKENS"}
+STATUS_NAMES = {400: "INVALID_ARGUMENT", 402: "FAILED_PRECONDITION", 404: "NOT_FOUND"}
 
 
 class Gemini:
-    """`POST /v1beta/models/NAME:generateContent`; the model and whether it streams are in the path."""
+    """`POST /v1beta/models/NAME:generateContent`; the path says which model, and whether to stream."""
 
     name = "gemini"
 
-    def question(self, body: Json) -> Question:
-        """What a request asks."""
+    def parse_request(self, body: Json, limits: RequestLimits) -> ClientRequest:
+        """Return the request in a body."""
         instruction = body.get("systemInstruction") or body.get("system_instruction")
         messages = []
         if instruction:
-            messages.append(Message(role="system", text=text_of(_parts(table(instruction, "systemInstruction")))))
-        unanswered: list[ToolCall] = []
-        for content in listed(body.get("contents"), "contents"):
-            messages += _messages(table(content, "a content"), unanswered)
+            parts = _parse_parts(require_object(instruction, "systemInstruction"))
+            messages.append(Message(role="system", text=join_text(parts)))
+        open_calls = _OpenCalls()
+        for content in require_list(body.get("contents"), "contents", MAX_MESSAGES):
+            messages += _parse_content(require_object(content, "a content"), open_calls, limits)
         if not messages:
             raise Malformed("contents is empty")
-        groups = [table(group, "a tool") for group in listed(body.get("tools"), "tools")]
+        groups = [require_object(group, "a tool") for group in require_list(body.get("tools"), "tools", MAX_TOOLS)]
         declared = [
-            tool for group in groups for tool in listed(group.get("functionDeclarations"), "functionDeclarations")
+            tool
+            for group in groups
+            for tool in require_list(group.get("functionDeclarations"), "functionDeclarations", MAX_TOOLS)
         ]
-        return Question(
-            messages, [_tool(table(tool, "a function")) for tool in declared], _choice(body.get("toolConfig"))
-        )
+        tools = [_parse_tool(require_object(tool, "a function"), limits) for tool in declared]
+        return ClientRequest(messages, tools, _parse_choice(body.get("toolConfig")))
 
-    def whole(self, reply: Reply, asked: Question) -> dict[str, Any]:
-        """A reply in one piece."""
+    def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
+        """Return a reply as one JSON object."""
         texts = [{"text": reply.message.text}] if reply.message.text or not reply.message.tool_calls else []
         calls = [
             {"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}}
@@ -57,7 +62,7 @@ class Gemini:
         content = {"role": "model", "parts": [*texts, *calls]}
         usage = reply.usage
         return {
-            "candidates": [{"content": content, "finishReason": FINISHED.get(reply.stop, "STOP"), "index": 0}],
+            "candidates": [{"content": content, "finishReason": FINISH_REASONS.get(reply.stop, "STOP"), "index": 0}],
             "usageMetadata": {
                 "promptTokenCount": usage.all_input_tokens,
                 "cachedContentTokenCount": usage.cached_tokens,
@@ -65,26 +70,60 @@ class Gemini:
                 "thoughtsTokenCount": usage.reasoning_tokens,
                 "totalTokenCount": usage.total_tokens,
             },
-            "modelVersion": asked.model,
+            "modelVersion": request.model,
             "responseId": str(reply.number),
         }
 
-    def pieces(self, reply: Reply, asked: Question) -> Iterator[bytes]:
-        """A reply as a stream of events."""
-        yield event(self.whole(reply, asked))
+    def stream_reply(self, reply: Reply, request: ClientRequest) -> Iterator[bytes]:
+        """Return a reply as a stream of events."""
+        yield format_event(self.format_reply(reply, request))
 
-    def error(self, status: int, why: str) -> dict[str, Any]:
-        """What went wrong."""
-        return {"error": {"code": status, "message": why, "status": STATUS.get(status, "INTERNAL")}}
-
-
-def _parts(content: Json) -> list[dict[str, Any]]:
-    return [table(part, "a part") for part in listed(content.get("parts"), "parts")]
+    def format_error(self, status: int, message: str, *, too_long: bool = False) -> dict[str, Any]:
+        """Return an error."""
+        return {"error": {"code": status, "message": message, "status": STATUS_NAMES.get(status, "INTERNAL")}}
 
 
-def _messages(content: Json, unanswered: list[ToolCall]) -> list[Message]:
-    """One content of theirs is several messages of ours where it answers calls, which need not have ids."""
-    parts = _parts(content)
+class _OpenCalls:
+    """Calls that have no response yet, found by id or by function in constant time."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._by_id: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._by_name: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._ids: dict[int, str] = {}
+
+    def add(self, call: Json, limits: RequestLimits) -> ToolCall:
+        """Add a call of the model; one without an id gets one."""
+        name = require_text(call.get("name"), "a function's name")
+        call_id = str(call.get("id") or f"{name}-{self._count}")
+        self._ids[self._count] = call_id
+        self._by_id[call_id].append(self._count)
+        self._by_name[name].append(self._count)
+        self._count += 1
+        return ToolCall(id=call_id, name=name, arguments=limits.load_arguments(call.get("args")))
+
+    def close(self, response: Json) -> str:
+        """Return the id of the call that a response answers: the one it names, else the first of that function."""
+        name, call_id = response.get("name"), response.get("id")
+        if call_id is None:
+            candidates = self._by_name.get(name) if isinstance(name, str) else None
+        else:
+            candidates = self._by_id.get(call_id) if isinstance(call_id, str) else None
+        while candidates:
+            number = candidates.popleft()
+            # Calls that were found through the other index are still in this one.
+            if number in self._ids:
+                return self._ids.pop(number)
+        raise Malformed(f"there is no open call of {name!r}"[:200])
+
+
+def _parse_parts(content: Json) -> list[dict[str, Any]]:
+    return [require_object(part, "a part") for part in require_list(content.get("parts"), "parts")]
+
+
+def _parse_content(content: Json, open_calls: _OpenCalls, limits: RequestLimits) -> list[Message]:
+    """Return the messages of one content: several if it contains responses to calls, which need not have ids."""
+    parts = _parse_parts(content)
     spoken = [
         part
         for part in parts
@@ -92,44 +131,31 @@ def _messages(content: Json, unanswered: list[ToolCall]) -> list[Message]:
     ]
     if content.get("role") == "model":
         calls = [
-            _call(table(part["functionCall"], "functionCall"), len(unanswered))
+            open_calls.add(require_object(part["functionCall"], "functionCall"), limits)
             for part in parts
             if "functionCall" in part
         ]
-        unanswered += calls
-        return [said_by_model(text_of(spoken), calls)]
-    results = []
+        return [assistant_message(join_text(spoken), calls)]
+    messages = []
     for part in parts:
         if "functionResponse" in part:
-            response = table(part["functionResponse"], "functionResponse")
+            response = require_object(part["functionResponse"], "functionResponse")
             text = json.dumps(response.get("response"))
-            results.append(Message(role="tool", text=text, tool_call_id=_answered(response, unanswered)))
-    return [*results, *([Message(role="user", text=text_of(spoken))] if spoken else [])]
+            messages.append(Message(role="tool", text=text, tool_call_id=open_calls.close(response)))
+    if spoken:
+        messages.append(Message(role="user", text=join_text(spoken)))
+    return messages
 
 
-def _call(call: Json, number: int) -> ToolCall:
-    name = word(call.get("name"), "a function's name")
-    return ToolCall(id=str(call.get("id") or f"{name}-{number}"), name=name, arguments=arguments_of(call.get("args")))
-
-
-def _answered(response: Json, unanswered: list[ToolCall]) -> str:
-    """Which call a response answers: the one it names, else the first of that function that is still open."""
-    name, given = response.get("name"), response.get("id")
-    for call in unanswered:
-        if call.id == given or (given is None and call.name == name):
-            unanswered.remove(call)
-            return call.id
-    raise Malformed(f"nobody called {name!r}")
-
-
-def _tool(tool: Json) -> Tool:
+def _parse_tool(tool: Json, limits: RequestLimits) -> Tool:
     schema = tool.get("parametersJsonSchema") or tool.get("parameters") or {}
-    name = word(tool.get("name"), "a function's name")
-    return tool_of(name, str(tool.get("description") or ""), table(schema, "parameters"))
+    name = require_text(tool.get("name"), "a function's name")
+    return make_tool(name, str(tool.get("description") or ""), require_object(schema, "parameters"), limits)
 
 
-def _choice(config: object) -> str | None:
+def _parse_choice(config: object) -> str | None:
     if config is None:
         return None
-    mode = table(table(config, "toolConfig").get("functionCallingConfig") or {}, "functionCallingConfig").get("mode")
+    calling = require_object(config, "toolConfig").get("functionCallingConfig") or {}
+    mode = require_object(calling, "functionCallingConfig").get("mode")
     return {"ANY": "any", "NONE": "none"}.get(str(mode))

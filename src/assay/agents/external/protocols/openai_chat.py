@@ -1,33 +1,35 @@
-"""OpenAI's chat completions, which most programs speak that ask models."""
+"""OpenAI's chat completions, which most clients use."""
 
 import json
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from assay.agents.external.http import event
+from assay.agents.external.http import format_event
 from assay.agents.external.protocols.base import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    ClientRequest,
     Json,
     Malformed,
-    Question,
-    arguments_of,
-    listed,
-    said_by_model,
-    table,
-    text_of,
-    word,
+    RequestLimits,
+    assistant_message,
+    join_text,
+    require_list,
+    require_object,
+    require_text,
 )
-from assay.agents.external.protocols.schemas import tool_of
+from assay.agents.external.protocols.schemas import make_tool
 from assay.models import Message, Reply, Tool, ToolCall, Usage
 
-FINISHED = {
+FINISH_REASONS = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
     "filter": "content_filter",
     "too_long": "length",
 }
-KINDS = {400: "invalid_request_error", 402: "insufficient_quota", 404: "not_found_error"}
+ERROR_TYPES = {400: "invalid_request_error", 402: "insufficient_quota", 404: "not_found_error"}
 
 
 class OpenAIChat:
@@ -35,96 +37,109 @@ class OpenAIChat:
 
     name = "openai chat"
 
-    def question(self, body: Json) -> Question:
-        """What a request asks."""
-        messages = [_message(table(message, "a message")) for message in listed(body.get("messages"), "messages")]
+    def parse_request(self, body: Json, limits: RequestLimits) -> ClientRequest:
+        """Return the request in a body."""
+        listed = require_list(body.get("messages"), "messages", MAX_MESSAGES)
+        messages = [_parse_message(require_object(message, "a message"), limits) for message in listed]
         if not messages:
             raise Malformed("messages is empty")
-        return Question(
+        tools = require_list(body.get("tools"), "tools", MAX_TOOLS)
+        return ClientRequest(
             messages,
-            [_tool(table(tool, "a tool")) for tool in listed(body.get("tools"), "tools")],
-            choice_of(body.get("tool_choice")),
+            [_parse_tool(require_object(tool, "a tool"), limits) for tool in tools],
+            parse_choice(body.get("tool_choice")),
             str(body.get("model", "")),
             bool(body.get("stream")),
         )
 
-    def whole(self, reply: Reply, asked: Question) -> dict[str, Any]:
-        """A reply in one piece."""
-        calls = [_call(call) for call in reply.message.tool_calls]
-        message = {"role": "assistant", "content": reply.message.text or None, "refusal": None}
-        choice = {"index": 0, "message": message | ({"tool_calls": calls} if calls else {}), "logprobs": None}
-        return {
-            **_head(reply, asked, "chat.completion"),
-            "choices": [{**choice, "finish_reason": FINISHED.get(reply.stop, "stop")}],
-            "usage": _usage(reply.usage),
+    def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
+        """Return a reply as one JSON object."""
+        message: dict[str, Any] = {"role": "assistant", "content": reply.message.text or None, "refusal": None}
+        if reply.message.tool_calls:
+            message["tool_calls"] = [_format_call(call) for call in reply.message.tool_calls]
+        choice = {
+            "index": 0,
+            "message": message,
+            "logprobs": None,
+            "finish_reason": FINISH_REASONS.get(reply.stop, "stop"),
         }
+        head = _format_head(reply, request, "chat.completion")
+        return {**head, "choices": [choice], "usage": _format_usage(reply.usage)}
 
-    def pieces(self, reply: Reply, asked: Question) -> Iterator[bytes]:
-        """A reply as a stream of events."""
-        head = _head(reply, asked, "chat.completion.chunk")
+    def stream_reply(self, reply: Reply, request: ClientRequest) -> Iterator[bytes]:
+        """Return a reply as a stream of events."""
+        head = _format_head(reply, request, "chat.completion.chunk")
 
-        def chunk(delta: Json, finished: str | None = None) -> bytes:
-            return event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finished}]})
+        def chunk(delta: Json, finish_reason: str | None = None) -> bytes:
+            return format_event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
 
         yield chunk({"role": "assistant", "content": ""})
         if reply.message.text:
             yield chunk({"content": reply.message.text})
         for index, call in enumerate(reply.message.tool_calls):
-            yield chunk({"tool_calls": [{"index": index, **_call(call)}]})
-        yield chunk({}, FINISHED.get(reply.stop, "stop"))
-        yield event({**head, "choices": [], "usage": _usage(reply.usage)})
+            yield chunk({"tool_calls": [{"index": index, **_format_call(call)}]})
+        yield chunk({}, FINISH_REASONS.get(reply.stop, "stop"))
+        yield format_event({**head, "choices": [], "usage": _format_usage(reply.usage)})
         yield b"data: [DONE]\n\n"
 
-    def error(self, status: int, why: str) -> dict[str, Any]:
-        """What went wrong."""
-        kind = KINDS.get(status, "server_error")
-        code = "context_length_exceeded" if status == 400 and "too long" in why else kind
-        return {"error": {"message": why, "type": kind, "param": None, "code": code}}
+    def format_error(self, status: int, message: str, *, too_long: bool = False) -> dict[str, Any]:
+        """Return an error."""
+        kind = ERROR_TYPES.get(status, "server_error")
+        code = "context_length_exceeded" if too_long else kind
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def choice_of(choice: object) -> str | None:
-    """Which tool must be called."""
+def parse_choice(choice: object) -> str | None:
+    """Return which tool must be called."""
     if isinstance(choice, dict):
         inner = choice.get("function", choice)
-        return word(inner.get("name") if isinstance(inner, dict) else None, "tool_choice") if "name" in inner else None
+        if isinstance(inner, dict) and "name" not in inner:
+            return None
+        return require_text(inner.get("name") if isinstance(inner, dict) else None, "tool_choice")
     return {"none": "none", "required": "any"}.get(str(choice))
 
 
-def _message(message: Json) -> Message:
-    role, text = message.get("role"), text_of(message.get("content"))
+def _parse_message(message: Json, limits: RequestLimits) -> Message:
+    role, text = message.get("role"), join_text(message.get("content"))
     if role in ("system", "developer"):
         return Message(role="system", text=text)
     if role == "user":
         return Message(role="user", text=text)
     if role == "tool":
-        return Message(role="tool", text=text, tool_call_id=word(message.get("tool_call_id"), "tool_call_id"))
+        return Message(role="tool", text=text, tool_call_id=require_text(message.get("tool_call_id"), "tool_call_id"))
     if role != "assistant":
-        raise Malformed(f"nobody speaks as {role!r}")
+        raise Malformed(f"unknown role {role!r}"[:200])
     calls = []
-    for call in listed(message.get("tool_calls"), "tool_calls"):
-        function = table(table(call, "a tool call").get("function"), "function")
-        name, arguments = word(function.get("name"), "a tool's name"), arguments_of(function.get("arguments"))
-        calls.append(ToolCall(id=word(call.get("id"), "a tool call's id"), name=name, arguments=arguments))
-    return said_by_model(text, calls)
+    for call in require_list(message.get("tool_calls"), "tool_calls"):
+        function = require_object(require_object(call, "a tool call").get("function"), "function")
+        calls.append(
+            ToolCall(
+                id=require_text(call.get("id"), "a tool call's id"),
+                name=require_text(function.get("name"), "a tool's name"),
+                arguments=limits.load_arguments(function.get("arguments")),
+            )
+        )
+    return assistant_message(text, calls)
 
 
-def _tool(tool: Json) -> Tool:
+def _parse_tool(tool: Json, limits: RequestLimits) -> Tool:
     if tool.get("type", "function") != "function":
-        raise Malformed(f"there are no tools of type {tool.get('type')!r} here")
-    function = table(tool.get("function"), "function")
-    schema = table(function.get("parameters") or {}, "parameters")
-    return tool_of(word(function.get("name"), "a tool's name"), str(function.get("description") or ""), schema)
+        raise Malformed(f"tools of type {tool.get('type')!r} are not supported"[:200])
+    function = require_object(tool.get("function"), "function")
+    schema = require_object(function.get("parameters") or {}, "parameters")
+    name = require_text(function.get("name"), "a tool's name")
+    return make_tool(name, str(function.get("description") or ""), schema, limits)
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _format_call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
 
 
-def _head(reply: Reply, asked: Question, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{reply.number}", "object": kind, "created": int(time.time()), "model": asked.model}
+def _format_head(reply: Reply, request: ClientRequest, kind: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{reply.number}", "object": kind, "created": int(time.time()), "model": request.model}
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
+def _format_usage(usage: Usage) -> dict[str, Any]:
     return {
         "prompt_tokens": usage.all_input_tokens,
         "completion_tokens": usage.output_tokens,

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+import tracemalloc
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 
@@ -13,8 +14,10 @@ import httpx2
 import openai
 import pytest
 
-from assay.agents.external.endpoint import MOST_VALIDATIONS, Endpoint
-from assay.agents.external.http import LARGEST_BODY, serve_all
+from assay.agents.external.endpoint import MAX_VALIDATIONS, Endpoint
+from assay.agents.external.http import MAX_BODY, MAX_BUFFERED, serve_all
+from assay.agents.external.protocols import Gemini, Malformed, OpenAIChat, OpenAIResponses, RequestLimits
+from assay.agents.external.protocols.schemas import make_tool
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +111,7 @@ async def test_an_openai_client_talks_uses_tools_and_is_counted(trial, reached):
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool"]
     assert told[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
     clients = [note["about"] for note in trial.told("note") if note["what"] == "client"]
-    assert [(note["wire"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
+    assert [(note["protocol"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
 
 
 async def test_an_openai_client_streams(reached):
@@ -295,12 +298,155 @@ async def test_bytes_that_are_no_http_do_no_harm(reached):
         ):
             said = await door.raw(data)
             assert said == b"" or b" 4" in said.split(b"\r\n")[0]
-        endless = f"POST /v1/messages HTTP/1.1\r\nhost: lab\r\ncontent-length: {LARGEST_BODY + 1}\r\n\r\n".encode()
+        endless = f"POST /v1/messages HTTP/1.1\r\nhost: lab\r\ncontent-length: {MAX_BODY + 1}\r\n\r\n".encode()
         async with await anyio.connect_unix(door.path) as stream:
             await stream.send(endless)
             with pytest.raises((anyio.BrokenResourceError, anyio.EndOfStream)):
                 while True:
                     await stream.send(b"x" * 10**6)
+        answer = await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi."}])
+        assert answer.choices[0].message.content == "Still here."
+
+
+def chat_body(**more):
+    return json.dumps({"messages": [{"role": "user", "content": "x"}], **more}).encode()
+
+
+def tool_with(schema):
+    return {"type": "function", "function": {"name": "f", "parameters": schema}}
+
+
+def count_nodes(schema):
+    """Return the number of schemas in a schema."""
+    nested = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
+    return 1 + sum(map(count_nodes, nested))
+
+
+def test_a_reference_to_itself_is_not_followed():
+    # Followed to a depth of 12, this schema of a few hundred bytes would have 15 ** 12 nodes.
+    schema = {"properties": {"q": {"$ref": "#/a"}}, "a": {"anyOf": [{"$ref": "#/a"}] * 15}}
+    tool = make_tool("f", "", schema, RequestLimits())
+    assert tool.parameters["properties"]["q"] == {"anyOf": [{}] * 15}
+    assert "The JSON schema of its arguments: " in tool.description
+
+
+def test_references_that_expand_without_end_are_refused():
+    # Each level refers to the next one 15 times: 15 ** 10 nodes, none of which refers to itself.
+    levels = {f"l{n}": {"anyOf": [{"$ref": f"#/l{n + 1}"}] * 15} for n in range(10)}
+    with pytest.raises(Malformed, match="too large"):
+        make_tool("f", "", {"properties": {"q": {"$ref": "#/l0"}}, **levels}, RequestLimits())
+
+
+def test_a_long_text_that_is_referred_to_often_is_refused():
+    schema = {"long": {"description": "x" * 10_000}, "properties": {f"p{n}": {"$ref": "#/long"} for n in range(1_000)}}
+    with pytest.raises(Malformed, match="too large"):
+        make_tool("f", "", schema, RequestLimits())
+
+
+def test_a_large_ordinary_schema_is_kept():
+    schema = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
+    tool = make_tool("f", "", schema, RequestLimits())
+    assert count_nodes(tool.parameters) == 1_001
+
+
+async def test_hostile_schemas_and_bodies_are_refused_and_cost_nothing(trial, reached):
+    levels = {f"l{n}": {"anyOf": [{"$ref": f"#/l{n + 1}"}] * 15} for n in range(10)}
+    deep = json.loads('{"a":' * 900 + "1" + "}" * 900)
+    call = {"id": "a", "function": {"name": "f", "arguments": json.dumps(deep)}}
+    bodies = [
+        chat_body(tools=[tool_with({"properties": {"q": {"$ref": "#/l0"}}, **levels})]),
+        chat_body(tools=[tool_with({})] * 501),
+        chat_body(messages=[{"role": "user", "content": "x"}] * 10_001),
+        chat_body(messages=[{"role": "assistant", "tool_calls": [call]}]),
+        b'{"messages": [' + b"[]," * 300_000 + b"[]]}",
+    ]
+    async with reached("Fine.") as door, door.http() as client:
+        for body in bodies:
+            answer = await client.post("/v1/chat/completions", content=body)
+            assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True), body[:100]
+        assert (await client.post("/v1/chat/completions", content=chat_body())).status_code == 200
+    assert len(trial.told("ask")) == 1
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_values_are_counted_before_they_take_memory(inside):
+    listed = "[" + "[]," * 2_000_000 + "[]]"
+    call = {"id": "a", "function": {"name": "f", "arguments": listed}}
+    body = chat_body(messages=[{"role": "assistant", "tool_calls": [call]}]) if inside else listed.encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="JSON values"):
+            limits = RequestLimits()
+            OpenAIChat().parse_request(limits.load_json(body), limits)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Parsed, two million lists take more than 100 MB; the text has 6 MB.
+    assert peak < 5 * len(body)
+
+
+def test_counting_values_takes_strings_as_they_are():
+    limits = RequestLimits()
+    text = '[{,\\"' * 100_000
+    assert limits.load_json(json.dumps({"text": text}).encode()) == {"text": text}
+    with pytest.raises(Malformed, match="not valid JSON"):
+        limits.load_json(b'"' + b'\\"' * 1_000_000)
+
+
+def test_many_calls_of_one_turn_are_one_message():
+    items = [{"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"} for n in range(8_000)]
+    request = OpenAIResponses().parse_request({"input": [{"role": "user", "content": "x"}, *items]}, RequestLimits())
+    assert [len(message.tool_calls) for message in request.messages] == [0, 8_000]
+
+
+def test_responses_in_reverse_order_take_a_number_of_operations_proportional_to_their_own():
+    def count_operations(size):
+        calls = [{"functionCall": {"id": f"c{n}", "name": "f", "args": {}}} for n in range(size)]
+        answers = [{"functionResponse": {"id": f"c{n}", "name": "f", "response": {}}} for n in reversed(range(size))]
+        contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": answers}]
+        operations = []
+        sys.setprofile(lambda frame, event, argument: operations.append(event))
+        try:
+            request = Gemini().parse_request({"contents": contents}, RequestLimits())
+        finally:
+            sys.setprofile(None)
+        assert [message.tool_call_id for message in request.messages[1:]] == [f"c{n}" for n in reversed(range(size))]
+        return len(operations)
+
+    assert count_operations(1_000) < 3 * count_operations(500)
+
+
+def test_calls_without_ids_are_answered_in_order_and_those_with_ids_by_them():
+    calls = [
+        {"functionCall": {"name": "f"}},
+        {"functionCall": {"name": "f", "id": "x"}},
+        {"functionCall": {"name": "f"}},
+    ]
+    answers = [{"functionResponse": {"name": "f", "id": "x"}}, *[{"functionResponse": {"name": "f"}}] * 2]
+    contents = [{"role": "model", "parts": calls}, {"role": "user", "parts": answers}]
+    model, *tools = Gemini().parse_request({"contents": contents}, RequestLimits()).messages
+    first, second, third = (call.id for call in model.tool_calls)
+    assert len({first, second, third}) == 3
+    assert [message.tool_call_id for message in tools] == [second, first, third]
+    with pytest.raises(Malformed, match="no open call"):
+        Gemini().parse_request({"contents": [*contents, {"role": "user", "parts": answers[:1]}]}, RequestLimits())
+
+
+async def test_unfinished_bodies_of_all_connections_together_are_limited(reached):
+    size = MAX_BODY - 1
+    head = f"POST /v1/messages HTTP/1.1\r\nhost: lab\r\ncontent-length: {size}\r\n\r\n".encode()
+    async with reached("Still here.") as door:
+        async with (
+            await anyio.connect_unix(door.path) as first,
+            await anyio.connect_unix(door.path) as second,
+            await anyio.connect_unix(door.path) as third,
+        ):
+            for stream in (first, second):
+                await stream.send(head + b"x" * (size - 1))
+            await third.send(head)
+            with pytest.raises(anyio.BrokenResourceError):
+                for _ in range((MAX_BUFFERED - 2 * size) // 10**6 + 5):
+                    await third.send(b"x" * 10**6)
         answer = await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi."}])
         assert answer.choices[0].message.content == "Still here."
 
@@ -316,13 +462,13 @@ async def test_the_form_is_checked_without_a_score_and_not_without_end(reached):
     async with reached(fault="the column side is missing") as door, door.http() as client:
         answer = await client.post("/validate")
         assert answer.json() == {"result": "Submission invalid! the column side is missing", "valid": False}
-        for _ in range(MOST_VALIDATIONS - 1):
+        for _ in range(MAX_VALIDATIONS - 1):
             await client.post("/validate")
         assert (await client.post("/validate")).status_code == 429
 
 
 async def test_the_relay_leads_from_a_port_to_the_socket_and_ends_with_its_command(reached):
-    relay = str(files("assay.agents").joinpath("scripts", "relay.py"))
+    relay = str(files("assay.agents.external").joinpath("relay.py"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
