@@ -65,7 +65,7 @@ def test_single_spaces_may_be_asked_for(outcome):
     codec = {"name": "points", "params": {"single_spaces": True}}
     column = {"type": "text", "missing": "", "codec": codec, "truth": {"name": "rectangles"}}
     rules = {"columns": {"labels": column}, "metric": "point_in_box_f1"}
-    why = "submission.csv, column 'labels', id 'a': there must be single spaces between words, and no other blanks."
+    why = "submission.csv, column 'labels', id 'a': words must be separated by single spaces, with no other whitespace."
     assert outcome("id,labels\na,U+1  5 5\n", "id,labels\na,U+1 0 0 10 10\n", **rules) == why
 
 
@@ -91,13 +91,13 @@ def test_boxes_in_space_are_matched_by_volume(outcome):
 
 def test_lists_are_checked_and_scored_as_text(outcome):
     """multi-modal-gesture-recognition."""
-    column = {"type": "text", "codec": {"name": "integers", "params": {"least": 1, "most": 3}}}
+    column = {"type": "text", "codec": {"name": "integers", "params": {"min_count": 1, "max_count": 3}}}
     rules = {"columns": {"sequence": column}, "metric": "normalized_edit_distance"}
     answers = "id,sequence\na,1 2 3\nb,4 5\n"
     assert outcome("id,sequence\na,1 3\nb,4 5\n", answers, **rules) == 0.2
-    why = "submission.csv, column 'sequence', id 'b': whole numbers are needed, but 'x' is none."
+    why = "submission.csv, column 'sequence', id 'b': whole numbers are needed, but 'x' is not one."
     assert outcome("id,sequence\na,1 2\nb,4 x\n", answers, **rules) == why
-    why = "submission.csv, column 'sequence', id 'b': at most 3 words are needed, but there are 4."
+    why = "submission.csv, column 'sequence', id 'b': at most 3 words are accepted, but there are 4."
     assert outcome("id,sequence\na,1 2\nb,4 5 6 7\n", answers, **rules) == why
 
 
@@ -109,12 +109,12 @@ def test_answers_of_questions_are_spans_and_the_truth_has_several(outcome):
     assert outcome("id,answer\na_long,3:7\na_short,YES\nb_long,\nb_short,\n", answers, **rules) == 1.0
     published = rules | {"params": {"count_true_negatives": True}}
     assert outcome("id,answer\na_long,\na_short,\nb_long,\nb_short,\n", answers, **published) == 0.5
-    why = "submission.csv, column 'answer', id 'b_long': 'yes' is no answer; write start:end, YES, NO, or nothing."
+    why = "submission.csv, column 'answer', id 'b_long': 'yes' is not an answer; write start:end, YES, NO, or nothing."
     assert outcome("id,answer\na_long,\na_short,\nb_long,yes\nb_short,\n", answers, **rules) == why
 
 
 def test_lists_of_words_keep_to_their_grammar():
-    assert parse_words("a b", "here", least=1, most=2) == "a b"
+    assert parse_words("a b", "here", min_count=1, max_count=2) == "a b"
     assert parse_integers("7 x", "here", first_only=True) == "7 x"
     for text in ("", "YES", "NO", "3:7"):
         assert parse_span(text, "here") == text
@@ -126,15 +126,15 @@ def test_what_is_no_span_is_refused(outcome, text):
     found = outcome(
         f"id,answer\na,{text}\nb,\n", "id,answer\na,1:2\nb,\n", columns={"answer": column}, metric="nq_micro_f1"
     )
-    assert found.startswith(f"submission.csv, column 'answer', id 'a': {text!r} is no answer")
+    assert found.startswith(f"submission.csv, column 'answer', id 'a': {text!r} is not an answer")
 
 
 def test_a_first_guess_of_a_ranked_list_counts(make_task, graded):
     """inaturalist-2019-fgvc6: whole numbers or lists of them; a column of fractions fails."""
-    codec = {"name": "integers", "params": {"first_only": True, "least": 1}}
+    codec = {"name": "integers", "params": {"first_only": True, "min_count": 1}}
     task = make_task(columns={"predicted": {"type": "text", "codec": codec}}, metric="top1_error", lenient=True)
     answers = "id,predicted\n1,654\n2,3\n"
     assert graded(task, answers, "id,predicted\n1,654\n2,4\n").score == 0.5
     assert graded(task, answers, "id,predicted\n1,654 1 2\n2,3 7\n").score == 0.0
-    why = "submission.csv, column 'predicted', id '1': whole numbers are needed, but '654.0' is none."
+    why = "submission.csv, column 'predicted', id '1': whole numbers are needed, but '654.0' is not one."
     assert graded(task, answers, "id,predicted\n1,654.0\n2,4\n").why == why

@@ -16,7 +16,7 @@ from hypothesis import strategies
 from assay.core.errors import InvalidSubmission, LabError, NotPrepared
 from assay.core.home import Home
 from assay.grading import Grade, grade_submission, validate_submission
-from assay.grading.by_running.checkpoint import MOST_ARRAYS, check_form
+from assay.grading.by_running.checkpoint import MAX_ARRAYS, check_checkpoint
 from assay.tasks import Task
 
 MODEL = """
@@ -191,7 +191,7 @@ HOSTILE = {
         "unpacks to 40,0",
     ),
     "very many arrays": (
-        archive(*((f"a{number}.npy", b"") for number in range(MOST_ARRAYS + 1))),
+        archive(*((f"a{number}.npy", b"") for number in range(MAX_ARRAYS + 1))),
         "holds 2,001 arrays; at most 2,000 are accepted",
     ),
     "more arrays than are worth counting": (b"PK\x01\x02" * 50_000, "holds more than 2,000 arrays"),
@@ -218,7 +218,7 @@ def test_an_array_that_is_there_twice_is_refused() -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
         content = archive(*[("slope.npy", header("()") + b"1234")] * 2)
     with pytest.raises(InvalidSubmission, match="holds an array twice"):
-        check_form(content, "checkpoint.npz", 10**6)
+        check_checkpoint(content, "checkpoint.npz", 10**6)
 
 
 @hypothesis.given(strategies.data())
@@ -229,7 +229,7 @@ def test_a_damaged_file_is_accepted_or_refused_but_never_a_crash(data: strategie
     for _ in range(data.draw(strategies.integers(1, 8))):
         damaged[data.draw(strategies.integers(0, len(damaged) - 1))] = data.draw(strategies.integers(0, 255))
     try:
-        check_form(bytes(damaged), "checkpoint.npz", 10**6)
+        check_checkpoint(bytes(damaged), "checkpoint.npz", 10**6)
     except InvalidSubmission as refused:
         assert str(refused).endswith(".")
 

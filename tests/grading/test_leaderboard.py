@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.grading import leaderboard
-from assay.grading.medals import medal, percentile
+from assay.grading.grade import find_medal, find_percentile
 from assay.tasks import Metric
 
 HIGHER = Metric(name="accuracy", direction="higher")
@@ -35,12 +35,13 @@ LOWER = Metric(name="rmse", direction="lower")
     ],
 )
 def test_medals_lie_where_the_published_rules_put_them(teams, places):
-    assert leaderboard.positions(teams) == places
+    assert leaderboard.medal_places(teams) == places
 
 
 def test_thresholds_are_the_scores_at_those_places_in_either_direction():
     scores = [float(score) for score in range(1, 201)]
-    best_high, best_low = leaderboard.from_scores(scores, HIGHER), leaderboard.from_scores(scores[::-1], LOWER)
+    best_high = leaderboard.make_leaderboard(scores, HIGHER)
+    best_low = leaderboard.make_leaderboard(scores[::-1], LOWER)
     # Two hundred teams: places 10, 40 and 80, counted from 200 downwards or from 1 upwards.
     assert (best_high.gold, best_high.silver, best_high.bronze) == (191, 161, 121)
     assert (best_low.gold, best_low.silver, best_low.bronze) == (10, 40, 80)
@@ -48,16 +49,16 @@ def test_thresholds_are_the_scores_at_those_places_in_either_direction():
 
 
 def test_percentiles_of_all_teams_run_from_the_worst_to_the_best():
-    board = leaderboard.from_scores([0.1, 0.2, 0.3, 0.4, 0.5], HIGHER)
-    assert percentile(0.5, board, HIGHER) == 100
-    assert percentile(0.05, board, HIGHER) == 0
-    assert medal(0.5, board, HIGHER) == "gold"
+    board = leaderboard.make_leaderboard([0.1, 0.2, 0.3, 0.4, 0.5], HIGHER)
+    assert find_percentile(0.5, board, HIGHER) == 100
+    assert find_percentile(0.05, board, HIGHER) == 0
+    assert find_medal(0.5, board, HIGHER) == "gold"
 
 
 def test_a_file_of_teams_is_read(tmp_path: Path):
     path = tmp_path / "leaderboard.csv"
     path.write_text("teamId,score\n1,0.9\n2,0.8\n3,0.7\n")
-    assert leaderboard.read(path, HIGHER).teams == 3
+    assert leaderboard.read_leaderboard(path, HIGHER).teams == 3
 
 
 @pytest.mark.parametrize("text", ["", "teamId\n1\n", "score\n", "score\nbest\n", "score\nnan\n"])
@@ -65,4 +66,4 @@ def test_a_file_that_is_no_leaderboard_is_refused(tmp_path: Path, text: str):
     path = tmp_path / "leaderboard.csv"
     path.write_text(text)
     with pytest.raises(UsageError, match="not a leaderboard"):
-        leaderboard.read(path, HIGHER)
+        leaderboard.read_leaderboard(path, HIGHER)

@@ -2,7 +2,14 @@
 
 import pytest
 
-from assay.grading import medals
+from assay.grading.grade import (
+    beats_baseline,
+    compute_improvement,
+    find_medal,
+    find_percentile,
+    is_above_median,
+    rank_in_panel,
+)
 from assay.tasks import Leaderboard, Metric, Solution
 
 HIGHER, LOWER = Metric(name="accuracy", direction="higher"), Metric(name="rmse", direction="lower")
@@ -35,13 +42,13 @@ DOWN = Leaderboard(
     ],
 )
 def test_a_medal_is_won_at_its_threshold_and_not_below(score, board, metric, medal):
-    assert medals.medal(score, board, metric) == medal
+    assert find_medal(score, board, metric) == medal
 
 
 def test_where_all_thresholds_are_equal_only_gold_can_be_won():
     board = Leaderboard(gold=1, silver=1, bronze=1, median=0.9, teams=10)
-    assert medals.medal(1.0, board, HIGHER) == "gold"
-    assert medals.medal(0.99999, board, HIGHER) is None
+    assert find_medal(1.0, board, HIGHER) == "gold"
+    assert find_medal(0.99999, board, HIGHER) is None
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_where_all_thresholds_are_equal_only_gold_can_be_won():
     ],
 )
 def test_the_median_itself_is_not_above_the_median(score, board, metric, above):
-    assert medals.above_median(score, board, metric) is above
+    assert is_above_median(score, board, metric) is above
 
 
 @pytest.mark.parametrize(
@@ -72,18 +79,18 @@ def test_the_median_itself_is_not_above_the_median(score, board, metric, above):
     ],
 )
 def test_a_percentile_lies_between_its_neighbours(score, board, metric, place):
-    assert medals.percentile(score, board, metric) == pytest.approx(place)
+    assert find_percentile(score, board, metric) == pytest.approx(place)
 
 
 def test_a_tie_has_the_best_percentile_of_its_score():
     board = Leaderboard(
         gold=1, silver=1, bronze=1, median=1, teams=9, percentiles={"0": 0.0, "9": 0.5, "50": 0.5, "100": 1.0}
     )
-    assert medals.percentile(0.5, board, HIGHER) == 50
+    assert find_percentile(0.5, board, HIGHER) == 50
 
 
 def test_without_known_percentiles_there_is_none():
-    assert medals.percentile(1, Leaderboard(gold=1, silver=1, bronze=1, median=1, teams=1), HIGHER) is None
+    assert find_percentile(1, Leaderboard(gold=1, silver=1, bronze=1, median=1, teams=1), HIGHER) is None
 
 
 PANEL = [Solution(name=str(score), score=score, seconds=1) for score in (0.5, 0.7, 0.700004, 0.9)]
@@ -94,7 +101,7 @@ PANEL = [Solution(name=str(score), score=score, seconds=1) for score in (0.5, 0.
     [(0.95, HIGHER, 1), (0.9, HIGHER, 1), (0.7, HIGHER, 2), (0.6, HIGHER, 4), (0.1, HIGHER, 5), (0.7, LOWER, 2)],
 )
 def test_rank_counts_only_strictly_better_solutions(score, metric, rank):
-    assert medals.rank(score, PANEL, metric) == rank
+    assert rank_in_panel(score, PANEL, metric) == rank
 
 
 @pytest.mark.parametrize(
@@ -111,5 +118,5 @@ def test_rank_counts_only_strictly_better_solutions(score, metric, rank):
     ],
 )
 def test_improvement_is_a_share_of_the_baseline_in_the_metrics_direction(score, baseline, metric, gain, success):
-    assert medals.improvement(score, baseline, metric) == gain
-    assert medals.succeeds(gain) is success
+    assert compute_improvement(score, baseline, metric) == gain
+    assert beats_baseline(gain) is success

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from assay.core.errors import InvalidSubmission
+from assay.formats.texts import MISSING_WORDS
 from assay.grading.metrics.classification import (
     accuracy,
     log_loss,
@@ -22,7 +23,6 @@ from assay.grading.metrics.classification import (
     top1_error,
 )
 from assay.grading.metrics.probability import kl_divergence, probabilistic_f1, weighted_multilabel_log_loss
-from assay.grading.submission.pandas_rules import MISSING_WORDS
 
 FLOAT_PRECISION = 2.220446049250313e-16
 PAIRS_OF_CLASSES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1)

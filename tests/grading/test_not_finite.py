@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from assay.grading import medals
 from assay.grading.batch import report
+from assay.grading.grade import compute_improvement, find_medal, find_percentile, is_above_median, rank_in_panel
 from assay.results.aggregate import aggregate, read_reports
 from assay.tasks import Leaderboard, Measured, Metric, Solution
 
@@ -32,7 +32,7 @@ def test_a_score_of_minus_infinity_wins_gold_where_lower_is_better(champs, grade
     grade = graded(champs, ANSWERS, ANSWERS)
     assert (grade.score, grade.not_finite, grade.valid_submission, grade.why) == (None, "-inf", True, None)
     assert (grade.gold_medal, grade.any_medal, grade.above_median, grade.percentile) == (True, True, True, 100)
-    assert (grade.rank, grade.improvement, grade.success) == (1, None, False)
+    assert (grade.rank, grade.improvement, grade.success) == (1, None, True)
 
 
 def test_a_score_of_nan_earns_nothing(make_task, graded):
@@ -68,11 +68,11 @@ def test_reports_with_such_scores_are_legal_json_and_can_be_added_up(champs, gra
 @pytest.mark.parametrize("metric", [LOWER, HIGHER])
 def test_not_a_number_reaches_no_threshold_whatever_the_direction(metric):
     board = Leaderboard(gold=1, silver=1, bronze=1, median=1, teams=9, percentiles={"0": 5, "100": 1})
-    assert medals.medal(math.nan, board, metric) is None
-    assert not medals.above_median(math.nan, board, metric)
-    assert medals.rank(math.nan, MEASURED.panel, metric) == 3
-    assert medals.percentile(math.nan, board, metric) == 0
-    assert medals.improvement(math.nan, 1.0, metric) is None
+    assert find_medal(math.nan, board, metric) is None
+    assert not is_above_median(math.nan, board, metric)
+    assert rank_in_panel(math.nan, MEASURED.panel, metric) == 3
+    assert find_percentile(math.nan, board, metric) == 0
+    assert compute_improvement(math.nan, 1.0, metric) is None
 
 
 @pytest.mark.parametrize(
@@ -81,5 +81,5 @@ def test_not_a_number_reaches_no_threshold_whatever_the_direction(metric):
 )
 def test_infinite_scores_are_compared_like_others(score, metric, won):
     board = Leaderboard(gold=1, silver=1, bronze=1, median=1, teams=9)
-    assert medals.medal(score, board, metric) == won
-    assert medals.improvement(score, 1.0, metric) is None
+    assert find_medal(score, board, metric) == won
+    assert compute_improvement(score, 1.0, metric) is None

@@ -57,7 +57,7 @@ def array() -> bytes:
     ],
 )
 def test_a_file_of_another_kind_is_named(make, kind, lenient, make_task, graded):
-    assert graded(make_task(lenient=lenient), GOOD, make()).why == f"submission.csv is {kind}; hand in plain CSV."
+    assert graded(make_task(lenient=lenient), GOOD, make()).why == f"submission.csv is {kind}; submit plain CSV."
 
 
 @pytest.mark.parametrize("lenient", [True, False])

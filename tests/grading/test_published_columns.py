@@ -62,7 +62,7 @@ def test_a_column_may_have_another_name_but_not_both(outcome):
     rules = {"columns": {"prediction": {"type": "number", "aliases": ["a"], "answer": "a"}}, "more_columns": True}
     assert outcome("id,prediction\n1,0.25\n2,0.5\n", **rules) == 0
     assert outcome("id,a\n1,0.25\n2,0.5\n", **rules) == 0
-    why = "submission.csv has columns 'prediction', 'a', which stand for the same; hand in one of them."
+    why = "submission.csv has columns 'prediction', 'a', which mean the same; submit one of them."
     assert outcome("id,prediction,a\n1,0.25,1\n2,0.5,1\n", **rules) == why
     why = "submission.csv lacks column 'prediction': it has 'id', 'c', but the columns must be id, prediction."
     assert outcome("id,c\n1,0.25\n2,0.5\n", **rules) == why
@@ -104,7 +104,7 @@ def test_rows_must_add_up_in_both_ways_of_reading(make_task, graded, rule, last,
 def test_further_columns_must_not_add_to_the_sum_of_a_row_where_it_is_taken_over_all(outcome):
     rules = {"row_sum": {"tolerance": 0, "decimals": 5, "more_columns": True}, "more_columns": True}
     assert outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,0.0\n", **rules) == 0
-    why = "submission.csv: column 'c' was not asked for and adds to the sum of its row."
+    why = "submission.csv: column 'c' is not needed and adds to the sum of its row."
     for cell in ("0.1", "x", "", "-1"):
         assert outcome(f"id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,{cell}\n", **rules) == why
 

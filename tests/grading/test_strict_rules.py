@@ -41,9 +41,9 @@ def test_a_subset_is_scored_by_the_rows_it_has(outcome):
 def test_by_occurrence_the_nth_row_of_an_id_belongs_to_its_nth_answer(outcome):
     answers = "id,price\na,10\na,20\nb,30\n"
     assert outcome("id,price\nb,30\na,11\na,22\n", answers, ids="nth_occurrence") == 1.0
-    why = "submission.csv has id 'a' once; it is asked for 2 times."
+    why = "submission.csv has id 'a' once; it is needed 2 times."
     assert outcome("id,price\nb,30\na,11\n", answers, ids="nth_occurrence") == why
-    why = "submission.csv has id 'a' 3 times; it is asked for 2 times."
+    why = "submission.csv has id 'a' 3 times; it is needed 2 times."
     assert outcome("id,price\nb,30\na,11\na,1\na,1\n", answers, ids="nth_occurrence") == why
     assert outcome("id,price\na,30\na,11\nz,1\n", answers, ids="nth_occurrence") == "submission.csv has unknown id 'z'."
     assert (
@@ -73,7 +73,7 @@ def test_columns_may_have_to_stand_in_an_order(outcome):
     crossed = "price,id\n10,a\n20,b\n30,c\n"
     why = "submission.csv has its columns in another order; the columns must be id, price, in this order."
     assert outcome(crossed, order="exact") == why
-    assert outcome(crossed, order="id-first") == "submission.csv begins with column 'price'; 'id' must be the first."
+    assert outcome(crossed, order="id-first") == "submission.csv starts with column 'price'; the first must be 'id'."
 
 
 def test_further_columns_are_refused_unless_the_rules_let_them_pass(outcome):
@@ -120,6 +120,4 @@ def test_where_answers_repeat_an_id_it_is_asked_for_as_often(outcome):
     """detecting-insults-in-social-commentary: the id is a comment, and a comment may come twice."""
     answers = "id,price\na,10\na,20\nb,30\n"
     assert outcome("id,price\nb,30\na,11\na,22\n", answers) == 1.0
-    assert (
-        outcome("id,price\nb,30\nb,11\na,22\n", answers) == "submission.csv has id 'a' once; it is asked for 2 times."
-    )
+    assert outcome("id,price\nb,30\nb,11\na,22\n", answers) == "submission.csv has id 'a' once; it is needed 2 times."

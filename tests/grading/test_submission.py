@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InvalidSubmission, NotPrepared
 from assay.core.home import Home
 from assay.grading import grade_submission, validate_submission
-from assay.grading.submission.answers import read_answers
-from assay.grading.submission.read import check
+from assay.grading.submission.read import read_submission
 from assay.tasks import Column
 
 GOOD = "id,price\n9,3\n007,1\n8,2\n"
@@ -26,7 +25,7 @@ def file(tmp_path):
 
 
 def checked(file, task, prepared):
-    return check(file, file.name, read_answers(task, prepared))
+    return read_submission(file, file.name, task.in_edition(prepared.edition), prepared)
 
 
 def refusal(file, task, prepared):
@@ -81,11 +80,11 @@ def test_a_good_table_is_put_into_the_order_of_the_answers(content, file, make_t
         (b"id,price\n9,3\n8,2\n007,1\n10,5\n", "submission.csv has unknown id '10'."),
         (
             b"id,price\n9,3\n8,2\n7,1\n",
-            "submission.csv has unknown id '7'; '007' is asked for, and ids are compared as text.",
+            "submission.csv has unknown id '7'; '007' is expected, and ids are compared as text.",
         ),
         (
             b"id,price\n9.0,3\n8.0,2\n007,1\n",
-            "submission.csv has unknown id '9.0', '8.0'; '9' is asked for, and ids are compared as text.",
+            "submission.csv has unknown id '9.0', '8.0'; '9' is expected, and ids are compared as text.",
         ),
         (b"id,price\n9,3\n8,2\n007\n", "submission.csv: column 'price' must hold a number, but is empty for id '007'."),
         (
@@ -120,7 +119,7 @@ def test_a_good_table_is_put_into_the_order_of_the_answers(content, file, make_t
         ("id,prix é\n9,3\n".encode("latin-1"), "submission.csv is not UTF-8 text."),
         (GOOD.encode("utf-16"), "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
-        (b"PK\x03\x04" + b"\xfe" * 99, "submission.csv is a zip archive; hand in plain CSV."),
+        (b"PK\x03\x04" + b"\xfe" * 99, "submission.csv is a zip archive; submit plain CSV."),
         (
             b'{"id": 9, "price": 3}',
             "submission.csv lacks column 'id', 'price': it has '{\"id\": 9', ' \"price\": 3}', "

@@ -10,7 +10,7 @@ import pytest
 from made_up import MADE_AT, failed, grade, outcome
 from rich.console import Console
 
-from assay.grading import medals
+from assay.grading.grade import is_beyond_spread
 from assay.models.messages import Usage
 from assay.results import paper_tables
 from assay.results.collect import published_figures
@@ -155,7 +155,7 @@ def test_a_score_is_beyond_the_spread_at_two_standard_deviations(score, directio
         panel=(),
     )
     metric = Metric(name="rmse" if direction == "lower" else "accuracy", direction=direction)
-    assert medals.beyond_spread(score, measured, metric) is beyond
+    assert is_beyond_spread(score, measured, metric) is beyond
 
 
 def test_published_columns_have_the_published_means():

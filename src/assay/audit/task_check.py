@@ -16,7 +16,7 @@ from assay.core.disk import hash_file
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.data.store import Prepared
-from assay.grading.by_running.checkpoint import table_of
+from assay.grading.by_running.checkpoint import with_predictions_table
 from assay.grading.grade import grade_submission
 from assay.tasks import Task
 
@@ -54,7 +54,7 @@ def check_task(prepared: Prepared, home: Home) -> list[Finding]:
 
 def _of_checkpoint(prepared: Prepared, home: Home) -> list[Finding]:
     """What can be told without a checkpoint: inputs are there, and the right predictions would be scored as such."""
-    task = table_of(prepared.task)
+    task = with_predictions_table(prepared.task)
     answers = pd.read_csv(prepared.private / task.data.answers, dtype=str, keep_default_na=False)
     return [
         _hidden_inputs(prepared),

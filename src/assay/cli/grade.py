@@ -76,9 +76,9 @@ def grade_command(
     found, home = registry(folders).task(task), Home.default()
     _must_exist(file)
     if leaderboard:
-        from assay.grading.leaderboard import read
+        from assay.grading.leaderboard import read_leaderboard
 
-        found = found.model_copy(update={"leaderboard": read(leaderboard, found.metric)})
+        found = found.model_copy(update={"leaderboard": read_leaderboard(leaderboard, found.metric)})
     grade = grade_submission(file, found, load_prepared(home, found, edition, variant), home=home, sandbox=sandbox)
     if json_:
         click.echo(grade.model_dump_json(indent=2))

@@ -18,12 +18,12 @@ from assay.data.splits import Split
 Value = str | int | float | bool
 
 # From version 3 on pandas always reads floats exactly, and warns where it is asked to.
-_EXACT: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
+EXACT_FLOATS: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 
 
 def read(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
     """Read a CSV file as pandas does by default, with exact floats."""
-    return cast(pd.DataFrame, pd.read_csv(source, **_EXACT, **options))
+    return cast(pd.DataFrame, pd.read_csv(source, **EXACT_FLOATS, **options))
 
 
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:

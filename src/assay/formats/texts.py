@@ -1,38 +1,49 @@
-"""Lists of words in one cell: checked against a grammar, and handed on as the text they are."""
+"""Words in one cell: checked against a grammar and returned as the text they are."""
 
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote
 
+MISSING_WORDS = frozenset(
+    {
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    }
+)
+"""What pandas reads as a missing value by default."""
 
-def parse_words(text: str, where: str, *, least: int = 0, most: int | None = None) -> str:
-    """The text, if it has at least `least` and at most `most` words with blanks between them."""
+
+def parse_words(text: str, where: str, *, min_count: int = 0, max_count: int | None = None) -> str:
+    """Return the text if it has between `min_count` and `max_count` words separated by whitespace."""
     count = len(text.split())
-    if count < least or (most is not None and count > most):
-        needed = f"at least {least:,}" if count < least else f"at most {most:,}"
-        raise InvalidSubmission(f"{where}: {needed} words are needed, but there are {count:,}.")
+    if count < min_count:
+        raise InvalidSubmission(f"{where}: at least {min_count:,} words are needed, but there are {count:,}.")
+    if max_count is not None and count > max_count:
+        raise InvalidSubmission(f"{where}: at most {max_count:,} words are accepted, but there are {count:,}.")
     return text
 
 
-def parse_integers(text: str, where: str, *, least: int = 0, most: int | None = None, first_only: bool = False) -> str:
-    """The text, if its words are whole numbers; with `first_only`, if the first one is."""
-    words = parse_words(text, where, least=least, most=most).split()
+def parse_integers(
+    text: str, where: str, *, min_count: int = 0, max_count: int | None = None, first_only: bool = False
+) -> str:
+    """Return the text if its words are whole numbers or, with `first_only`, if the first one is."""
+    words = parse_words(text, where, min_count=min_count, max_count=max_count).split()
     for word in words[:1] if first_only else words:
         try:
             int(word)
         except ValueError:
-            raise InvalidSubmission(f"{where}: whole numbers are needed, but {quote(word)} is none.") from None
+            raise InvalidSubmission(f"{where}: whole numbers are needed, but {quote(word)} is not one.") from None
     return text
 
 
 def parse_span(text: str, where: str) -> str:
-    """The text, if it is an answer by tokens: `start:end`, `YES`, `NO`, or empty for none."""
-    start, colon, end = text.partition(":")
+    """Return the text if it is an answer by tokens: `start:end`, `YES`, `NO`, or empty for none."""
     if text in ("", "YES", "NO"):
         return text
+    start, colon, end = text.partition(":")
     try:
         int(start), int(end)
     except ValueError:
         colon = ""
     if not colon:
-        raise InvalidSubmission(f"{where}: {quote(text)} is no answer; write start:end, YES, NO, or nothing.")
+        raise InvalidSubmission(f"{where}: {quote(text)} is not an answer; write start:end, YES, NO, or nothing.")
     return text

@@ -1,7 +1,12 @@
-"""From a file that was handed in to its grade."""
+"""Grade a submission: read it, score it, and tell what the score is worth.
+
+Scores are compared after rounding to five decimals, as the published benchmark does. A score that is not a number
+reaches no threshold; an infinite one is compared like any other.
+"""
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,21 +15,23 @@ from typing import TYPE_CHECKING
 
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
-from assay.grading import medals
 from assay.grading.metrics import evaluate
-from assay.grading.result import Grade, Judgement, NotFinite
-from assay.grading.submission.answers import read_answers
-from assay.grading.submission.read import check
-from assay.grading.submission.safe_open import read_submission_bytes
-from assay.tasks import EditionRules, Measured, Task
+from assay.grading.result import Grade, Judgement, Medal, NotFinite
+from assay.grading.submission.read import open_submission, read_submission
+from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
     from assay.lab.interface import SandboxName
 
 Source = bytes | Path | None
+"""What was submitted: the content of a file, the path of one, or nothing."""
+
 NOTHING_SUBMITTED = "Nothing was submitted."
 
+_DECIMALS = 5
+_MIN_IMPROVEMENT = 0.10
+_CHANCE_DEVIATIONS = 2.0
 _NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 
@@ -37,9 +44,9 @@ def grade_submission(
     submission's fault: a task that is not prepared, a lab that does not start. Content counts as a file with the name
     that the task asks for. Inside an event loop use `grade_submission_async`.
     """
-    if not (task.timed or task.judged_in_lab):
+    if not _must_run(task):
         task = task.in_edition(prepared.edition)
-        return _graded(source, task, prepared, _judge_table(source, task, prepared))
+        return make_grade(source, task, prepared, _judge_table(source, task, prepared))
     import anyio
 
     return anyio.run(partial(grade_submission_async, source, task, prepared, home=home, sandbox=sandbox))
@@ -52,19 +59,14 @@ async def grade_submission_async(
     import anyio.to_thread
 
     task = task.in_edition(prepared.edition)
-    if not (task.timed or task.judged_in_lab):
+    if not _must_run(task):
         judgement = await anyio.to_thread.run_sync(_judge_table, source, task, prepared)
     else:
         try:
-            if task.timed:
-                from assay.grading.by_running.speed import judge_speed
-
-                judgement = await judge_speed(_code(source, task), task, prepared, home=home, sandbox=sandbox)
-            else:
-                judgement = await _judge_checkpoint(source, task, prepared, home, sandbox)
+            judgement = await _judge_by_running(source, task, prepared, home, sandbox)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
-    return _graded(source, task, prepared, judgement)
+    return make_grade(source, task, prepared, judgement)
 
 
 def validate_submission(source: bytes | Path, task: Task, prepared: "Prepared") -> None:
@@ -73,23 +75,25 @@ def validate_submission(source: bytes | Path, task: Task, prepared: "Prepared") 
     Only public facts are checked, so that the result says nothing about the true values. Code is not run.
     """
     if task.submission.form == "csv":
-        check(source, _name(source, task), read_answers(task, prepared))
+        read_submission(source, _name(source, task), task.in_edition(prepared.edition), prepared)
     elif task.judged_in_lab:
-        from assay.grading.by_running.checkpoint import check_form
+        from assay.grading.by_running.checkpoint import check_checkpoint
 
-        check_form(_content(source, task), _name(source, task), task.submission.max_size)
+        check_checkpoint(_read(source, task), _name(source, task), task.submission.max_size)
     else:
-        _code(source, task)
+        _read_code(source, task)
+
+
+def _must_run(task: Task) -> bool:
+    return task.timed or task.judged_in_lab
 
 
 def _judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
-    answers = read_answers(task, prepared)
     try:
-        checked = check(source, _name(source, task), answers)
-        params = task.metric.params | answers.parameters(checked)
-        score = evaluate(task.metric.name, answers.truth(checked), checked.values, params)
+        parsed = read_submission(source, _name(source, task), task, prepared)
+        score = evaluate(task.metric.name, parsed.truth, parsed.values, task.metric.params | parsed.parameters)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
     if not math.isfinite(score) and not task.submission.lenient:
@@ -97,54 +101,54 @@ def _judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
     return Judgement(score=score)
 
 
-async def _judge_checkpoint(
+async def _judge_by_running(
     source: Source, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName"
 ) -> Judgement:
-    """Run the checkpoint in a lab, and score the table of predictions that it writes."""
+    """Time submitted code, or run a checkpoint in a lab and score the table of predictions that it writes."""
     import anyio.to_thread
 
-    from assay.grading.by_running.checkpoint import run_checkpoint, table_of
+    if task.timed:
+        from assay.grading.by_running.speed import judge_speed
 
-    run = await run_checkpoint(_content(source, task), task, prepared, home=home, sandbox=sandbox)
+        return await judge_speed(_read_code(source, task), task, prepared, home=home, sandbox=sandbox)
+    from assay.grading.by_running.checkpoint import run_checkpoint, with_predictions_table
+
+    run = await run_checkpoint(_read(source, task), task, prepared, home=home, sandbox=sandbox)
     if run.predictions is None:
         return Judgement(why=run.why, sealed=run.sealed)
-    judgement = await anyio.to_thread.run_sync(_judge_table, run.predictions, table_of(task), prepared)
+    table_task = with_predictions_table(task)
+    judgement = await anyio.to_thread.run_sync(_judge_table, run.predictions, table_task, prepared)
     return replace(judgement, sealed=run.sealed)
 
 
-def _name(source: bytes | Path, task: Task) -> str:
+def _name(source: Source, task: Task) -> str:
     return source.name if isinstance(source, Path) else task.submission.file
 
 
-def _content(source: Source, task: Task) -> bytes:
+def _read(source: Source, task: Task) -> bytes:
     if source is None:
         raise InvalidSubmission(NOTHING_SUBMITTED)
-    return read_submission_bytes(source, _name(source, task), task.submission.max_size)
+    with open_submission(source, _name(source, task), task.submission.max_size) as file:
+        return file.read()
 
 
-def _code(source: Source, task: Task) -> bytes:
-    content = _content(source, task)
+def _read_code(source: Source, task: Task) -> bytes:
+    content = _read(source, task)
     try:
         content.decode()
     except UnicodeDecodeError:
-        name = task.submission.file if source is None else _name(source, task)
-        raise InvalidSubmission(f"{name} is not UTF-8 text.") from None
+        raise InvalidSubmission(f"{_name(source, task)} is not UTF-8 text.") from None
     return content
 
 
-def _graded(source: Source, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
-    board, measured = task.leaderboard, _comparable(task, prepared)
+def make_grade(source: Source, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
+    """Return the grade of a judged submission: its score, and what it is worth on the leaderboard and in the panel."""
+    board, measured, metric = task.leaderboard, _comparable(task, prepared), task.metric
     rules = task.rules.get(prepared.edition, EditionRules())
-    score = None if judgement.score is None else medals.rounded(judgement.score)
+    score = None if judgement.score is None else round_score(judgement.score)
     finite = score is not None and math.isfinite(score)
-    won = medals.medal(score, board, task.metric) if board and score is not None else None
-    gain = medals.improvement(score, measured.baseline, task.metric) if measured and score is not None else None
-    if board:
-        success = won is not None
-    elif measured:
-        success = medals.succeeds(gain)
-    else:
-        success = None
+    medal = find_medal(score, board, metric) if board and score is not None else None
+    improvement = compute_improvement(score, measured.baseline, metric) if measured and score is not None else None
     return Grade(
         competition_id=task.name,
         score=score if finite else None,
@@ -152,16 +156,16 @@ def _graded(source: Source, task: Task, prepared: "Prepared", judgement: Judgeme
         silver_threshold=board.silver if board else None,
         bronze_threshold=board.bronze if board else None,
         median_threshold=board.median if board else None,
-        any_medal=won is not None,
-        gold_medal=won == "gold",
-        silver_medal=won == "silver",
-        bronze_medal=won == "bronze",
-        above_median=board is not None and score is not None and medals.above_median(score, board, task.metric),
-        submission_exists=source is not None and _exists(source, task),
+        any_medal=medal is not None,
+        gold_medal=medal == "gold",
+        silver_medal=medal == "silver",
+        bronze_medal=medal == "bronze",
+        above_median=board is not None and score is not None and is_above_median(score, board, metric),
+        submission_exists=_exists(source, task),
         valid_submission=score is not None,
-        is_lower_better=task.metric.direction == "lower",
+        is_lower_better=metric.direction == "lower",
         created_at=datetime.now().isoformat(),
-        submission_path=_path(source, task),
+        submission_path=task.submission.file if isinstance(source, bytes) else str(source),
         task=task.id,
         edition=prepared.edition,
         variant=prepared.variant,
@@ -170,33 +174,113 @@ def _graded(source: Source, task: Task, prepared: "Prepared", judgement: Judgeme
         quirks=tuple(rules.quirks),
         repairs=tuple(rules.repairs),
         indicative=rules.indicative or (board is not None and prepared.variant != "real"),
-        percentile=medals.percentile(score, board, task.metric) if board and score is not None else None,
-        rank=medals.rank(score, measured.panel, task.metric) if measured and score is not None else None,
+        percentile=find_percentile(score, board, metric) if board and score is not None else None,
+        rank=rank_in_panel(score, measured.panel, metric) if measured and score is not None else None,
         panel_size=len(measured.panel) if measured else None,
         baseline=measured.baseline if measured else None,
-        improvement=gain,
-        success=success,
-        beyond_spread=medals.beyond_spread(score, measured, task.metric) if measured and score is not None else None,
+        improvement=improvement,
+        success=_is_success(board, measured, medal, improvement),
+        beyond_spread=is_beyond_spread(score, measured, metric) if measured and score is not None else None,
         deterministic=not task.timed,
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
     )
 
 
-def _exists(source: bytes | Path, task: Task) -> bool:
+def _is_success(
+    board: Leaderboard | None, measured: Measured | None, medal: Medal | None, improvement: float | None
+) -> bool | None:
+    """Return whether a medal was won or, without a leaderboard, the baseline was beaten by more than 10 %."""
+    if board:
+        return medal is not None
+    if measured:
+        return beats_baseline(improvement)
+    return None
+
+
+def _exists(source: Source, task: Task) -> bool:
     """Return whether anything was submitted; for the published benchmark, whether there is a file named `*.csv`."""
-    if isinstance(source, bytes):
-        return True
+    if isinstance(source, bytes) or source is None:
+        return source is not None
     if task.submission.lenient:
         return source.suffix.lower() == ".csv" and source.is_file()
     return os.path.lexists(source)
 
 
-def _path(source: Source, task: Task) -> str:
-    return task.submission.file if isinstance(source, bytes) else str(source)
-
-
 def _comparable(task: Task, prepared: "Prepared") -> Measured | None:
-    """The task's measured figures, if they were measured by the same rules on the same data."""
+    """Return the task's measured figures if they were measured by the same rules on the same data."""
     measured = task.measured
     return measured if measured and (prepared.edition, prepared.variant) == (measured.edition, "real") else None
+
+
+def round_score(score: float) -> float:
+    """Return a score as it is reported and compared."""
+    return round(float(score), _DECIMALS)
+
+
+def reaches(score: float, threshold: float, metric: Metric) -> bool:
+    """Return whether the score is as good as the threshold, or better."""
+    return round_score(score) == threshold or metric.better(round_score(score), threshold)
+
+
+def find_medal(score: float, board: Leaderboard, metric: Metric) -> Medal | None:
+    """Return the best medal whose threshold the score reaches; a tie with the threshold wins it."""
+    tiers: tuple[tuple[Medal, float], ...] = (("gold", board.gold), ("silver", board.silver), ("bronze", board.bronze))
+    return next((name for name, threshold in tiers if reaches(score, threshold, metric)), None)
+
+
+def is_above_median(score: float, board: Leaderboard, metric: Metric) -> bool:
+    """Return whether the score is strictly better than that of the median team."""
+    return metric.better(round_score(score), board.median)
+
+
+def find_percentile(score: float, board: Leaderboard, metric: Metric) -> float | None:
+    """Return the place of the score among the teams, 100 being the best, interpolated between known percentiles.
+
+    A tie counts as the best place with this score. Beyond either end it is that end. None if no percentile is known.
+    """
+    steps = sorted((float(place), threshold) for place, threshold in board.percentiles.items())
+    if not steps:
+        return None
+    reached = [step for step in steps if reaches(score, step[1], metric)]
+    missed = [step for step in steps if not reaches(score, step[1], metric)]
+    if not missed:
+        return reached[-1][0]
+    if not reached:
+        return missed[0][0]
+    (below, low), (above, high) = reached[-1], missed[0]
+    return below + (above - below) * (round_score(score) - low) / (high - low)
+
+
+def rank_in_panel(score: float, panel: Sequence[Solution], metric: Metric) -> int:
+    """Return one more than the number of panel solutions that are strictly better."""
+    return 1 + sum(not reaches(score, round_score(solution.score), metric) for solution in panel)
+
+
+def compute_improvement(score: float, baseline: float, metric: Metric) -> float | None:
+    """Return how much better than the baseline the score is, as a share of it: 0.1 is 10 % better.
+
+    None for a baseline of 0, of which nothing is a share, and for a score that is not finite.
+    """
+    if baseline == 0 or not math.isfinite(score):
+        return None
+    return round(_gain(score, baseline, metric) / abs(baseline), 9)  # so that 1.1 against 1.0 is exactly 10 %
+
+
+def beats_baseline(improvement: float | None) -> bool:
+    """Return whether an improvement counts as success: more than 10 % over the baseline."""
+    return improvement is not None and improvement > _MIN_IMPROVEMENT
+
+
+def is_beyond_spread(score: float, measured: Measured, metric: Metric) -> bool:
+    """Return whether the score beats the starter's mean by more than two standard deviations of its seeds.
+
+    With five seeds, about one in fourteen further runs of the same starter comes that far by chance. If all seeds
+    score the same there is no spread: then anything better is beyond it.
+    """
+    gain = _gain(score, measured.baseline, metric)
+    return gain > _CHANCE_DEVIATIONS * measured.baseline_spread and round_score(gain) > 0
+
+
+def _gain(score: float, baseline: float, metric: Metric) -> float:
+    return score - baseline if metric.direction == "higher" else baseline - score

@@ -10,7 +10,7 @@ from assay.core.errors import UsageError
 from assay.tasks import Leaderboard, Metric
 
 
-def positions(teams: int) -> tuple[int, int, int]:
+def medal_places(teams: int) -> tuple[int, int, int]:
     """The last places, counted from 1, that win gold, silver and bronze among so many teams; Kaggle's rules."""
     if teams < 100:
         return max(1, int(teams * 0.1)), max(1, int(teams * 0.2)), max(1, int(teams * 0.4))
@@ -21,17 +21,17 @@ def positions(teams: int) -> tuple[int, int, int]:
     return 10 + int(teams * 0.002), int(teams * 0.05), int(teams * 0.1)
 
 
-def from_scores(scores: Sequence[float], metric: Metric) -> Leaderboard:
+def make_leaderboard(scores: Sequence[float], metric: Metric) -> Leaderboard:
     """The leaderboard of teams with these scores, in any order."""
     best_first = sorted(scores, reverse=metric.direction == "higher")
     teams = len(best_first)
-    gold, silver, bronze = (best_first[place - 1] for place in positions(teams))
+    gold, silver, bronze = (best_first[place - 1] for place in medal_places(teams))
     percentiles = {str(share): best_first[round((100 - share) / 100 * (teams - 1))] for share in range(101)}
     median = statistics.median(best_first)
     return Leaderboard(gold=gold, silver=silver, bronze=bronze, median=median, teams=teams, percentiles=percentiles)
 
 
-def read(path: Path, metric: Metric) -> Leaderboard:
+def read_leaderboard(path: Path, metric: Metric) -> Leaderboard:
     """The leaderboard in a CSV file with one team per row and a column `score`."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -43,4 +43,4 @@ def read(path: Path, metric: Metric) -> Leaderboard:
         ) from None
     if not scores or not all(map(math.isfinite, scores)):
         raise UsageError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")
-    return from_scores(scores, metric)
+    return make_leaderboard(scores, metric)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from assay.core.errors import LabError
 from assay.grading.metrics import classification, combine, probability, ranking, regression
-from assay.grading.submission.file_signatures import refuse_other_kinds
+from assay.grading.submission.read import refuse_signatures
 from assay.lab.sandboxes import bubblewrap, bwrap_args
 from assay.runs import trial
 
@@ -20,7 +20,7 @@ __all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "r
 with suppress(LabError):
     bwrap_args.program()
 bwrap_args.installed()
-refuse_other_kinds(b"", "nothing")  # compiles its patterns
+refuse_signatures(b"", "nothing")  # compiles its patterns
 
 
 def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

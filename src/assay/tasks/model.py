@@ -190,6 +190,8 @@ class Task(TaskFile):
 
     def in_edition(self, edition: str) -> "Task":
         """Return the task under the rules of that edition."""
+        if edition not in self.rules and edition not in self.lenient:
+            return self
         rules, lenient = self.rules.get(edition, EditionRules()), edition in self.lenient
         submission = merge_rules(self.submission.model_dump(exclude_unset=True), rules.submission)
         metric = merge_rules(self.metric.model_dump(exclude_unset=True), rules.metric)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.lab.interface import Completed, SandboxName
 
 PREDICTIONS = "predictions.csv"
-MOST_ARRAYS = 2000
+MAX_ARRAYS = 2000
 
 _MOST_PREDICTIONS = 100 * 10**6
 _LONGEST_HEADER = 4096
@@ -72,7 +72,7 @@ async def run_checkpoint(
     from assay.lab.interface import Limits, Setup
 
     submission, resources = task.submission, task.resources
-    check_form(content, submission.file, submission.max_size)
+    check_checkpoint(content, submission.file, submission.max_size)
     files = _files(task, prepared) | {submission.file: content}
     limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk)
     setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
@@ -89,20 +89,20 @@ async def run_checkpoint(
             raise LabError(f"the judge of {task.id} wrote no table: {error}") from None
 
 
-def table_of(task: Task) -> Task:
+def with_predictions_table(task: Task) -> Task:
     """The task as if the table that its judge writes were what is handed in."""
     asked = {"form": "csv", "file": PREDICTIONS, "max_size": _MOST_PREDICTIONS}
     return task.model_copy(update={"submission": task.submission.model_copy(update=asked)})
 
 
-def check_form(content: bytes, name: str, most: int) -> None:
+def check_checkpoint(content: bytes, name: str, most: int) -> None:
     """Raise `InvalidSubmission` unless this is a zip file of plain arrays of numbers, of at most `most` bytes unpacked.
 
     Only names and headers are read, so a file that unpacks to more than it should costs nothing.
     """
     # Every member has this mark once, so members can be counted before a reader makes something of each.
-    if content.count(b"PK\x01\x02") > 2 * MOST_ARRAYS:
-        raise InvalidSubmission(f"{name} holds more than {MOST_ARRAYS:,} arrays.")
+    if content.count(b"PK\x01\x02") > 2 * MAX_ARRAYS:
+        raise InvalidSubmission(f"{name} holds more than {MAX_ARRAYS:,} arrays.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -117,8 +117,8 @@ def _check_members(members: list[zipfile.ZipInfo], name: str, most: int) -> None
     names = [member.filename for member in members]
     if not names:
         raise InvalidSubmission(f"{name} holds no arrays.")
-    if len(names) > MOST_ARRAYS:
-        raise InvalidSubmission(f"{name} holds {len(names):,} arrays; at most {MOST_ARRAYS:,} are accepted.")
+    if len(names) > MAX_ARRAYS:
+        raise InvalidSubmission(f"{name} holds {len(names):,} arrays; at most {MAX_ARRAYS:,} are accepted.")
     for other in names:
         if not re.fullmatch(r"[\w.]{1,200}\.npy", other, re.ASCII):
             raise InvalidSubmission(f"{name} holds {quote(other)}, which is not the name of an array.")

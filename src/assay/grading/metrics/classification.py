@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.submission.pandas_rules import MISSING_WORDS
+from assay.formats.texts import MISSING_WORDS
 
 _ONE = np.uint64(1)
 _ALL_BUT_SIGN = np.int64(2**63 - 1)

@@ -1,192 +1,360 @@
-"""The hidden answers of a prepared task: the ids that rows are asked for by, the true values, and what metrics need.
+"""The hidden answers of a task, and a submission matched to them: the two sides that a metric compares.
 
-They are read as the submission was: plainly, which is quick, or as the published graders read them. Each way is taken
-only when it is asked for.
+A submission is parsed in one of three ways, and its answers in the same way, by a subclass of `Answers` in `strict`,
+`lenient` or `fast_path`. The checks that these have in common are below.
 """
 
+import dataclasses
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from assay import formats
+from assay.core.disk import random_token
 from assay.core.errors import InvalidSubmission, NotPrepared
-from assay.grading.submission.answers_cache import remembered
-from assay.grading.submission.decoding import decoded
-from assay.grading.submission.pandas_rules import classes_of
-from assay.grading.submission.parsed import ParsedSubmission, stacked
-from assay.grading.submission.strict_values import inferred, true_values
-from assay.grading.submission.table import parse_table, plain_header, read_quickly
-from assay.tasks import Codec, Column, Submission, Task
+from assay.core.text import quote, quote_some
+from assay.tasks import Codec, Column, RowSum, Submission, Task
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from assay.data.store import Prepared
 
-KEY_SEPARATOR = ", "
+Content = bytes | mmap
+"""The bytes of a file, or a memory map that can be sliced and searched like them."""
+NameRow = Callable[[int], str]
+"""Names a row in a message, given its index among the values that are checked."""
+
+MAX_HEADER = 1 << 16
+_CHUNK = 1 << 24
+_MIN_CACHED_SIZE = 1 << 20
+_SPARE_LINES = 10**6
+_PARSERS: Mapping[str, Callable[..., object]] = {
+    "mask": formats.parse_mask,
+    "points": formats.parse_points,
+    "rectangles": formats.parse_rectangles,
+    "boxes": formats.parse_boxes,
+    "boxes_3d": formats.parse_boxes_3d,
+    "words": formats.parse_words,
+    "integers": formats.parse_integers,
+    "span": formats.parse_span,
+}
+_TYPE_NAMES = {
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "category": "a value",
+    "text": "text",
+}
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The answers of a task in one edition, read when they are needed."""
+@dataclass(frozen=True, eq=False)
+class Answers(ABC):
+    """The hidden answers of a task in one edition, read on demand."""
 
     task: Task
     path: Path
-    kept: Path | None = None
+    cache: Path | None = None
 
-    @cached_property
-    def table(self) -> pl.DataFrame:
-        """The columns that matter: numbers as numbers where they are plain, everything else as text."""
-        wanted = self._wanted()
-        numeric = [rule.answer or name for name, rule in self._scored() if _is_numeric(rule)]
-        return remembered(self.kept, self.path, [wanted, numeric], lambda: self._parsed(wanted, numeric))
+    @classmethod
+    def of(cls, task: Task, prepared: "Prepared") -> Self:
+        """Return the answers of a prepared task; `task` has the rules of the edition it was prepared in."""
+        return cls(task, prepared.private / task.data.answers, prepared.private.parent / "parsed")
 
-    @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """All columns, as the published graders read them."""
-        from assay.grading.submission.lenient import read_frame
+    @abstractmethod
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all values of a column that no rule describes."""
 
-        try:
-            return read_frame(self._content(), self.path.name, wanted=self._wanted())
-        except InvalidSubmission as error:
-            raise self._damaged(error) from None
+    @abstractmethod
+    def true_column(self, name: str, rule: Column) -> NDArray[Any]:
+        """Return all values of a column that submissions must predict; `name` is what the answers call it."""
 
-    @cached_property
-    def ids(self) -> pl.Series | None:
-        """The ids of the rows asked for, in order, as text; public knowledge."""
-        submission = self.task.submission
-        if not submission.by_id:
-            return None
-        key = key_of(self.table, submission)
-        return key.fill_null("") if key.null_count() else key
+    def scored(self) -> Iterator[tuple[str, Column]]:
+        """Yield the columns of a submission that count, with their rules."""
+        return ((name, rule) for name, rule in self.task.submission.columns.items() if rule.scored)
 
-    @cached_property
-    def hashes(self) -> NDArray[np.uint64] | None:
-        """The hashes of the ids, which are compared in less time than the ids."""
-        if self.ids is None:
-            return None
-        ids, submission = self.ids, self.task.submission
-        how = ["hashes", submission.id, *submission.id_with]
-        return remembered(self.kept, self.path, how, lambda: pl.DataFrame({"hash": ids.hash()}))["hash"].to_numpy()
-
-    @cached_property
-    def width(self) -> int:
-        """How many columns there are."""
-        with self.path.open("rb") as file:
-            return len(plain_header(file.readline()) or ())
-
-    def truth(self, checked: ParsedSubmission) -> NDArray[Any]:
-        """The true values of the rows of `checked`, in the same form as its own."""
-        try:
-            return stacked([self._true(name, rule, checked) for name, rule in self._scored()])
-        except InvalidSubmission as error:
-            raise self._damaged(error) from None
-
-    def parameters(self, checked: ParsedSubmission) -> dict[str, NDArray[Any]]:
-        """What the metric takes beside truth and prediction, for the same rows."""
-        metric = self.task.metric
-        found = {
-            key: stacked([self.column(name, checked) for name in ([names] if isinstance(names, str) else names)])
-            for key, names in metric.answers.items()
-        }
-        if metric.places:
-            rows = len(next(iter(checked.columns.values())))
-            found[metric.places] = np.arange(rows) if checked.places is None else checked.places
-        return found
-
-    def of_row(self, codec: Codec, checked: ParsedSubmission) -> dict[str, NDArray[Any]]:
-        """The codec's parameters that each row has its own of."""
-        return {key: self.column(name, checked) for key, name in codec.answers.items()}
-
-    def column(self, name: str, checked: ParsedSubmission) -> NDArray[Any]:
-        """A column of the answers that no rule describes, for the rows of `checked`."""
-        if checked.published:
-            from assay.grading.submission.lenient_values import loose_values
-
-            values = loose_values(self.frame[name])
-        else:
-            values = inferred(self.table[name])
-        return values if checked.rows is None else values[checked.rows]
-
-    def skipped(self, *, published: bool) -> NDArray[np.bool_] | None:
-        """Which answers do not count; None where all do."""
-        skip = self.task.submission.skip
-        if skip is None:
-            return None
-        return np.asarray(self.column(skip.column, ParsedSubmission({}, published=published)) == skip.value, dtype=bool)
-
-    def _parsed(self, wanted: list[str], numeric: list[str]) -> pl.DataFrame:
-        content = self._content()
-        table = read_quickly(content, wanted, numeric, ours=True)
-        if table is not None:
-            return table
-        try:
-            return parse_table(content, wanted, self.path.name, allow_more=True)
-        except InvalidSubmission as error:
-            raise self._damaged(error) from None
-
-    def _true(self, name: str, rule: Column, checked: ParsedSubmission) -> NDArray[Any]:
-        column = rule.answer or name
-        if checked.published:
-            from assay.grading.submission.lenient_values import true_frame_values
-
-            values = true_frame_values(self.frame[column], column, rule)
-        elif self.task.submission.lenient and rule.type in ("category", "boolean"):
-            found = classes_of(self.table[column])
-            assert found is not None  # the quick road is taken only where they are plain
-            values = found
-        else:
-            values = true_values(self.table[column], rule)
-        if checked.rows is not None:
-            values = values[checked.rows]
-        codec = rule.truth or rule.codec
-        if codec is None:
-            return values
-        return decoded(values, codec, self.of_row(codec, checked), lambda row: f"{self.path.name}, row {row + 1}")
-
-    def _scored(self) -> list[tuple[str, Column]]:
-        return [(name, rule) for name, rule in self.task.submission.columns.items() if rule.scored]
-
-    def _wanted(self) -> list[str]:
-        """The columns of the answers that anything asks for, each once."""
+    def needed_columns(self) -> list[str]:
+        """Return the columns of the answers that ids, rules, codecs or the metric refer to."""
         submission, metric = self.task.submission, self.task.metric
         names = [submission.id, *submission.id_with] if submission.id and submission.by_id else []
-        for name, rule in self._scored():
+        for name, rule in self.scored():
             names.append(rule.answer or name)
             for codec in (rule.codec, rule.truth):
                 names.extend(codec.answers.values() if codec else ())
         for columns in metric.answers.values():
             names.extend([columns] if isinstance(columns, str) else columns)
-        names.extend([submission.skip.column] if submission.skip else [])
+        if submission.skip:
+            names.append(submission.skip.column)
         return list(dict.fromkeys(names))
 
-    def _content(self) -> bytes:
+    def skipped(self) -> NDArray[np.bool_] | None:
+        """Return which answers do not count; None if all do."""
+        skip = self.task.submission.skip
+        return None if skip is None else np.asarray(self.column(skip.column) == skip.value, dtype=bool)
+
+    def read(self) -> bytes:
+        """Return the content of the answers file."""
         try:
             return self.path.read_bytes()
         except FileNotFoundError:
             raise NotPrepared(f"{self.task.id} has no answers at {self.path}; prepare it again") from None
 
-    def _damaged(self, error: InvalidSubmission) -> NotPrepared:
-        return NotPrepared(f"the answers of {self.task.id} are damaged; prepare it again ({error})")
+    def damaged(self, reason: object) -> NotPrepared:
+        """Return the error for answers that break the rules of their own task."""
+        return NotPrepared(f"the answers of {self.task.id} are damaged; prepare it again ({reason})")
+
+    def load_cached(self, key: Sequence[object], parse: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """Return what `parse` makes of the answers file, from a file if the same was parsed before.
+
+        Small files are not cached. If nothing can be stored, e.g. on a read-only disk, they are parsed each time.
+        """
+        try:
+            facts = self.path.stat()
+        except FileNotFoundError:
+            return parse()
+        if self.cache is None or facts.st_size < _MIN_CACHED_SIZE:
+            return parse()
+        identity = [key, facts.st_size, facts.st_mtime_ns, facts.st_ino, pl.__version__]
+        path = self.cache / f"{hashlib.sha256(json.dumps(identity).encode()).hexdigest()}.arrow"
+        if path.exists():
+            try:
+                return pl.read_ipc(path, memory_map=True)
+            except (OSError, pl.exceptions.PolarsError):
+                path.unlink(missing_ok=True)
+        table = parse()
+        _store(table, path)
+        return table
 
 
-def read_answers(task: Task, prepared: "Prepared") -> Answers:
-    """The hidden answers of a prepared task, judged by the rules of the edition it was prepared in."""
-    place = prepared.private.parent / "parsed"
-    return Answers(task.in_edition(prepared.edition), prepared.private / task.data.answers, place)
+@dataclass(frozen=True)
+class ParsedSubmission:
+    """A valid submission: the typed values of its scored columns, in the order of the answers that they belong to.
+
+    `rows` are the indexes of those answers, None for all of them, and `places` the index of each row in the file, None
+    if the order is the same.
+    """
+
+    answers: Answers
+    columns: Mapping[str, NDArray[Any]]
+    rows: NDArray[np.int64] | None = None
+    places: NDArray[np.signedinteger[Any]] | None = None
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The predictions as a metric takes them: one axis for one column, two for several."""
+        return _stack(list(self.columns.values()))
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """The true values of the same rows and columns."""
+        try:
+            return _stack([self._true(rule.answer or name, rule) for name, rule in self.answers.scored()])
+        except InvalidSubmission as error:
+            raise self.answers.damaged(error) from None
+
+    @property
+    def parameters(self) -> dict[str, NDArray[Any]]:
+        """What the metric takes in addition to truth and predictions, for the same rows."""
+        metric, found = self.answers.task.metric, {}
+        for key, names in metric.answers.items():
+            found[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
+        if metric.places:
+            rows = len(next(iter(self.columns.values())))
+            found[metric.places] = np.arange(rows) if self.places is None else self.places
+        return found
+
+    def finish(self, name: str, name_row: NameRow) -> Self:
+        """Keep the scored columns, decode their cells and check the sums of rows; `name` is the file's, for messages.
+
+        Raises `InvalidSubmission` where a cell or a sum breaks its rule.
+        """
+        submission = self.answers.task.submission
+        columns = {key: values for key, values in self.columns.items() if submission.columns[key].scored}
+        for key, values in columns.items():
+            codec = submission.columns[key].codec
+            if codec:
+                cell = f"{name}, column {key!r}, "
+                columns[key] = self._decode(values, codec, lambda row: cell + name_row(row))  # noqa: B023
+        if submission.row_sum:
+            _check_row_sums(columns, submission.row_sum, name, name_row)
+        return dataclasses.replace(self, columns=columns)
+
+    def drop_skipped(self) -> Self:
+        """Leave out the rows whose answers do not count."""
+        skipped = self.answers.skipped()
+        if skipped is None:
+            return self
+        rows = np.arange(len(skipped)) if self.rows is None else self.rows
+        places = rows if self.places is None else self.places
+        kept = ~skipped[rows]
+        columns = {key: values[kept] for key, values in self.columns.items()}
+        return dataclasses.replace(self, columns=columns, rows=rows[kept], places=places[kept])
+
+    def _column(self, name: str) -> NDArray[Any]:
+        values = self.answers.column(name)
+        return values if self.rows is None else values[self.rows]
+
+    def _true(self, name: str, rule: Column) -> NDArray[Any]:
+        values = self.answers.true_column(name, rule)
+        if self.rows is not None:
+            values = values[self.rows]
+        codec = rule.truth or rule.codec
+        if codec is None:
+            return values
+        return self._decode(values, codec, lambda row: f"{self.answers.path.name}, row {row + 1}")
+
+    def _decode(self, texts: Iterable[str], codec: Codec, name_cell: NameRow) -> NDArray[np.object_]:
+        """Parse each text by the codec: masks, points and boxes become objects, the others are only checked."""
+        parse = _PARSERS[codec.name]
+        common = {key: value for key, value in codec.params.items() if key != "single_spaces"}
+        per_row = {key: self._column(name).astype(np.int64).tolist() for key, name in codec.answers.items()}
+        objects = []
+        for row, text in enumerate(texts):
+            cell = name_cell(row)
+            if codec.params.get("single_spaces") and text != " ".join(text.split()):
+                raise InvalidSubmission(f"{cell}: words must be separated by single spaces, with no other whitespace.")
+            objects.append(parse(text, where=cell, **common, **{key: values[row] for key, values in per_row.items()}))
+        result = np.empty(len(objects), object)
+        result[:] = objects
+        return result
 
 
-def key_of(table: pl.DataFrame, submission: Submission) -> pl.Series:
-    """What names each row of a table as text: its id, or its id and the columns that go with it."""
-    columns = [str(submission.id), *submission.id_with]
-    if len(columns) == 1:
-        return table[columns[0]]
-    return table.select(pl.concat_str(columns, separator=KEY_SEPARATOR).alias(KEY_SEPARATOR.join(columns))).to_series()
+def check_header(header: Sequence[str], columns: Sequence[str], name: str, *, extra: bool, order: str = "any") -> None:
+    """Raise `InvalidSubmission` unless a table has `columns`, and no others unless `extra` columns are allowed.
+
+    Their order is `any`, or the same (`exact`), or must begin with the same column (`id-first`).
+    """
+    needed = f"the columns must be {', '.join(columns)}"
+    repeated = [column for column, times in Counter(header).items() if times > 1]
+    if repeated:
+        raise InvalidSubmission(f"{name} has column {quote_some(repeated)} more than once; {needed}.")
+    missing = [column for column in columns if column not in set(header)]
+    if missing:
+        found = f"it has {quote_some(header, 6)}" if any(header) else "its first line is blank"
+        raise InvalidSubmission(f"{name} lacks column {quote_some(missing)}: {found}, but {needed}.")
+    unknown = [column for column in header if column not in set(columns)]
+    if unknown and not extra:
+        raise InvalidSubmission(f"{name} has unknown column {quote_some(unknown)}; {needed}.")
+    if order == "id-first" and header[0] != columns[0]:
+        raise InvalidSubmission(f"{name} starts with column {quote(header[0])}; the first must be {quote(columns[0])}.")
+    if order == "exact" and list(header) != list(columns):
+        raise InvalidSubmission(f"{name} has its columns in another order; {needed}, in this order.")
 
 
-def _is_numeric(rule: Column) -> bool:
-    return rule.type in ("number", "integer") and rule.codec is None and rule.truth is None
+def check_line_count(content: Content, columns: int, rows: int, name: str) -> None:
+    """Raise `InvalidSubmission` for a table that would take far more memory than its file.
+
+    Either it has many more lines than the `rows` that are needed, or its rows are much shorter than its header.
+    """
+    lines = count_lines(content)
+    if lines > 10 * rows + _SPARE_LINES:
+        raise InvalidSubmission(f"{name} has {lines:,} lines; {rows:,} rows are needed.")
+    if is_ragged(content, columns, lines):
+        raise InvalidSubmission(f"{name} is not a CSV table: its rows are much shorter than its first line.")
+
+
+def is_ragged(content: Content, columns: int, lines: int) -> bool:
+    """Return whether a table of so many columns and lines has far fewer bytes than values."""
+    return columns * lines > 4 * len(content) + 10**6
+
+
+def count_lines(content: Content) -> int:
+    """Return the number of line ends."""
+    count = 0
+    for start in range(0, len(content), _CHUNK):
+        chunk = np.frombuffer(content, np.uint8, min(_CHUNK, len(content) - start), start)
+        count += int(np.count_nonzero(chunk == 10))  # line feed
+        if content.find(b"\r", start, start + _CHUNK) >= 0:
+            count += int(np.count_nonzero(chunk == 13))
+    return count
+
+
+def chunks(content: Content) -> Iterator[bytes]:
+    """Yield the content in pieces of bytes that fit into memory."""
+    return (content[start : start + _CHUNK] for start in range(0, len(content), _CHUNK))
+
+
+def refuse_value(
+    column: str, valid: NDArray[np.bool_], value: Callable[[int], object], must: str, name: str, name_row: NameRow
+) -> NoReturn:
+    """Raise `InvalidSubmission` for the first value that is not valid, with the number of others."""
+    wrong = np.flatnonzero(~valid)
+    first = int(wrong[0])
+    text = str(value(first))
+    found = "empty" if text == "" else quote(text)
+    others = f", and {len(wrong) - 1:,} more are wrong" if len(wrong) > 1 else ""
+    raise InvalidSubmission(
+        f"{name}: column {column!r} must hold {must}, but is {found} for {name_row(first)}{others}."
+    )
+
+
+def describe_rule(rule: Column) -> str:
+    """Return what a column must hold, in words."""
+    if rule.values is not None:
+        shown = ", ".join(map(str, rule.values[:12]))
+        return f"one of {shown}" + (f" and {len(rule.values) - 12} more" if len(rule.values) > 12 else "")
+    bounds = []
+    if rule.min is not None:
+        bounds.append(f"at least {_shortest(rule.min)}")
+    if rule.max is not None:
+        bounds.append(f"at most {_shortest(rule.max)}")
+    return f"{_TYPE_NAMES[rule.type]} of {' and '.join(bounds)}" if bounds else _TYPE_NAMES[rule.type]
+
+
+def within_bounds(values: NDArray[Any], rule: Column) -> NDArray[np.bool_]:
+    """Return which values are within the bounds of the rule; NaN never is."""
+    valid = np.ones(len(values), bool)
+    if rule.min is not None:
+        valid &= values >= rule.min
+    if rule.max is not None:
+        valid &= values <= rule.max
+    return valid
+
+
+def key_columns(submission: Submission) -> list[str]:
+    """Return the columns that together identify a row."""
+    return [submission.id, *submission.id_with] if submission.id else []
+
+
+def _check_row_sums(columns: Mapping[str, NDArray[Any]], rule: RowSum, name: str, name_row: NameRow) -> None:
+    sums = np.column_stack(list(columns.values())).sum(axis=1)
+    compared = sums if rule.decimals is None else np.round(sums, rule.decimals)
+    valid = np.abs(compared - rule.to) <= rule.tolerance
+    if not valid.all():
+        wrong = np.flatnonzero(~valid)
+        others = f", and those of {len(wrong) - 1:,} more rows are wrong" if len(wrong) > 1 else ""
+        must = f"the values of a row must add up to {rule.to:g}"
+        raise InvalidSubmission(f"{name}: {must}, but are {sums[wrong[0]]:.8g} for {name_row(int(wrong[0]))}{others}.")
+
+
+def _shortest(bound: float) -> str:
+    """Return a bound in as few digits as distinguish it from its neighbors."""
+    short = f"{bound:g}"
+    return short if float(short) == bound else repr(bound)
+
+
+def _stack(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _store(table: pl.DataFrame, path: Path) -> None:
+    """Write a table atomically and for this user only, or not at all."""
+    temporary = path.with_name(f".{path.name}.{random_token()}")
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            table.write_ipc(file)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,125 +1,384 @@
-"""Reading and checking a submission as the published graders do, which take what pandas makes of a file.
+"""Lenient parsing: whatever pandas makes of a file, matched and converted as the published graders do it.
 
-A name that the first line has twice gets a number, a row with one value too many makes the first column an index,
-`007` is the number 7, `NA` is nothing. Whatever would make a published grader fail is an `InvalidSubmission` with one
-sentence of ours.
+A name that the header repeats gets a number, a row with one value too many makes the first column an index, `007` is
+the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a published grader fail is an
+`InvalidSubmission` with a sentence of our own.
+
+- number: what pandas reads as a number and, without an upper bound, also what `float()` takes, e.g. `1_0`; NaN and
+  infinity are refused unless the rule has a use for missing values.
+- integer: what `int()` takes, so 3.7 is 3.
+- category and boolean: what scikit-learn compares with the answers: whole numbers and booleans with such, text with
+  text. Any class is accepted.
+- text: anything, numbers as Python writes them.
 """
 
 import csv
 import io
 import warnings
-from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote, quote_some
-from assay.data import pandas_tables
-from assay.grading.submission.answers import Answers
-from assay.grading.submission.lenient_rows import paired
-from assay.grading.submission.lenient_values import frame_values
-from assay.grading.submission.parsed import ParsedSubmission
-from assay.grading.submission.table import LONGEST_HEADER, check_header, refuse_hollow
-from assay.tasks import Submission
+from assay.data.pandas_tables import EXACT_FLOATS
+from assay.grading.submission.answers import (
+    MAX_HEADER,
+    Answers,
+    NameRow,
+    ParsedSubmission,
+    check_header,
+    check_line_count,
+    describe_rule,
+    refuse_value,
+    within_bounds,
+)
+from assay.tasks import Column, Submission, Task
+from assay.tasks.rules import Ids
 
-_ALLCLOSE = 1.001e-5
-_MOST_INDEXES = 100  # columns without a name that pandas may take for indexes: one is common, more are a mistake
-_TOO_LONG = "a row has more values than the header has columns"
+if TYPE_CHECKING:
+    from assay.data.store import Prepared
+
+Indexes = NDArray[np.int64]
+Pairs = tuple[Indexes, Indexes]
+"""The indexes of answers, and for each the index of the row in the file that belongs to it."""
+
+_MAX_EXTRA_SUM = 1.001e-5
+_MAX_INDEX_COLUMNS = 100  # values without a column name that pandas takes for an index: one is common, more a mistake
+_ROW_TOO_LONG = "a row has more values than the header has columns"
+_INT64_LIMIT = 2.0**63
 
 
-def check_as_published(content: bytes, name: str, answers: Answers) -> ParsedSubmission:
-    """The submission in `content`, checked by the rules of an edition that reads as the published graders do."""
-    submission = answers.task.submission
-    frame = read_frame(content, name)
-    found = _columns(frame, submission, name)
-    ids, asked = (one[submission.id] if submission.by_id else None for one in (frame, answers.frame))
-    counts = len(frame), len(answers.frame)
-    rows, places = paired(ids, asked, counts, submission.ids, answers.skipped(published=True), name)
+def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared") -> ParsedSubmission:
+    """Parse a submission by the rules of an edition that reads files as the published graders do."""
+    answers, submission = LenientAnswers.of(task, prepared), task.submission
+    _check_shape(content, len(answers.frame), name)
+    frame = _read_frame(content, name)
+    found = _find_columns(frame, submission, name)
+    ids = frame[submission.id] if submission.by_id else None
+    expected = answers.frame[submission.id] if submission.by_id else None
+    rows, places = _match_rows(
+        _Sides(ids, expected, len(frame), len(answers.frame), name), submission.ids, answers.skipped()
+    )
 
-    def where(row: int) -> str:
+    def name_row(row: int) -> str:
         place = int(places[row])
         return f"row {place + 1}" if ids is None else f"{submission.id} {quote(ids.iloc[place])}"
 
     values = {}
-    for column, rule in submission.columns.items():
-        if rule.scored:
-            submitted, true = frame[found[column]].iloc[places], answers.frame[rule.answer or column]
-            values[column] = frame_values(submitted, column, rule, true, name, where)
+    for column, rule in answers.scored():
+        true = answers.frame[rule.answer or column]
+        values[column] = _convert(frame[found[column]].iloc[places], column, rule, true, name, name_row)
     if submission.row_sum and submission.row_sum.more_columns:
-        _check_further(frame.drop(columns=[*found.values(), *([submission.id] if ids is not None else [])]), name)
-    return ParsedSubmission(values, rows, places, published=True).finished(answers, name, where)
+        known = [*found.values(), *([submission.id] if ids is not None else [])]
+        _check_extra_columns(frame.drop(columns=known), name)
+    return ParsedSubmission(answers, values, rows, places).finish(name, name_row)
 
 
-def read_frame(content: bytes, name: str, *, wanted: Sequence[str] = ()) -> pd.DataFrame:
-    """The table in `content` as the published graders read it, with text as Python text; `name` is for messages.
+class LenientAnswers(Answers):
+    """Answers as pandas reads them."""
 
-    It must have the columns `wanted`, and at least one row.
-    """
-    _refuse_huge(content, name)
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All columns."""
+        try:
+            frame = _read_frame(self.read(), self.path.name)
+            check_header(list(map(str, frame.columns)), self.needed_columns(), self.path.name, extra=True)
+        except InvalidSubmission as error:
+            raise self.damaged(error) from None
+        return frame
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the values; missing text is empty."""
+        series = self.frame[name]
+        return series.fillna("").to_numpy() if series.dtype == object else series.to_numpy()
+
+    def true_column(self, name: str, rule: Column) -> NDArray[Any]:
+        """Return the values by the column's rule, except that they have no bounds and numbers may be missing."""
+        missing = "keep" if rule.type == "number" else rule.missing
+        unbounded = rule.model_copy(update={"min": None, "max": None, "missing": missing, "only_text": False})
+        series = self.frame[name]
+        return _convert(series, name, unbounded, series, "answers", lambda row: f"row {row + 1}")
+
+
+def _check_shape(content: bytes, rows: int, name: str) -> None:
+    """Refuse files that take pandas far more time and memory than their size: endless headers, floods of lines."""
+    start = content[:MAX_HEADER].decode(errors="replace")
+    lines = io.StringIO(start, newline="")
+    records = (values for values in csv.reader(lines) if values)
+    header: list[str] = next(records, [])
+    if len(content) > MAX_HEADER and lines.tell() == len(start):
+        raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {MAX_HEADER:,} bytes long.")
+    if len(next(records, [])) > len(header) + _MAX_INDEX_COLUMNS:
+        raise InvalidSubmission(f"{name} is not a CSV table: {_ROW_TOO_LONG}.")
+    check_line_count(content, len(header), rows, name)
+
+
+def _read_frame(content: bytes, name: str) -> pd.DataFrame:
+    """Return the table as the published graders read it, with text as Python strings."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # Mixed types are judged where they matter.
-            frame = pandas_tables.read(io.BytesIO(content))
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # Mixed types are checked where they matter.
+            frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), **EXACT_FLOATS)
     except pd.errors.EmptyDataError:
         raise InvalidSubmission(f"{name} has no columns: it is blank.") from None
     except UnicodeDecodeError:
         raise InvalidSubmission(f"{name} is not UTF-8 text.") from None
     except (ValueError, OverflowError, IndexError) as error:  # ParserError is a ValueError
-        raise InvalidSubmission(f"{name} is not a CSV table: {_said(error)}.") from None
-    if wanted:
-        check_header(list(map(str, frame.columns)), wanted, name, allow_more=True)
+        raise InvalidSubmission(f"{name} is not a CSV table: {_explain(error)}.") from None
     if frame.empty:
         raise InvalidSubmission(f"{name} has a header but no rows.")
     texts = [column for column in frame.columns if isinstance(frame[column].dtype, pd.StringDtype)]
     return frame.reset_index(drop=True).astype(dict.fromkeys(texts, object))
 
 
-def _refuse_huge(content: bytes, name: str) -> None:
-    """Refuse what would take far more time and memory than its size: endless first lines, and rows of other lengths."""
-    beginning = content[:LONGEST_HEADER].decode(errors="replace")
-    lines = io.StringIO(beginning, newline="")
-    records = (values for values in csv.reader(lines) if values)
-    header: list[str] = next(records, [])
-    if len(content) > LONGEST_HEADER and lines.tell() == len(beginning):
-        raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {LONGEST_HEADER:,} bytes long.")
-    if len(next(records, [])) > len(header) + _MOST_INDEXES:
-        raise InvalidSubmission(f"{name} is not a CSV table: {_TOO_LONG}.")
-    refuse_hollow(content, len(header), name)
+def _explain(error: Exception) -> str:
+    text = str(error)
+    if "fields in line" in text:
+        return _ROW_TOO_LONG
+    if "EOF inside string" in text:
+        return "a quoted value does not end"
+    return "its rows cannot be separated"
 
 
-def _columns(frame: pd.DataFrame, submission: Submission, name: str) -> dict[str, str]:
-    """Where in the frame each column stands that is asked for."""
+def _find_columns(frame: pd.DataFrame, submission: Submission, name: str) -> dict[str, str]:
+    """Return for each column of the rules what it is called in the frame."""
     header = list(map(str, frame.columns))
     found = {}
     for column, rule in submission.columns.items():
-        names = [one for one in (column, *rule.aliases) if one in header]
+        names = [alias for alias in (column, *rule.aliases) if alias in header]
         if len(names) > 1:
-            raise InvalidSubmission(
-                f"{name} has columns {quote_some(names)}, which stand for the same; hand in one of them."
-            )
+            raise InvalidSubmission(f"{name} has columns {quote_some(names)}, which mean the same; submit one of them.")
         found[column] = names[0] if names else column
     keys = [submission.id, *submission.id_with] if submission.id else []
     needed = keys if submission.by_id else [key for key in keys if key in header]
-    allow_more = submission.more_columns and not submission.by_position
-    check_header(header, [*needed, *found.values()], name, allow_more=allow_more, order=submission.order)
+    extra = submission.more_columns and not submission.by_position
+    check_header(header, [*needed, *found.values()], name, extra=extra, order=submission.order)
     if submission.by_position:
         return dict(zip(found, (column for column in header if column not in needed), strict=True))
     return found
 
 
-def _check_further(columns: pd.DataFrame, name: str) -> None:
-    """Refuse further columns that are no numbers, or add to the rows' sums."""
+def _check_extra_columns(columns: pd.DataFrame, name: str) -> None:
+    """Refuse extra columns that are not numbers or change the sums of rows."""
     for column in columns:
         values = pd.to_numeric(columns[column], errors="coerce").to_numpy(np.float64)
-        if not ((values >= 0) & (values <= _ALLCLOSE)).all():
-            raise InvalidSubmission(f"{name}: column {quote(column)} was not asked for and adds to the sum of its row.")
+        if not ((values >= 0) & (values <= _MAX_EXTRA_SUM)).all():
+            raise InvalidSubmission(f"{name}: column {quote(column)} is not needed and adds to the sum of its row.")
 
 
-def _said(error: Exception) -> str:
-    text = str(error)
-    if "fields in line" in text:
-        return _TOO_LONG
-    if "EOF inside string" in text:
-        return "a quoted value does not end"
-    return "its rows cannot be told apart"
+class _Sides:
+    """The ids of a submission and of its answers, None if they do not matter, and how many rows each side has."""
+
+    def __init__(
+        self, ids: pd.Series | None, expected: pd.Series | None, count: int, expected_count: int, name: str
+    ) -> None:
+        empty = pd.Series(dtype=object)
+        self.by_id = ids is not None and expected is not None
+        self.ids = empty if ids is None else ids
+        self.expected = empty if expected is None else expected
+        self.count, self.expected_count = count, expected_count
+        self.name = name
+
+    def check_counts(self) -> None:
+        """Refuse another number of rows than the answers have."""
+        if self.count != self.expected_count:
+            raise InvalidSubmission(f"{self.name} has {self.count:,} rows; {self.expected_count:,} are needed.")
+
+    def join(self, *, complete: bool) -> Pairs:
+        """Pair each row with the answer that has its id; ids must be known and, if `complete`, none may lack."""
+        known = pd.Index(self.expected.drop_duplicates())
+        found = known.get_indexer(pd.Index(self.ids))
+        lacking = complete and len(np.unique(found[found >= 0])) < len(known)
+        if (found < 0).any() or self.ids.isna().any() or lacking:
+            raise InvalidSubmission(self.explain_difference())
+        first = np.flatnonzero(~self.expected.duplicated().to_numpy())
+        return first[found], np.arange(len(self.ids))
+
+    def pair_known(self) -> Pairs:
+        """Sort both sides without the rows of unknown ids, and pair them as far as both go."""
+        if not self.expected.isin(self.ids).all():
+            raise InvalidSubmission(self.explain_difference(unknown=False))
+        kept = np.flatnonzero(self.ids.isin(self.expected).to_numpy())
+        places, rows = kept[_sort(self.ids.iloc[kept], self.name)], self.sort_expected()
+        return rows[: len(places)], places[: len(rows)]
+
+    def pair_scored(self, skipped: NDArray[np.bool_]) -> Pairs:
+        """Sort both sides without the rows whose own id does not count, and pair them in that order."""
+        own = np.empty(len(self.ids), bool)
+        rows, places = self.join(complete=False)
+        own[places] = skipped[rows]
+        place_order, row_order = _sort(self.ids, self.name), self.sort_expected()
+        place_order, row_order = place_order[~own[place_order]], row_order[~skipped[row_order]]
+        if len(place_order) != len(row_order):
+            # No counts in the message: they would reveal which ids count.
+            repeated = f"{self.name} repeats ids of column {str(self.ids.name)!r}"
+            raise InvalidSubmission(f"{repeated}, so that it has another number of rows that count.")
+        return row_order, place_order
+
+    def sort_expected(self, *, stable: bool = False) -> Indexes:
+        """Return the order in which pandas sorts the answers."""
+        return _sort(self.expected, "the answers file", stable=stable)
+
+    def explain_difference(self, *, unknown: bool = True) -> str:
+        """Say in one sentence how the submitted ids differ from the expected ones."""
+        ids, expected, name = self.ids, self.expected, self.name
+        column = str(expected.name)
+        if ids.isna().any():
+            return f"{name} has no {column} in row {int(ids.isna().to_numpy().argmax()) + 1}."
+        strange, lacking = ids[~ids.isin(expected)].unique(), expected[~expected.isin(ids)].unique()
+        if unknown and len(strange):
+            return f"{name} has unknown {column} {quote_some(strange.tolist())}."
+        if len(lacking):
+            return f"{name} lacks {column} {quote_some(lacking.tolist())}."
+        surplus = ids.value_counts().sub(expected.value_counts(), fill_value=0)
+        more = surplus[surplus > 0].index.tolist()
+        return f"{name} has {column} {quote_some(more)} more often than needed." if more else f"{name} has other ids."
+
+
+def _match_rows(sides: _Sides, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
+    """Return the answers that count, ascending, each with its row; `skipped` are those that do not count.
+
+    Ids are what pandas made of them, so 7 is 7.0. Where ids repeat, the order in which pandas happens to sort counts.
+    """
+    rows, places = _pair(sides, policy, skipped)
+    if skipped is not None:
+        kept = ~skipped[rows]
+        rows, places = rows[kept], places[kept]
+        if not len(rows):
+            raise InvalidSubmission(f"{sides.name} has no row that counts.")
+    order = np.argsort(rows, kind="stable")
+    return rows[order], places[order]
+
+
+def _pair(sides: _Sides, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
+    if not sides.by_id or policy in ("positional", "positional_prefix"):
+        if policy != "positional_prefix":
+            sides.check_counts()
+        count = min(sides.count, sides.expected_count)
+        return np.arange(count), np.arange(count)
+    if policy in ("join", "subset"):
+        return sides.join(complete=policy == "join")
+    if policy == "superset":
+        return sides.pair_known()
+    sides.check_counts()
+    if policy == "ids_subset_sorted" and skipped is not None:
+        return sides.pair_scored(skipped)
+    if policy in ("ids_subset_sorted", "ids_equal_sorted"):
+        sides.join(complete=policy == "ids_equal_sorted")
+    stable = policy == "nth_occurrence"
+    places, rows = _sort(sides.ids, sides.name, stable=stable), sides.sort_expected(stable=stable)
+    if policy in ("one_to_one", "nth_occurrence"):
+        same = np.asarray(sides.ids.to_numpy()[places] == sides.expected.to_numpy()[rows])
+        if not np.all(same):
+            raise InvalidSubmission(sides.explain_difference())
+    return rows, places
+
+
+def _sort(ids: pd.Series, name: str, *, stable: bool = False) -> Indexes:
+    """Return the order in which pandas sorts; not stable by default, so that equal ids may change places."""
+    frame = ids.reset_index(drop=True).to_frame("id")
+    try:
+        order: Indexes = frame.sort_values("id", kind="stable" if stable else "quicksort").index.to_numpy()
+    except TypeError:
+        raise InvalidSubmission(f"{name}: column {str(ids.name)!r} mixes numbers and text.") from None
+    return order
+
+
+def _convert(
+    series: pd.Series, column: str, rule: Column, truth: pd.Series, name: str, name_row: NameRow
+) -> NDArray[Any]:
+    """Return the typed values of a column; `InvalidSubmission` names the first that breaks the rule.
+
+    `truth` is the same column of the answers: classes must be of the same kind as there.
+    """
+    must = describe_rule(rule)
+    if rule.type == "number":
+        values, valid = _convert_numbers(series, rule)
+    elif rule.type == "integer":
+        values, valid = _convert_integers(series, rule)
+    elif rule.type == "text":
+        values, valid = _convert_texts(series, rule)
+        must = "text"
+    else:
+        values, valid, must = _convert_classes(series, rule, truth)
+    if not valid.all():
+        refuse_value(
+            column, valid, lambda row: "" if pd.isna(series.iloc[row]) else series.iloc[row], must, name, name_row
+        )
+    return values
+
+
+def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
+    if series.dtype == object and rule.max is None:
+        values = np.array([_float(value) for value in series.tolist()], np.float64)
+    else:
+        values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
+    missing = series.isna().to_numpy()
+    if rule.missing == "refuse":
+        return values, np.isfinite(values) & within_bounds(values, rule)
+    if rule.missing != "keep":
+        values = np.where(missing, float(rule.missing), values)
+    return values, missing | (~np.isnan(values) & within_bounds(values, rule))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
+
+
+def _convert_integers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    integers, valid = [], []
+    for value in _fill(series, rule).tolist():
+        try:
+            integers.append(int(value))
+            valid.append(True)
+        except (ValueError, TypeError, OverflowError):
+            integers.append(0)
+            valid.append(False)
+    values = np.array(integers)  # of Python integers if they exceed 64 bits
+    return values, np.array(valid, bool) & within_bounds(values, rule)
+
+
+def _convert_texts(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    filled = _fill(series, rule).tolist()
+    valid = np.ones(len(filled), bool)
+    if rule.missing == "refuse":
+        valid &= series.notna().to_numpy()
+    if rule.only_text:
+        valid &= np.fromiter((isinstance(value, str) for value in filled), bool, len(filled))
+        # "nan" is how numpy writes a missing value next to text; a column that holds no text at all stays numeric.
+        if rule.missing == "nan" and series.isna().all():
+            valid[:] = False
+    values = np.empty(len(filled), object)
+    values[:] = [str(value) for value in filled]
+    return values, valid
+
+
+def _convert_classes(series: pd.Series, rule: Column, truth: pd.Series) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
+    """Return the classes, which of them scikit-learn accepts, and what it accepts, in words."""
+    values = _fill(series, rule).to_numpy()
+    if _fill(truth, rule).to_numpy().dtype.kind == "O":
+        if values.dtype.kind == "O":
+            return values, np.fromiter((isinstance(value, str) for value in values), bool, len(values)), "text"
+        return values, np.zeros(len(values), bool), "text, as the answers do"
+    if values.dtype.kind == "O":
+        return values, np.zeros(len(values), bool), "whole numbers or booleans only, as the answers do"
+    if values.dtype.kind != "f":
+        return values, np.ones(len(values), bool), "whole numbers"
+    in_64_bits = (values >= -_INT64_LIMIT) & (values < _INT64_LIMIT)  # scikit-learn converts them
+    return values, in_64_bits & (values == np.floor(values)), "whole numbers"
+
+
+def _fill(series: pd.Series, rule: Column) -> pd.Series:
+    """Put what the rule says in place of missing values, which may turn numbers into a mix of types."""
+    if rule.missing in ("refuse", "keep"):
+        return series
+    missing = series.isna()
+    return series.astype(object).mask(missing, rule.missing) if missing.any() else series
