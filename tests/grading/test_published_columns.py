@@ -52,7 +52,7 @@ def test_by_position_columns_count_in_their_order_and_no_other_may_be_there(outc
 def test_the_order_of_columns_may_matter(outcome):
     last, crossed = "a,b,id\n0.25,0.75,1\n0.5,0.5,2\n", "id,b,a\n1,0.75,0.25\n2,0.5,0.5\n"
     assert outcome(crossed, order="id-first") == 0
-    assert outcome(last, order="id-first") == "submission.csv begins with column 'a'; 'id' must be the first."
+    assert outcome(last, order="id-first") == "submission.csv starts with column 'a'; the first must be 'id'."
     why = "submission.csv has its columns in another order; the columns must be id, a, b, in this order."
     assert outcome(crossed, order="exact") == why
     assert outcome(ANSWERS, order="exact") == 0

@@ -6,7 +6,7 @@ import pytest
 from tracing import trace_files
 
 from assay.core.home import Home
-from assay.core.progress import Silent
+from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.grading import grade_submission
 from assay.tasks import Registry
@@ -27,7 +27,7 @@ CAREFUL = {"strict": "grading/submission/strict.py", "lenient": "grading/submiss
 )
 def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, path, tmp_path):
     home, found = Home(tmp_path / "home"), Registry().task(task)
-    data = prepare(home, found, edition, variant, progress=Silent())
+    data = prepare(home, found, edition, variant, progress=NoProgress())
     side, _, rest = found.data.sample.partition("/")
     content = (Path(getattr(data, side)) / rest).read_bytes()
     if path != "fast":

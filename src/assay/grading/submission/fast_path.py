@@ -114,7 +114,9 @@ def _is_supported(submission: Submission) -> bool:
         return False
     if not submission.lenient:
         return True
-    return not any(rule.type == "text" or rule.codec or rule.missing != "refuse" for rule in submission.columns.values())
+    return not any(
+        rule.type == "text" or rule.codec or rule.missing != "refuse" for rule in submission.columns.values()
+    )
 
 
 def _is_numeric(rule: Column) -> bool:
