@@ -216,7 +216,9 @@ def _match_rows(
     Every id must occur as often as expected; the n-th row of an id belongs to its n-th answer. A superset may have
     other ids too, and a subset may lack some.
     """
-    repeats = policy == "nth_occurrence" or (policy not in ("superset", "subset") and bool(expected.is_duplicated().any()))
+    repeats = policy == "nth_occurrence" or (
+        policy not in ("superset", "subset") and bool(expected.is_duplicated().any())
+    )
     blank = ids.is_null() | (ids == "")
     if blank.any():
         raise InvalidSubmission(f"{name} has no {expected.name} in row {table.filter(blank)[_ROW][0]}.")
