@@ -1,12 +1,12 @@
-"""What a trial costs beside the steps it takes: `python benchmarks/runs.py [--pairs 10] [--trials 20 200 2000]`.
+"""Overhead of a trial relative to its bare steps: `python benchmarks/runs.py [--pairs 10] [--trials 20 200 2000]`.
 
-A trial asks a scripted model five times, runs what it is told each time, hands in and is graded; it has a process, a
-lab, limits, a record with snapshots and a grade of its own. Compared are the same commands in the same walls, started
-by nothing but bubblewrap, as many at once. Goals: a trial adds less than 150 ms to the time of a run beside its bare
-steps once everything is loaded, and one of thousands is no slower than one of hundreds.
+A trial asks a scripted model five times, runs the command in each reply, submits and is graded; it has its own process,
+lab, limits, record with snapshots, and grade. The baseline runs the same commands in the same sandbox, started by bare
+bubblewrap, with the same concurrency. Goals: once everything is loaded, a trial adds less than 150 ms to the time of
+its bare steps, and a trial among thousands is no slower than one among hundreds.
 
-As trials run on all cores at once, what one adds to a run is less than what it takes by itself. That is measured too:
-trials one after the other, which have no goal.
+Because trials run on all cores at once, a trial adds less to the time of a run than it takes by itself. Trials run one
+at a time are measured too, without a goal.
 """
 
 import argparse

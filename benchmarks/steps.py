@@ -1,11 +1,11 @@
-"""What a step costs beside the command it runs: `python benchmarks/steps.py [--pairs 30]`.
+"""Overhead of a step relative to the command it runs: `python benchmarks/steps.py [--pairs 30]`.
 
-A step runs a command through the workbench, with everything that belongs to it: the budget told, limits set, output
-gathered, the log made durable, the workspace kept. It is compared with the same command in the same walls started
-bare: the same words to bubblewrap, no limits by control group, no record. Both take turns, with 1 GB of data in the
-lab. Goal: a step takes less than 1.5 times as long.
+A step runs a command through the workbench with everything that belongs to it: writing the remaining budget, setting
+limits, collecting output, making the log durable, taking a snapshot of the workspace. The baseline is the same command
+in the same sandbox, started by bare bubblewrap: the same arguments, no control group, no record. Both alternate, with
+1 GB of data in the lab. Goal: a step takes less than 1.5 times as long.
 
-Then the cost of keeping a workspace in which nothing has changed, and in which one file has.
+Then the cost of a snapshot of a workspace in which nothing has changed, and in which one file has.
 """
 
 import argparse
