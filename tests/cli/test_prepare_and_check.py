@@ -79,7 +79,7 @@ def test_check_prints_each_finding_and_fails_where_one_does(assay) -> None:
     assert result.returncode == 1
     (found,) = json.loads(result.stdout)
     failed = [finding["check"] for finding in found["findings"] if finding["passed"] is False]
-    assert failed == ["no public table holds the answers", "nothing private is in public"]
+    assert failed == ["no public table holds the answers", "no private file is public"]
 
 
 def test_show_names_what_is_particular_to_each_edition(assay) -> None:

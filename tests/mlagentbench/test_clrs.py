@@ -101,11 +101,11 @@ def assert_right(ready: Prepared) -> dict[str, np.ndarray]:
 def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None:
     findings = {finding.check: finding.passed for finding in check_task(miniature, home)}
     assert findings == {
-        "there are hidden inputs": True,
+        "hidden inputs exist": True,
         "ids are unique": True,
         "the answers win gold": True,
         "no public table holds the answers": True,
-        "nothing private is in public": True,
+        "no private file is public": True,
     }
 
 

@@ -28,7 +28,7 @@ def test_a_miniature_passes_every_check(llama: Task, tmp_path: Path) -> None:
     home = Home(tmp_path)
     ready = prepare(home, llama, variant="synthetic-0", progress=NoProgress())
     findings = {finding.check: finding.passed for finding in check_task(ready, home)}
-    assert findings == {"answers": None, "nothing private is in public": True}
+    assert findings == {"answers": None, "no private file is public": True}
     assert sorted(path.name for path in ready.public.iterdir()) == ["example.npz", "reference.py"]
     naive = llama.folder / "starter" / "generate.py"
     assert hash_file(ready.private / "reference.py") == hash_file(naive)

@@ -1,7 +1,8 @@
-"""Whether what surrounds a test file gives its label away: inode, time, size, number of names, or the name itself.
+"""Whether the properties of test files reveal their labels: inode, time, size, links, name, place in an archive.
 
-For every such property the test files are put into its order, and the order is compared with the labels: by the area
-under the ROC curve for each class, by rank correlation for numbers. What a fair coin would do almost never is a leak.
+For each property, the test files are ranked by it, and the ranking is compared with the labels: by the area under the
+ROC curve for each class, by rank correlation for numbers. An association that chance would almost never produce is a
+leak.
 """
 
 import os
@@ -15,74 +16,92 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-PROPERTIES = ("inode", "time", "size", "number of names", "name", "folder", "ending", "place in the archive")
+PROPERTIES = ("inode", "time", "size", "number of links", "name", "folder", "suffix", "place in the archive")
 
-_MOST_CLASSES = 200
-_DEVIATIONS = 4.5
-"""How many standard deviations from chance are too many: by chance once in 150,000 looks."""
+_MIN_FILES = 10
+_MAX_CLASSES = 200
+_MAX_DEVIATIONS = 4.5
+"""Standard deviations from chance that are tolerated: exceeded by chance once in 150,000 comparisons."""
+
+Facts = dict[str, float | str]
 
 
 @dataclass(frozen=True)
-class Leak:
-    """A property that goes with the label, and how far from chance."""
+class FileLeak:
+    """A property of files that is associated with a label, and how many standard deviations that is from chance."""
 
     property: str
     label: str
-    strength: float
+    deviations: float
 
 
-def find_leaks(public: Path, rows_of: Mapping[str, int], labels: Mapping[str, NDArray[Any]]) -> tuple[int, list[Leak]]:
-    """How many test rows have a file of their own, and what gives the label of such a file away.
+def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArray[Any]]) -> tuple[int, list[FileLeak]]:
+    """Return how many test rows have a file of their own, and the properties of these files that reveal a label.
 
-    `rows_of` says which row is meant by an id, or by the path of its file.
+    `rows` gives the row of an id, or of the path of a file; `labels` the true values of all rows by column.
     """
-    found: dict[int, dict[str, float | str]] = {}
-    for name, facts in _files(public):
-        row = next((rows_of[spelling] for spelling in _spellings(name) if spelling in rows_of), None)
+    found: dict[int, Facts] = {}
+    for name, facts in _describe_files(public):
+        row = next((rows[spelling] for spelling in _spellings(name) if spelling in rows), None)
         if row is not None:
             found.setdefault(row, {}).update(facts)
-    rows = sorted(found)
-    if len(rows) < 10:
-        return len(rows), []
+    with_file = sorted(found)
+    if len(with_file) < _MIN_FILES:
+        return len(with_file), []
     leaks = []
     for property_ in PROPERTIES:
-        values = [found[row].get(property_) for row in rows]
+        values = [found[row].get(property_) for row in with_file]
         if any(value is None for value in values) or len(set(values)) == 1:
             continue
-        order = rankdata(np.unique(np.array(values), return_inverse=True)[1])
+        ranks = rankdata(np.unique(np.array(values), return_inverse=True)[1])
         for column, column_labels in labels.items():
-            label, strength = _strongest(order, column_labels[rows])
-            if strength > _DEVIATIONS:
-                leaks.append(Leak(property_, f"{column} {label}".strip(), strength))
-    return len(rows), leaks
+            label, deviations = _strongest_association(ranks, column_labels[with_file])
+            if deviations > _MAX_DEVIATIONS:
+                leaks.append(FileLeak(property_, f"{column} {label}".strip(), deviations))
+    return len(with_file), leaks
 
 
-def _files(public: Path) -> Iterator[tuple[str, dict[str, float | str]]]:
-    """Every public file, and every file in a public zip file, with what can be seen of it from outside."""
+def _describe_files(public: Path) -> Iterator[tuple[str, Facts]]:
+    """Yield every public file, and every member of a public zip archive, with its visible properties."""
     for folder, _, names in os.walk(public):
         for name in names:
             path = Path(folder, name)
-            facts = path.stat()
-            place = path.relative_to(public).as_posix()
-            yield place, {
-                "inode": facts.st_ino, "time": facts.st_mtime_ns, "size": facts.st_size,
-                "number of names": facts.st_nlink, **_named(place),
-            }  # fmt: skip
+            stat = path.stat()
+            relative = path.relative_to(public).as_posix()
+            yield (
+                relative,
+                {
+                    "inode": stat.st_ino,
+                    "time": stat.st_mtime_ns,
+                    "size": stat.st_size,
+                    "number of links": stat.st_nlink,
+                    **_parts_of_name(relative),
+                },
+            )
             if path.suffix == ".zip":
-                with zipfile.ZipFile(path) as archive:
-                    for info in archive.infolist():
-                        yield info.filename, {
-                            "time": float(np.dot(info.date_time, 60.0 ** np.arange(5, -1, -1))),
-                            "size": info.file_size, "place in the archive": info.header_offset, **_named(info.filename),
-                        }  # fmt: skip
+                yield from _describe_members(path)
 
 
-def _named(name: str) -> dict[str, float | str]:
-    return {"name": name, "folder": name.rpartition("/")[0], "ending": name.rpartition(".")[2]}
+def _describe_members(path: Path) -> Iterator[tuple[str, Facts]]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            yield (
+                info.filename,
+                {
+                    "time": float(np.dot(info.date_time, 60.0 ** np.arange(5, -1, -1))),
+                    "size": info.file_size,
+                    "place in the archive": info.header_offset,
+                    **_parts_of_name(info.filename),
+                },
+            )
+
+
+def _parts_of_name(name: str) -> Facts:
+    return {"name": name, "folder": name.rpartition("/")[0], "suffix": name.rpartition(".")[2]}
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """What a row could be called whose file is here: its path, its name with and without ending, or its folder's."""
+    """Yield the ids that a file may belong to: its path, its name with and without suffix, its folder's name."""
     yield name
     base = name.rpartition("/")[2]
     yield base
@@ -90,20 +109,23 @@ def _spellings(name: str) -> Iterator[str]:
     yield name.rpartition("/")[0].rpartition("/")[2]
 
 
-def _strongest(order: NDArray[Any], labels: NDArray[Any]) -> tuple[str, float]:
-    """The label whose rows stand out most in an order, in standard deviations from chance."""
+def _strongest_association(ranks: NDArray[Any], labels: NDArray[Any]) -> tuple[str, float]:
+    """Return the label whose rows stand out most in a ranking, in standard deviations from chance."""
     classes = np.unique(labels)
-    if len(classes) > _MOST_CLASSES or (classes.dtype.kind == "f" and len(classes) > 20):
-        if classes.dtype.kind not in "fiu":
+    is_number = classes.dtype.kind in "fiu"
+    if len(classes) > _MAX_CLASSES or (classes.dtype.kind == "f" and len(classes) > 20):
+        if not is_number:
             return "", 0.0
-        correlation = np.corrcoef(order, rankdata(labels))[0, 1]
+        correlation = np.corrcoef(ranks, rankdata(labels))[0, 1]
         return "", float(abs(correlation) * np.sqrt(len(labels) - 1))
-    deviations = [(str(one), _deviation(order, labels == one)) for one in classes]
-    return max(deviations, key=lambda pair: pair[1]) if len(classes) > 1 else ("", 0.0)
+    if len(classes) < 2:
+        return "", 0.0
+    deviations = [(str(one), _rank_sum_deviation(ranks, labels == one)) for one in classes]
+    return max(deviations, key=lambda pair: pair[1])
 
 
-def _deviation(order: NDArray[Any], positive: NDArray[np.bool_]) -> float:
-    """How far the rank sum of the positive rows is from its mean, in standard deviations (Mann and Whitney)."""
-    many, few = len(order), int(positive.sum())
-    spread = np.sqrt(few * (many - few) / (many - 1)) * np.std(order)
-    return float(abs(order[positive].sum() - few * order.mean()) / spread) if spread else 0.0
+def _rank_sum_deviation(ranks: NDArray[Any], positive: NDArray[np.bool_]) -> float:
+    """Return how far the positive rows' rank sum is from its mean, in standard deviations (Mann-Whitney)."""
+    total, positives = len(ranks), int(positive.sum())
+    spread = np.sqrt(positives * (total - positives) / (total - 1)) * np.std(ranks)
+    return float(abs(ranks[positive].sum() - positives * ranks.mean()) / spread) if spread else 0.0

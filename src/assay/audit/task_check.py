@@ -1,10 +1,15 @@
-"""Whether a prepared task can be trusted: it can be graded, and nothing public gives the answers away."""
+"""Check a prepared task: it can be graded by its own rules, and nothing public reveals the answers.
+
+Ids, keys and columns are those of the task's submission rules: composite and repeated ids, and answers under other
+names than the submission's, are taken as the grader takes them.
+"""
 
 import hashlib
-import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from assay.audit.file_leaks import find_leaks
+from assay.audit.public_tables import read_columns
+from assay.audit.table_leaks import search_tables
 from assay.core.disk import hash_file
 from assay.core.errors import AssayError
 from assay.core.home import Home
@@ -20,13 +27,10 @@ from assay.grading.by_running.checkpoint import with_predictions_table
 from assay.grading.grade import grade_submission
 from assay.tasks import Task
 
-_TABLES = (".csv", ".json", ".tsv", ".csv.zip", ".tsv.zip")
-_LARGEST_TABLE = 2 * 10**9
-
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found; `passed` is None where the task has nothing of the kind."""
+    """The result of one check; `passed` is None where the check does not apply to the task."""
 
     check: str
     passed: bool | None
@@ -34,185 +38,225 @@ class Finding:
 
 
 def check_task(prepared: Prepared, home: Home) -> list[Finding]:
-    """All checks of a prepared task, in order."""
-    task = prepared.task
-    if task.judged_in_lab:
-        return _of_checkpoint(prepared, home)
-    if task.submission.form != "csv":
-        return [Finding("answers", None, "it is judged by running code"), _nothing_private(prepared)]
-    answers = pd.read_csv(prepared.private / task.data.answers, dtype=str, keep_default_na=False)
+    """Run all checks that apply to a prepared task, in order."""
+    if prepared.task.judged_in_lab:
+        return _check_checkpoint_task(prepared, home)
+    if prepared.task.submission.form != "csv":
+        return [Finding("answers", None, "submissions are graded by running them"), _check_private_files(prepared)]
+    key = _AnswerKey(prepared)
     return [
-        _unique_ids(task, answers),
-        _disjoint(task, prepared.public),
-        _sample(prepared, home),
-        _gold(prepared, home),
-        _no_answers_in_tables(task, prepared.public, answers),
-        _nothing_private(prepared),
-        _no_tells(task, prepared.public, answers),
+        _check_ids(key),
+        _check_disjoint(prepared),
+        _check_sample(prepared, home),
+        _check_gold(key, home),
+        _check_tables(key),
+        _check_private_files(prepared),
+        _check_files(key),
     ]
 
 
-def _of_checkpoint(prepared: Prepared, home: Home) -> list[Finding]:
-    """What can be told without a checkpoint: inputs are there, and the right predictions would be scored as such."""
-    task = with_predictions_table(prepared.task)
-    answers = pd.read_csv(prepared.private / task.data.answers, dtype=str, keep_default_na=False)
+def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[Finding]:
+    """Check what can be checked without a checkpoint: inputs exist, and correct predictions would be scored as such."""
+    key = _AnswerKey(replace(prepared, task=with_predictions_table(prepared.task)))
     return [
-        _hidden_inputs(prepared),
-        _unique_ids(task, answers),
-        _gold(replace(prepared, task=task), home),
-        _no_answers_in_tables(task, prepared.public, answers),
-        _nothing_private(prepared),
+        _check_hidden_inputs(prepared),
+        _check_ids(key),
+        _check_gold(key, home),
+        _check_tables(key),
+        _check_private_files(prepared),
     ]
 
 
-def _hidden_inputs(prepared: Prepared) -> Finding:
+@dataclass(frozen=True)
+class _AnswerKey:
+    """The answers of a prepared task as text, by the names of its submission rules."""
+
+    prepared: Prepared
+
+    @property
+    def task(self) -> Task:
+        return self.prepared.task
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        return _read_text(self.prepared.private / self.task.data.answers)
+
+    @property
+    def id_columns(self) -> list[str]:
+        """The columns that together name a row; none where rows count by their order alone."""
+        submission = self.task.submission
+        if submission.id is None or submission.id not in self.table.columns:
+            return []
+        return [submission.id, *submission.id_with]
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """The graded columns that the answers hold, and what they call them; a checkpoint's answers may lack some."""
+        columns = {name: rule.answer or name for name, rule in self.task.submission.columns.items() if rule.scored}
+        return {name: column for name, column in columns.items() if column in self.table.columns}
+
+    def labels(self) -> pd.DataFrame:
+        """The true values by the submission's column names."""
+        return pd.DataFrame({name: self.table[column] for name, column in self.targets.items()})
+
+    def perfect_submission(self) -> bytes | str:
+        """The content of a submission with all answers, or why none can be made."""
+        gold, submission = self.task.data.gold, self.task.submission
+        if gold:
+            table = _read_text(self.prepared.private / gold.removeprefix("private/"))
+            sources = {name: name for name in submission.columns}
+        else:
+            table = self.table
+            sources = {name: rule.answer or name for name, rule in submission.columns.items()}
+            if any(rule.truth for rule in submission.columns.values()):
+                return "answers and submissions differ in form, and task.toml names no gold submission"
+        ids = [submission.id, *submission.id_with] if submission.id else []
+        columns = {**{name: name for name in ids}, **sources}
+        if missing := [source for source in columns.values() if source not in table.columns]:
+            return f"the answers have no column {missing[0]!r}, and task.toml names no gold submission"
+        return str(pd.DataFrame({name: table[source] for name, source in columns.items()}).to_csv(index=False)).encode()
+
+
+def _check_hidden_inputs(prepared: Prepared) -> Finding:
     inputs = [path for path in (prepared.private / "inputs").rglob("*") if path.is_file()]
-    return Finding(
-        "there are hidden inputs", bool(inputs), f"{len(inputs):,} files for the judge; no checkpoint was run"
-    )
+    return Finding("hidden inputs exist", bool(inputs), f"{len(inputs):,} files; no checkpoint was run")
 
 
-def _unique_ids(task: Task, answers: pd.DataFrame) -> Finding:
-    if task.submission.id is None:
-        return Finding("ids are unique", None, "rows have no ids")
-    repeated = int(answers[task.submission.id].duplicated().sum())
-    return Finding("ids are unique", not repeated, f"{len(answers):,} rows, {repeated:,} ids repeated")
+def _check_ids(key: _AnswerKey) -> Finding:
+    name, submission = "ids are unique", key.task.submission
+    if not key.id_columns:
+        return Finding(name, None, "rows have no ids")
+    repeated = int(key.table.duplicated(key.id_columns).sum())
+    detail = f"{len(key.table):,} rows, {repeated:,} ids repeated"
+    if not repeated:
+        return Finding(name, True, detail)
+    if submission.ids == "nth_occurrence":
+        return Finding(name, None, f"{detail}; the n-th row of an id belongs to its n-th answer")
+    if submission.lenient:
+        return Finding(name, None, f"{detail}, as in the published data")
+    return Finding(name, False, detail)
 
 
-def _disjoint(task: Task, public: Path) -> Finding:
-    name, data = "train and test are disjoint", task.data
+def _check_disjoint(prepared: Prepared) -> Finding:
+    name, data = "train and test are disjoint", prepared.task.data
     if not (data.train and data.test and data.id):
         return Finding(name, None, "there are no two tables with ids to compare")
     if data.ids_per_side:
-        return Finding(name, None, "each side numbers its rows anew")
-    train, test = (_column(public / table, data.id) for table in (data.train, data.test))
-    shared = sorted(train & test)
-    detail = f"{len(train):,} and {len(test):,} ids"
-    return Finding(name, not shared, detail if not shared else f"{len(shared):,} ids are on both sides, as {shared[0]}")
+        return Finding(name, None, "train and test are numbered separately")
+    test = set().union(*_ids(prepared.public / data.test, data.id))
+    train, shared = 0, set()
+    for ids in _ids(prepared.public / data.train, data.id):
+        train += len(ids)
+        shared |= test.intersection(ids)
+    if shared:
+        return Finding(name, False, f"{len(shared):,} ids are in both, e.g. {min(shared)}")
+    return Finding(name, True, f"{train:,} and {len(test):,} ids")
 
 
-def _sample(prepared: Prepared, home: Home) -> Finding:
-    name = "the sample is valid, without a medal"
+def _check_sample(prepared: Prepared, home: Home) -> Finding:
+    name = "the sample submission is valid and wins no medal"
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
     grade = grade_submission(path, prepared.task, prepared, home=home)
     if grade.valid_submission and not grade.any_medal:
-        return Finding(name, True, f"score {_score(grade.score)}")
-    return Finding(name, False, grade.why or f"score {_score(grade.score)} wins a medal")
+        return Finding(name, True, f"score {_format_score(grade.score)}")
+    return Finding(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")
 
 
-def _gold(prepared: Prepared, home: Home) -> Finding:
-    """Grade the answers as if they were handed in, with the columns that are asked for and no others."""
-    name, task = "the answers win gold", prepared.task
-    gold = task.data.gold.removeprefix("private/") if task.data.gold else task.data.answers
-    wanted = [*([task.submission.id] if task.submission.id else []), *task.submission.columns]
-    table = pd.read_csv(prepared.private / gold, dtype=str, keep_default_na=False)
-    if prepared.task.judged == "checkpoint" and not {*wanted} <= {*table.columns}:
-        return Finding(name, None, "the answers are no predictions")
-    content = table[wanted].to_csv(index=False).encode()
-    grade = grade_submission(content, task, prepared, home=home)
+def _check_gold(key: _AnswerKey, home: Home) -> Finding:
+    """Grade the answers as a submission with the columns that are asked for and no others."""
+    name, task = "the answers win gold", key.task
+    submission = key.perfect_submission()
+    if isinstance(submission, str):
+        return Finding(name, None, submission)
+    grade = grade_submission(submission, task, key.prepared, home=home)
+    detail = grade.why or f"score {_format_score(grade.score)}"
     if task.leaderboard is None:
-        return Finding(name, grade.valid_submission, grade.why or f"no leaderboard; score {_score(grade.score)}")
-    return Finding(name, grade.gold_medal, grade.why or f"score {_score(grade.score)}")
+        return Finding(name, grade.valid_submission, f"{detail}, no leaderboard")
+    return Finding(name, grade.gold_medal, detail)
 
 
-def _no_answers_in_tables(task: Task, public: Path, answers: pd.DataFrame) -> Finding:
-    """Look in every public table that names test rows for a column that equals the true values."""
-    name, key = "no public table holds the answers", task.submission.id
-    if key is None:
+def _check_tables(key: _AnswerKey) -> Finding:
+    """Search every public table for a column that equals the true values of the test rows."""
+    name = "no public table holds the answers"
+    if not key.id_columns:
         return Finding(name, None, "rows have no ids")
-    truth = answers.set_index(key)
-    truth = truth[~truth.index.duplicated()]
-    searched = 0
-    for path in sorted(public.rglob("*")):
-        if not path.name.endswith(_TABLES) or path.stat().st_size > _LARGEST_TABLE:
-            continue
-        table = _table(path)
-        for column in table.columns:
-            rows = table[table[column].isin(truth.index)]
-            if len(rows) < 0.5 * len(truth):
-                continue
-            searched += 1
-            true = truth.loc[rows[column]]
-            for target in task.submission.columns:
-                values = true[target].to_numpy()
-                if len(set(values)) < 2:
-                    continue
-                found = [one for one in rows.columns if one != column and (rows[one].to_numpy() == values).all()]
-                if found:
-                    where = f"{path.relative_to(public)}, column {found[0]}"
-                    return Finding(name, False, f"{where}, equals {target} of the answers")
-    return Finding(name, True, f"{searched} tables name test rows")
+    search = search_tables(key.prepared.public, key.table[key.id_columns], key.labels())
+    if search.leak:
+        where = f"{search.leak.table}, column {search.leak.column}"
+        return Finding(name, False, f"{where}, equals {search.leak.target} of the answers")
+    detail = f"{search.tables} tables name test rows"
+    return Finding(name, True, "; searched ".join([detail, *search.cut]))
 
 
-def _nothing_private(prepared: Prepared) -> Finding:
-    """No link leads out of public, and no private file lies there under whatever name."""
-    name = "nothing private is in public"
+def _check_private_files(prepared: Prepared) -> Finding:
+    """Look for links out of the public files, and for copies of private files under any name."""
+    name = "no private file is public"
     shown = {hashlib.sha256(content).hexdigest() for content in prepared.task.starter.values()}
-    secrets = [path for path in prepared.private.rglob("*") if path.is_file() and hash_file(path) not in shown]
-    private, sizes = {hash_file(path): path.name for path in secrets}, {path.stat().st_size for path in secrets}
+    private, sizes = {}, set()
+    for path in prepared.private.rglob("*"):
+        if path.is_file() and (digest := hash_file(path)) not in shown:
+            private[digest] = path.name
+            sizes.add(path.stat().st_size)
     count = 0
     for folder, _, names in os.walk(prepared.public):
         for file in names:
-            path, count = Path(folder, file), count + 1
-            facts = path.lstat()
-            if path.is_symlink() or facts.st_nlink != 1:
-                return Finding(name, False, f"{path.relative_to(prepared.public)} is a link")
-            if facts.st_size in sizes and (twin := private.get(hash_file(path))) and not _is_sample(prepared, path):
-                return Finding(name, False, f"{path.relative_to(prepared.public)} is a copy of private/{twin}")
+            path = Path(folder, file)
+            relative, stat = path.relative_to(prepared.public), path.lstat()
+            count += 1
+            if path.is_symlink() or stat.st_nlink != 1:
+                return Finding(name, False, f"{relative} is a link")
+            copied = private.get(hash_file(path)) if stat.st_size in sizes else None
+            if copied and not _is_sample(prepared, path):
+                return Finding(name, False, f"{relative} is a copy of private/{copied}")
     return Finding(name, True, f"{count:,} files")
 
 
-def _no_tells(task: Task, public: Path, answers: pd.DataFrame) -> Finding:
-    name, key = "nothing around a file tells its label", task.submission.id
-    if key is None:
+def _check_files(key: _AnswerKey) -> Finding:
+    """Compare what can be seen of the test rows' files with their labels."""
+    name, data = "file properties do not reveal labels", key.task.data
+    if not key.id_columns:
         return Finding(name, None, "rows have no ids")
-    labels = {column: _typed(answers[column]) for column in task.submission.columns}
-    rows = {name: row for row, name in enumerate(answers[key])}
-    if task.data.image and task.data.test:
-        pictures = _table(public / task.data.test)
-        rows |= {path: rows[name] for name, path in zip(pictures[key], pictures[task.data.image], strict=True)}
-    seen, leaks = find_leaks(public, rows, labels)
-    if not seen:
+    rows: dict[str, int] = {}
+    for row, id in enumerate(key.table[key.id_columns[0]]):
+        rows.setdefault(id, row)
+    if data.image and data.test:
+        for chunk in read_columns(key.prepared.public / data.test, [key.id_columns[0], data.image]):
+            rows |= {path: rows[id] for id, path in chunk.itertuples(index=False)}
+    labels = {str(column): _parse_numbers(values) for column, values in key.labels().items()}
+    files, leaks = find_leaks(key.prepared.public, rows, labels)
+    if not files:
         return Finding(name, None, "test rows have no files of their own")
-    strongest = max(leaks, key=lambda leak: leak.strength, default=None)
-    if strongest is None:
-        return Finding(name, True, f"{seen:,} files of test rows")
-    telling = ", ".join(dict.fromkeys(leak.property for leak in leaks))
-    odds = f"the {strongest.property} is {strongest.strength:.1f} standard deviations from chance"
-    return Finding(name, False, f"{telling} of a file go with {strongest.label}: {odds}")
+    if not leaks:
+        return Finding(name, True, f"{files:,} files of test rows")
+    strongest = max(leaks, key=lambda leak: leak.deviations)
+    properties = ", ".join(dict.fromkeys(leak.property for leak in leaks))
+    evidence = f"the {strongest.property} is {strongest.deviations:.1f} standard deviations from chance"
+    return Finding(name, False, f"{properties} of a file is associated with {strongest.label}: {evidence}")
 
 
 def _is_sample(prepared: Prepared, path: Path) -> bool:
-    """Whether a private file's twin is the sample submission, which both sides may hold."""
+    """Whether a public file is the sample submission, of which there may be a private copy."""
     return bool(re.search("sample", path.name, re.IGNORECASE)) and "sample" in prepared.task.data.sample
 
 
-def _table(path: Path) -> pd.DataFrame:
-    if path.suffix == ".json":
-        try:
-            content = json.loads(path.read_bytes())
-        except ValueError:
-            return pd.DataFrame()
-        return pd.DataFrame(content, dtype=str) if isinstance(content, list) else pd.DataFrame()
+def _read_text(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _ids(path: Path, column: str) -> Iterator[set[str]]:
+    """Yield the ids of a public table chunk by chunk."""
     try:
-        separator = "\t" if ".tsv" in path.suffixes else ","
-        return pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError):
-        return pd.DataFrame()
+        for chunk in read_columns(path, [column]):
+            yield set(chunk[column])
+    except KeyError:
+        raise AssayError(f"{path.name} has no column {column!r}, which task.toml names as its id") from None
 
 
-def _column(path: Path, name: str) -> set[str]:
-    table = _table(path)
-    if name not in table.columns:
-        raise AssayError(f"{path.name} has no column {name}, which task.toml names as its id")
-    return set(table[name])
-
-
-def _typed(column: "pd.Series[Any]") -> "np.ndarray[Any, Any]":
+def _parse_numbers(column: "pd.Series[Any]") -> "np.ndarray[Any, Any]":
     numbers = pd.to_numeric(column, errors="coerce")
     return np.asarray(column if numbers.isna().any() else numbers)
 
 
-def _score(score: float | None) -> str:
+def _format_score(score: float | None) -> str:
     return "none" if score is None else f"{score:.5f}"

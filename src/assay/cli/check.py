@@ -22,10 +22,11 @@ _MARKS = {True: "ok", False: "FAILED", None: "-"}
 def check_command(
     folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str, json_: bool
 ) -> None:
-    """Examine prepared tasks: are they gradable, and does nothing give the answers away?
+    """Check that prepared tasks can be graded and leak no answers.
 
-    Ids are unique, train and test disjoint, the sample submission valid and without a medal, the answers win gold; no
-    private value can be found in public, and neither inode, time, size, links nor name of a test file tell its label.
+    Ids are unique, train and test are disjoint, the sample submission is valid and wins no medal, the answers win gold,
+    no public table or file holds the answers, and no property of a test file (inode, time, size, links, name) reveals
+    its label. Large tables are read up to a limit, which the result states.
 
     \b
     Example:

@@ -1,0 +1,164 @@
+"""The tables among a task's public files, as text: CSV and TSV (plain or zipped), JSON, JSON lines, Parquet.
+
+They are read chunk by chunk, so memory stays bounded however large the files are. A table is read up to `MAX_ROWS`
+rows, and a JSON document, which cannot be read in parts, up to `MAX_JSON` bytes; what is left out is reported.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+MAX_ROWS = 5_000_000
+MAX_JSON = 200 * 10**6
+_CHUNK_CELLS = 1_000_000
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_NOT_A_TABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, zipfile.BadZipFile, ValueError)
+
+
+@dataclass
+class PublicTable:
+    """A table that is read chunk by chunk; `cut` says afterwards what was left out, if anything."""
+
+    name: str
+    path: Path
+    key: str | None = None
+    """Where the rows are in a JSON document that holds several lists."""
+    lines: bool = False
+    """Whether a JSON file holds one record per line."""
+    cut: str | None = field(default=None, init=False)
+
+    def chunks(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows as text, missing values as empty text, as far as the file can be read as a table."""
+        rows = 0
+        if self._is_document() and self.path.stat().st_size > MAX_JSON:
+            self.cut = f"nothing of {self.name}, which is over {MAX_JSON // 10**6:,} MB of JSON"
+            return
+        try:
+            for chunk in self._all_chunks():
+                yield chunk.iloc[: MAX_ROWS - rows]
+                rows += len(chunk)
+                if rows >= MAX_ROWS:
+                    self.cut = f"the first {MAX_ROWS:,} rows of {self.name}"
+                    return
+        except _NOT_A_TABLE:
+            return
+
+    def _all_chunks(self) -> Iterator[pd.DataFrame]:
+        suffix = _data_suffix(self.path)
+        if suffix in _SEPARATORS:
+            return _read_delimited(self.path, _SEPARATORS[suffix])
+        if suffix == ".parquet":
+            return _read_parquet(self.path)
+        if not self._is_document():
+            return _read_json_lines(self.path)
+        return _read_json(self.path, self.key)
+
+    def _is_document(self) -> bool:
+        return _data_suffix(self.path) == ".json" and not self.lines
+
+
+def find_tables(public: Path) -> Iterator[PublicTable]:
+    """Yield every public table in the order of its path; a JSON document may hold several."""
+    for folder, subfolders, names in os.walk(public):
+        subfolders.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            relative = path.relative_to(public).as_posix()
+            suffix = _data_suffix(path)
+            if suffix == ".json":
+                yield from _find_in_json(path, relative)
+            elif suffix in (*_SEPARATORS, ".parquet", ".jsonl", ".ndjson"):
+                yield PublicTable(relative, path)
+
+
+def read_columns(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
+    """Yield chunks of some columns of one table; KeyError where it lacks one."""
+    for chunk in PublicTable(path.name, path).chunks():
+        yield chunk[columns]
+
+
+def _data_suffix(path: Path) -> str:
+    """The suffix that gives the format, with a zip around it disregarded for delimited text."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if len(suffixes) > 1 and suffixes[-1] == ".zip" and suffixes[-2] in _SEPARATORS:
+        return suffixes[-2]
+    return suffixes[-1] if suffixes else ""
+
+
+def _read_delimited(path: Path, separator: str) -> Iterator[pd.DataFrame]:
+    options: dict[str, Any] = {"sep": separator, "dtype": str, "keep_default_na": False}
+    width = len(pd.read_csv(path, nrows=0, **options).columns)
+    with pd.read_csv(path, chunksize=max(1000, _CHUNK_CELLS // max(width, 1)), **options) as reader:
+        yield from reader
+
+
+def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:
+    import polars as pl
+
+    lazy = pl.scan_parquet(path)
+    schema = lazy.collect_schema()
+    flat = [name for name, kind in schema.items() if not kind.is_nested() and kind not in (pl.Binary, pl.Object)]
+    rows = max(1000, _CHUNK_CELLS // max(len(flat), 1))
+    for start in range(0, lazy.select(pl.len()).collect().item(), rows):
+        chunk = lazy.select(flat).slice(start, rows).collect()
+        text = chunk.select(pl.all().cast(pl.String).fill_null(""))
+        yield pd.DataFrame({name: text[name].to_list() for name in flat}, dtype=object)
+
+
+def _read_json_lines(path: Path) -> Iterator[pd.DataFrame]:
+    with path.open(encoding="utf-8") as file:
+        records = (json.loads(line) for line in file if line.strip())
+        while batch := list(islice(records, 10_000)):
+            yield _to_frame(batch)
+
+
+def _read_json(path: Path, key: str | None) -> Iterator[pd.DataFrame]:
+    document = json.loads(path.read_bytes())
+    yield _to_frame(document if key is None else document[key])
+
+
+def _find_in_json(path: Path, name: str) -> Iterator[PublicTable]:
+    """A list of records, an object with such lists, or one record per line."""
+    if _has_json_lines(path):
+        yield PublicTable(name, path, lines=True)
+        return
+    if path.stat().st_size > MAX_JSON:
+        yield PublicTable(name, path)
+        return
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError:
+        return
+    if isinstance(document, list):
+        yield PublicTable(name, path)
+    elif isinstance(document, dict):
+        for key, value in document.items():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                yield PublicTable(f"{name}, {key}", path, key)
+
+
+def _has_json_lines(path: Path) -> bool:
+    with path.open("rb") as file:
+        first, second = file.readline(10**6), file.readline(10**6)
+    try:
+        return bool(second.strip()) and isinstance(json.loads(first), dict)
+    except ValueError:
+        return False
+
+
+def _to_frame(records: Iterable[Any]) -> pd.DataFrame:
+    rows = [{key: _to_text(value) for key, value in row.items()} for row in records if isinstance(row, dict)]
+    return pd.DataFrame(rows, dtype=object).fillna("")
+
+
+def _to_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
