@@ -192,7 +192,9 @@ write(private / 'answers.csv', [('id', 'label'), *rows])
 @pytest.mark.parametrize("leaks", [False, True])
 def test_ids_may_repeat_where_the_task_says_so(check: Check, leaks: bool) -> None:
     leak = "write(public / 'extra.csv', [('seen', 'id'), *((label, id) for id, label in rows)])"
-    findings = check(REPEATED + (leak if leaks else ""), id='file = "submission.csv"\nid = "id"\nids = "nth_occurrence"\n')
+    findings = check(
+        REPEATED + (leak if leaks else ""), id='file = "submission.csv"\nid = "id"\nids = "nth_occurrence"\n'
+    )
     failed = {name: finding.detail for name, finding in findings.items() if finding.passed is False}
     assert findings["ids are unique"].passed is None
     assert "600 rows, 300 ids repeated" in findings["ids are unique"].detail

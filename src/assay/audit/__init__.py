@@ -1,1 +1,26 @@
-"""Is a task sound? What `assay check` and `assay panel` do: rules hold, nothing leaks, references are measured."""
+"""Whether a task is sound: `assay check` looks for broken rules and leaks, `assay panel` measures reference solutions.
+
+Start reading at `task_check.check_task`; `reference_panel.measure_panel` runs a task's starter and panel in fresh labs.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.audit.reference_panel import measure_panel, save_measurements
+    from assay.audit.task_check import Finding, check_task
+
+_MODULES = {
+    "Finding": "task_check",
+    "check_task": "task_check",
+    "measure_panel": "reference_panel",
+    "save_measurements": "reference_panel",
+}
+
+__all__ = ["Finding", "check_task", "measure_panel", "save_measurements"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

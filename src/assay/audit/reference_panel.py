@@ -1,10 +1,10 @@
-"""Measuring a task on this machine: what its starter scores, and each solution of its reference panel."""
+"""Measure a task on this machine: the score of its starter, and of each solution of its reference panel."""
 
 import json
 import os
 import platform
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -28,54 +28,57 @@ if TYPE_CHECKING:
 _NAMED_VERSIONS = ("numpy", "pandas", "scikit-learn", "lightgbm", "torch")
 
 
-def measure(
+def measure_panel(
     home: Home,
     task: Task,
     *,
     edition: str | None = None,
     sandbox: SandboxName = "bubblewrap",
     seeds: int = 5,
+    solutions: Collection[str] | None = None,
     progress: Progress,
 ) -> Measured:
     """Run the starter with several seeds and every panel solution with one, each in a fresh lab, and grade them all.
 
-    Labs run one after the other, so that the seconds of one are not those of its neighbours.
+    Labs run one after the other, so that they do not slow each other down. With `solutions`, only these are run.
     """
     from assay.data.store import load_prepared
 
-    bench = _Bench(home, task, load_prepared(home, task, edition), sandbox)
-    return anyio.run(partial(_measure, bench, seeds, progress))
+    panel = _PanelLab(home, task, load_prepared(home, task, edition), sandbox)
+    return anyio.run(partial(_measure, panel, seeds, solutions, progress))
 
 
-def write(task: Task, measured: Measured) -> None:
-    """Keep the figures in the task's folder, where grading finds them."""
+def save_measurements(task: Task, measured: Measured) -> None:
+    """Write the figures to the task's folder, where grading finds them."""
     write_json(task.folder / "measured.json", measured.model_dump(mode="json"))
 
 
-async def _measure(bench: "_Bench", seeds: int, progress: Progress) -> Measured:
-    names = await bench.panel_names()
-    with progress.stage(f"Measuring {bench.task.id}", seeds + len(names)) as advance:
-        starts = []
+async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | None, progress: Progress) -> Measured:
+    names = await panel.list_solutions()
+    if solutions is not None:
+        names = [name for name in names if name in solutions]
+    with progress.stage(f"Measuring {panel.task.id}", seeds + len(names)) as advance:
+        baselines = []
         for seed in range(seeds):
-            starts.append(await bench.starter(seed))
+            baselines.append((await panel.run_starter(seed)).score)
             advance(1)
-        panel = []
+        measured = []
         for name in names:
-            panel.append(await bench.solution(name))
+            measured.append(await panel.run_solution(name))
             advance(1)
     return Measured(
         date=datetime.now(UTC).date(),
-        edition=bench.prepared.edition,
-        versions=bench.versions(),
-        baseline=round(statistics.fmean(one.score for one in starts), 5),
-        baseline_spread=round(statistics.stdev(one.score for one in starts), 5) if seeds > 1 else 0.0,
+        edition=panel.prepared.edition,
+        versions=panel.versions(),
+        baseline=round(statistics.fmean(baselines), 5),
+        baseline_spread=round(statistics.stdev(baselines), 5) if seeds > 1 else 0.0,
         baseline_seeds=seeds,
-        panel=tuple(panel),
+        panel=tuple(measured),
     )
 
 
-class _Bench:
-    """Fresh labs with a task's data, in which its starter and its panel run."""
+class _PanelLab:
+    """Runs a task's starter and panel solutions, each in a fresh lab with the task's data."""
 
     def __init__(self, home: Home, task: Task, prepared: "Prepared", sandbox: SandboxName) -> None:
         self.home = home
@@ -84,22 +87,22 @@ class _Bench:
         self.sandbox: SandboxName = sandbox
         self.environment = find_environment(home, task.environment)
 
-    async def panel_names(self) -> list[str]:
-        """The solutions in the order that the panel gives."""
+    async def list_solutions(self) -> list[str]:
+        """Return the names of the solutions in the panel's order."""
         completed, _ = await self._run(self._panel(), ["python", "panel.py", "--list"], seed=0)
         return completed.stdout.text.split()
 
-    async def starter(self, seed: int) -> Solution:
-        """Run the starter's `train.py`; a starter without one is the submission already."""
+    async def run_starter(self, seed: int) -> Solution:
+        """Run the starter's `train.py`; a starter without one already is a submission."""
         files = self.task.starter
         return await self._solve("starter", files, ["python", "train.py"] if "train.py" in files else ["true"], seed)
 
-    async def solution(self, name: str) -> Solution:
+    async def run_solution(self, name: str) -> Solution:
         """Run one solution of the panel."""
         return await self._solve(name, self._panel(), ["python", "panel.py", name], seed=0)
 
     def versions(self) -> dict[str, str]:
-        """What the figures hang on: the lab's Python and packages, and the size of the machine."""
+        """Return what the figures depend on: the lab's Python and packages, and the size of the machine."""
         facts = json.loads((self.environment / "environment.json").read_text())
         packages = {name: facts["packages"][name] for name in _NAMED_VERSIONS if name in facts["packages"]}
         machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
@@ -108,20 +111,20 @@ class _Bench:
     def _panel(self) -> dict[str, bytes]:
         path = self.task.folder / "panel.py"
         if not path.is_file():
-            raise AssayError(f"{self.task.id} has no panel.py; without reference solutions there is nothing to measure")
+            raise AssayError(f"{self.task.id} has no panel.py, so there are no reference solutions to measure")
         return {"panel.py": path.read_bytes()}
 
     async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> Solution:
         completed, submitted = await self._run(files, command, seed)
         if submitted is None:
-            raise AssayError(f"{self.task.id}: {name} handed in no {self.task.submission.file}")
+            raise AssayError(f"{self.task.id}: {name} did not write {self.task.submission.file}")
         grade = await grade_submission_async(submitted, self.task, self.prepared, home=self.home, sandbox=self.sandbox)
         if grade.score is None:
-            raise AssayError(f"{self.task.id}: what {name} handed in is not valid: {grade.why}")
+            raise AssayError(f"{self.task.id}: the submission of {name} is invalid: {grade.why}")
         return Solution(name=name, score=grade.score, seconds=round(completed.seconds, 2))
 
     async def _run(self, files: Mapping[str, bytes], command: list[str], seed: int) -> tuple[Completed, bytes | None]:
-        """Run a command among these files in a fresh lab, and return how it ended and what it handed in."""
+        """Run a command in a fresh lab with these files; return its result and the submission, if it wrote one."""
         resources, submission = self.task.resources, self.task.submission
         setup = Setup(
             environment=self.environment,
@@ -134,8 +137,9 @@ class _Bench:
                 await lab.write(path, content)
             completed = await lab.run(command, seconds=self.task.budget.time)
             if not completed.succeeded:
-                said = completed.stderr.text.strip().splitlines() or [f"ended by {completed.ended}, {completed.code}"]
-                raise AssayError(f"{self.task.id}: {' '.join(command)} failed: {said[-1]}")
+                errors = completed.stderr.text.strip().splitlines()
+                reason = errors[-1] if errors else f"{completed.ended}, exit code {completed.code}"
+                raise AssayError(f"{self.task.id}: {' '.join(command)} failed: {reason}")
             try:
                 return completed, await lab.read(submission.file, max_size=submission.max_size)
             except (FileNotFoundError, UnsafePath):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.audit.reference_panel import measure, write
+from assay.audit.reference_panel import measure_panel, save_measurements
 from assay.cli.output import as_json, edition, quiet, registry, sandbox, table
 from assay.core.home import Home
 from assay.core.progress import NoProgress, ProgressBars
@@ -43,9 +43,9 @@ def panel_command(
     """
     found, home = registry(folders).task(task), Home.default()
     progress = NoProgress() if quiet or json_ else ProgressBars()
-    measured = measure(home, found, edition=edition, sandbox=sandbox, seeds=seeds, progress=progress)
+    measured = measure_panel(home, found, edition=edition, sandbox=sandbox, seeds=seeds, progress=progress)
     if keep:
-        write(found, measured)
+        save_measurements(found, measured)
     if json_:
         click.echo(measured.model_dump_json(indent=2))
         return
