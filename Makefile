@@ -13,11 +13,11 @@ demo:
 
 test:
 	@$(PYTHON) tools/install.py test
-	@$(BIN)/python -m pytest -n auto --durations=20
+	@$(BIN)/python -m pytest -n auto --dist worksteal --durations=20
 
 test-quick:
 	@$(PYTHON) tools/install.py test
-	@$(BIN)/python -m pytest -n auto -m "not slow"
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 lint:
 	@$(PYTHON) tools/install.py lint

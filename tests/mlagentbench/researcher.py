@@ -16,54 +16,14 @@ PLAN = (
 MEASURED = PLAN.index("Execute Script") + 1
 """The step after which the submission is the starter's."""
 
-# For each task, what its starter has and what should be there. Miniatures are small, so they bear more epochs.
+# For each task, parts of its starter and what improves on them. Miniatures are small, so they allow more epochs.
 BETTER = {
-    "babylm": {
-        "layers=4, width=128, heads=4, inner=512": "layers=1, width=64, heads=2, inner=128",
-        "BATCH = 8\nSTEP = 1e-3": "BATCH = 4\nSTEP = 1e-2",
-    },
-    "cifar10": {
-        "EPOCHS = 5\nBATCH = 128": "EPOCHS = 10\nBATCH = 16",
-        "lr=0.1, momentum=0.9": "lr=0.01, momentum=0.9",
-    },
     "clrs": {
         "BATCH = 32\nLEARNING_RATE = 1e-3": "BATCH = 8\nLEARNING_RATE = 3e-3",
-    },
-    "fathomnet": {
-        "SIDE = 256\nBATCH = 32": "SIDE = 64\nBATCH = 8",
-        "in batches(kept):": "in [*batches(kept)] * 20:",
-        "nn.Dropout(0.5), ": "",
-        "chances > 0.5": "chances > 0.2",
-    },
-    "feedback": {
-        ") -> None:\n        pass": ") -> None:\n        self.means = marks.mean()",
-        "self.random.random((len(texts), len(TRAITS)))": "np.tile(self.means.to_numpy(), (len(texts), 1))",
     },
     "house-price": {
         "train, test = pd": 'FEATURES = ["GrLivArea", "OverallQual", "YearBuilt"]\ntrain, test = pd',
         "fit(kept[FEATURES], kept": "fit(train[FEATURES], train",
-    },
-    "identify-contrails": {
-        "lr=1e-5": "lr=0.05",
-        "in batches(records[len(held_out) :]):": "in [*batches(records[len(held_out) :])] * 10:",
-    },
-    "imdb": {
-        "WIDTH = 32\nBATCH = 32": "WIDTH = 32\nBATCH = 8",
-        "in torch.randperm(kept).split(BATCH):": "in torch.randint(kept, (20 * kept,)).split(BATCH):",
-    },
-    "llama-inference": {
-        "normalized(states, scales[-1]) @ head": "normalized(states[:, -1:], scales[-1]) @ head",
-    },
-    "ogbn-arxiv": {
-        "EPOCHS = 4": "EPOCHS = 40",
-        "lr=1.0": "lr=0.01",
-    },
-    "parkinsons-disease": {
-        "RandomForestRegressor(random": "RandomForestRegressor(10, criterion='absolute_error', random",
-    },
-    "spaceship-titanic": {
-        '"HomePlanet", "CryoSleep", "Destination", "VIP", "Deck", "Side"': '"CryoSleep", "Side"',
-        ".fit(x, y)": '.fit(known, train["Transported"])',
     },
     "vectorization": {
         "                for number in range(count):\n": "",

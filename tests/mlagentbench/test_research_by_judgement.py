@@ -1,4 +1,7 @@
-"""A scripted research agent works on the miniature of every task in a sealed lab, from its description to its grade."""
+"""A scripted research agent solves one task of each way of grading in a sealed lab, from its description to its grade.
+
+The tests of the other tasks show that their starters submit something gradable.
+"""
 
 from pathlib import Path
 
@@ -9,15 +12,16 @@ from assay.records import RunFolder, read_events
 from assay.results.score_curve import score_curve
 from assay.tasks import Registry
 
-TASKS = {task.name: task for task in Registry().select("mlagentbench")}
-TOO_SMALL = ("clrs", "spaceship-titanic")
-"""Tasks in whose miniatures chance counts for more than a better model."""
+TASKS = {name: Registry().task(f"mlagentbench/{name}") for name in ("house-price", "vectorization", "clrs")}
+"""One task each that is judged by a table, by speed and by a checkpoint."""
+TOO_SMALL = ("clrs",)
+"""Tasks with miniatures so small that chance matters more than a better model."""
 BRAIN = Path(__file__).parent / "researcher.py"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
-def test_a_research_agent_takes_a_task_from_its_description_to_a_better_grade(assay, home, name):
+def test_a_research_agent_improves_on_the_starter(assay, home, name):
     task = TASKS[name]
     assert assay("lab", "build", task.environment).returncode == 0
     assert assay("prepare", task.id, "--synthetic").returncode == 0
