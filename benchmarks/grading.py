@@ -102,7 +102,7 @@ def measure_batch(folder: Path) -> None:
     for count in (1, 75):
         listing = folder / f"{count}.jsonl"
         listing.write_text(f"{entry}\n" * count)
-        command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade", "--batch", str(listing)]
+        command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade-batch", str(listing)]
         seconds[count] = fastest(lambda: call([*command, "--out", str(folder / "out"), "--quiet"], environment), 3)  # noqa: B023
     report(
         "grading a list of 75", f"{seconds[75]:.2f} s", seconds[75] / seconds[1], f"a list of one ({seconds[1]:.2f} s)"

@@ -10,8 +10,8 @@ from assay.agents.aide import POLICIES, Aide, Journal, read_journal
 from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import TrialFolder, read_events
-from assay.results.score_curve import score_curve
-from assay.results.search_scores import node_scores
+from assay.results.score_curve import grade_steps
+from assay.results.search_scores import grade_nodes
 from assay.runs.plan import Plan
 from assay.runs.trial import conduct
 from assay.tasks import Budget, Registry
@@ -127,7 +127,7 @@ def test_every_policy_predicts_prices_of_houses_better_than_the_starter(prepared
     assert "Beauty" in found.nodes[0].execution.output
     assert found.best.metric == min(node.metric for node in found.good) and "trees" in found.best.plan
     assert trial.grade.score < task.measured.baseline
-    (best,) = [node for node in node_scores(trial, task, prepared_home) if node.best]
+    (best,) = [node for node in grade_nodes(trial, task, prepared_home) if node.best]
     assert best.score == trial.grade.score and best.metric != best.score
 
 
@@ -178,7 +178,7 @@ def test_a_lie_is_believed_by_the_search_but_not_by_the_grade(trials):
     trial = trials.run(script(20), script(3, "1e9"), drafts=2)
     assert journal(trial).best.metric == 1e9
     assert trial.grade.score == coins(3)
-    claimed = [(node.metric, node.score, node.best) for node in node_scores(trial, COIN, trials.home)]
+    claimed = [(node.metric, node.score, node.best) for node in grade_nodes(trial, COIN, trials.home)]
     assert claimed == [(20 / COINS, coins(20), False), (1e9, coins(3), True)]
 
 
@@ -199,8 +199,8 @@ def test_the_last_metric_line_counts_in_whatever_notation(trials, printed, metri
 
 def test_the_hidden_score_of_every_node_and_step_is_for_the_record(trials):
     trial = trials.run(script(10), script(20), script(15), drafts=3)
-    assert [node.score for node in node_scores(trial, COIN, trials.home)] == [coins(10), coins(20), coins(15)]
-    points = score_curve(trial, COIN, trials.home)
+    assert [node.score for node in grade_nodes(trial, COIN, trials.home)] == [coins(10), coins(20), coins(15)]
+    points = grade_steps(trial, COIN, trials.home)
     assert [(point.step, point.score) for point in points] == [(1, coins(10)), (2, coins(20)), (3, coins(20))]
 
 
@@ -246,7 +246,7 @@ def test_whatever_a_script_does_to_the_workspace_the_best_submission_is_put_back
     assert trial.state.status == "done", trial.state.why
     assert [node.good for node in journal(trial).nodes] == [True, *[False] * len(more), True]
     assert trial.grade.score == coins(20)
-    points = score_curve(trial, COIN, trials.home)
+    points = grade_steps(trial, COIN, trials.home)
     assert [point.score for point in points] == [coins(20)] * (len(more) + 2)
 
 

@@ -19,11 +19,12 @@ def said(result) -> str:
         (["show", "hause-price"], 2, "did you mean house-price?"),
         (["show", "pocket"], 2, "names 4 tasks"),
         (["tasks", "pocket:slow"], 2, "no split 'slow'"),
-        (["grade", "nowhere.csv", "pocket/house-price"], 2, "there is no file nowhere.csv"),
+        (["grade", "nowhere.csv", "pocket/house-price"], 2, "File nowhere.csv does not exist"),
         (["run", "pocket/digits", "--agent", "starter"], 1, "assay prepare pocket/digits"),
         (["report", "."], 2, "not a run folder"),
         (["resume", "."], 2, "not a run folder"),
         (["frobnicate"], 2, "No such command"),
+        (["aggregate", __file__, "--split", "utf16.txt"], 2, "is not a grading report"),
         (["run", "pocket/digits", "--agent", "starter", "--time", "soon"], 2, "not a duration"),
         (["prepare", "pocket/digits", "--edition", "v9"], 2, "no edition 'v9'"),
         (["--tasks", ".", "tasks"], 2, "not a suite"),
@@ -69,7 +70,7 @@ def test_a_bad_submission_is_judged_not_crashed_on(assay_prepared, tmp_path: Pat
     path.write_bytes(content)
     graded = assay_prepared("grade", path, "pocket/house-price")
     assert graded.returncode == 0
-    assert "not valid" in graded.stdout
+    assert "invalid submission" in graded.stdout
     assert sentence in graded.stdout
     validated = assay_prepared("validate", path, "pocket/house-price")
     assert validated.returncode == 1

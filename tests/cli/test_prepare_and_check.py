@@ -26,7 +26,7 @@ def test_raw_data_of_a_miniature_makes_the_same_files_when_it_is_given(assay) ->
         assert files == {path.name: path.read_bytes() for path in Path(given[side]).iterdir()}
 
 
-def test_data_that_is_not_the_published_one_is_refused_file_by_file(assay) -> None:
+def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(assay) -> None:
     raw = made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"]
     result = assay("prepare", TASK, "--raw", raw)
     assert result.returncode == 1
@@ -44,14 +44,14 @@ def test_one_that_fails_does_not_stop_the_others(assay) -> None:
     result = assay("prepare", other, TASK, "--raw", raw, "--unverified")
     assert result.returncode == 1
     assert "train.csv" in result.stderr
-    assert "1 of 2 tasks are prepared." in result.stdout
+    assert "Prepared 1 of 2 tasks." in result.stdout
     assert f"1 of 2 tasks could not be prepared: {other}" in result.stderr
 
 
 def test_wrong_calls_say_what_goes_together(assay) -> None:
     for words, why in [
-        (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw go with --synthetic"),
-        (("prepare", TASK, "--synthetic", "--unverified"), "does not go with --raw or --unverified"),
+        (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw require --synthetic"),
+        (("prepare", TASK, "--synthetic", "--unverified"), "cannot be used with --raw or --unverified"),
         (("prepare", "mlebench:medium"), "are not available in this version"),
         (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
         (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),

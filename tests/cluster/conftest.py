@@ -29,7 +29,7 @@ class ClusterRun(TinyRun):
     def patient(self, *words: str, trials: int, steps: int = 8, cost: float = 0.0) -> list[str]:
         """Return the arguments of a run whose agents wait half-way until the gate is opened."""
         agent = f"{PATIENT}:Patient,steps={steps},cost={cost},gate={self.gate}"
-        limits = ["--seeds", str(trials), "--time", "300s", "--memory", "1GB", "--lease", "10s"]
+        limits = ["--seeds", str(trials), "--time", "300s", "--memory", "1GB", "-c", "lease=10s"]
         return ["run", "tiny", "--agent", agent, *limits, "--out", str(self.out), "--quiet", *words]
 
     @property

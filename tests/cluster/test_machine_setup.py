@@ -134,11 +134,11 @@ def test_a_trial_without_gpus_gets_none_and_one_that_needs_too_many_is_refused()
     ("words", "message"),
     [
         (["--on", "nowhere"], "choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT"),
-        (["--slurm", "partition=gpu"], "--slurm requires --on slurm"),
-        (["--on", "slurm", "--slurm", "partition"], "write NAME=VALUE"),
-        (["--on", "slurm", "--slurm", "output=x"], "this option is set by Assay"),
-        (["--on", "slurm", "--slurm", "time=2:00"], "not a number of minutes"),
-        (["--lease", "3s"], "allow at least 10 s"),
+        (["-c", "slurm.partition=gpu"], "slurm settings require --on slurm"),
+        (["--on", "slurm", "-c", "slurm.partition"], "write NAME=VALUE"),
+        (["--on", "slurm", "-c", "slurm.output=x"], "this option is set by Assay"),
+        (["--on", "slurm", "-c", "slurm.time=2:00"], "not a number of minutes"),
+        (["-c", "lease=3s"], "allow at least 10 s"),
     ],
 )
 def test_invalid_executor_options_are_refused(tiny, words, message):
@@ -153,7 +153,7 @@ def test_a_machine_without_slurm_is_reported(tiny):
 
 
 def test_resume_uses_the_executor_of_the_run(tiny):
-    assert tiny.call(*tiny.run_words("starter"), "--lease", "90s").returncode == 0
+    assert tiny.call(*tiny.run_words("starter"), "-c", "lease=90s").returncode == 0
     assert not (tiny.out / "executor.json").exists()
     (tiny.out / "executor.json").write_text(json.dumps({"format": "executor/1", "on": "nowhere"}))
     result = tiny.call("resume", str(tiny.out))

@@ -24,7 +24,7 @@ def test_a_local_ray_listens_on_loopback_only(on_ray):
 
 
 def test_trials_of_a_dead_node_resume_on_another(on_ray, ray_nodes):
-    process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=2))
+    process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "-c", "resources.cores=2", trials=2))
     on_ray.wait_half_way(process, trials=2)
     ray_nodes.cut_power(1)
     on_ray.gate.touch()
@@ -38,7 +38,7 @@ def test_trials_of_a_dead_node_resume_on_another(on_ray, ray_nodes):
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_trials_survive_their_driver_and_none_is_started_twice(on_ray, ray_nodes, where):
     on = f"ray:{ray_nodes.address}" if where == "inside" else f"ray://{ADDRESS}:{CLIENTS}"
-    process = on_ray.start(*on_ray.patient("--on", on, "--trial-cores", "2", trials=3))
+    process = on_ray.start(*on_ray.patient("--on", on, "-c", "resources.cores=2", trials=3))
     on_ray.wait_half_way(process, trials=2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -50,7 +50,7 @@ def test_trials_survive_their_driver_and_none_is_started_twice(on_ray, ray_nodes
 
 
 def test_stopping_a_run_stops_its_trials(on_ray, ray_nodes):
-    process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "--trial-cores", "2", trials=3))
+    process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "-c", "resources.cores=2", trials=3))
     on_ray.wait_half_way(process, trials=2)
     on_ray.interrupt(process)
     _, stderr = process.communicate(timeout=240)

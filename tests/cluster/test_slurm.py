@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_run_is_one_job_array(on_slurm, slurm):
-    result = on_slurm.call(*on_slurm.patient("--on", "slurm", "--slurm", "comment=mine", trials=3, steps=1))
+    result = on_slurm.call(*on_slurm.patient("--on", "slurm", "-c", "slurm.comment=mine", trials=3, steps=1))
     assert result.returncode == 0, result.stderr
     on_slurm.check_complete(trials=3, steps=1)
     (array,) = {number.partition("_")[0] for number in slurm.submitted()}
@@ -43,7 +43,7 @@ def test_a_requeued_job_resumes_from_its_snapshot(on_slurm, slurm, how):
 
 @pytest.mark.parametrize("fault", ["daemon", "power"])
 def test_a_node_that_dies_loses_nothing(on_slurm, slurm, fault):
-    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=2))
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "-c", "resources.cores=2", trials=2))
     on_slurm.wait_half_way(process, trials=2)
     (slurm.kill_daemon if fault == "daemon" else slurm.cut_power)("node1")
     on_slurm.gate.touch()
@@ -58,7 +58,7 @@ def test_a_node_that_dies_loses_nothing(on_slurm, slurm, fault):
 
 
 def test_trials_survive_their_driver_and_none_is_started_twice(on_slurm, slurm):
-    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "-c", "resources.cores=2", trials=3))
     on_slurm.wait_half_way(process, trials=2)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -72,7 +72,7 @@ def test_trials_survive_their_driver_and_none_is_started_twice(on_slurm, slurm):
 
 
 def test_stopping_a_run_stops_its_jobs(on_slurm, slurm):
-    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "--trial-cores", "2", trials=3))
+    process = on_slurm.start(*on_slurm.patient("--on", "slurm", "-c", "resources.cores=2", trials=3))
     on_slurm.wait_half_way(process, trials=2)
     on_slurm.interrupt(process)
     _, stderr = process.communicate(timeout=240)
@@ -83,12 +83,12 @@ def test_stopping_a_run_stops_its_jobs(on_slurm, slurm):
 
 
 def test_queued_jobs_are_cancelled_when_the_cost_limit_is_reached(on_slurm, slurm):
-    words = on_slurm.patient("--on", "slurm", "--trial-cores", "2", "--total-cost", "2", trials=3, cost=3.0)
+    words = on_slurm.patient("--on", "slurm", "-c", "resources.cores=2", "--total-cost", "2", trials=3, cost=3.0)
     process = on_slurm.start(*words)
     on_slurm.wait_half_way(process, trials=2)
     on_slurm.wait_until(process, lambda: not slurm.queued())
     on_slurm.gate.touch()
     stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 0, stderr
-    assert "1 trial was not started, because the 2 dollars for the whole run are spent" in stdout
+    assert "1 trial was not started because the 2 dollars for the whole run are spent" in stdout
     assert sorted(trial.state.status for trial in on_slurm.folder.trials()) == ["done", "done", "waiting"]

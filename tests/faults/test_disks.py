@@ -9,7 +9,7 @@ from whole import check_whole, finished, go_on, workspace
 from assay.records import read_events
 
 TRIALS = 2
-FEW = ("--retry-wait", "0s", "--attempts", "2")
+FEW = ("-c", "retry_wait=0s", "--attempts", "2")
 ROOMY = 2**14
 CUT_SHORT = """
 import sys

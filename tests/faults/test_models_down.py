@@ -33,7 +33,7 @@ def asking(run, busy, address: str, *more: str) -> list[str]:
     """The words of a run that asks a model at an address, and does not wait longer than a test can."""
     words = ["--model", "openai/gpt-4o", "--set", f"base_url={address}", "--set", "max_retries=0"]
     run.variables["OPENAI_API_KEY"] = KEY
-    return [*run.run_words(busy("Asks")), *words, "--set", "attempt_timeout=1", "--retry-wait", "0s", *more]
+    return [*run.run_words(busy("Asks")), *words, "--set", "attempt_timeout=1", "-c", "retry_wait=0s", *more]
 
 
 def free_port() -> int:

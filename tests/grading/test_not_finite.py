@@ -7,7 +7,7 @@ import pytest
 
 from assay.grading.batch import report
 from assay.grading.grade import compute_improvement, find_medal, find_percentile, is_above_median, rank_in_panel
-from assay.results.aggregate import aggregate, read_reports
+from assay.results.aggregate import aggregate_reports, read_reports
 from assay.tasks import Leaderboard, Measured, Metric, Solution
 
 LOW = Leaderboard(gold=-3, silver=-2, bronze=-1, median=0, teams=50, percentiles={"0": 9, "50": 0, "100": -3})
@@ -61,7 +61,7 @@ def test_reports_with_such_scores_are_legal_json_and_can_be_added_up(champs, gra
     path = tmp_path / "grading_report.json"
     path.write_text(json.dumps(content, allow_nan=False))
     assert content["competition_reports"][0]["score"] is None
-    rates = aggregate(read_reports([path]), ["prices"]).rates
+    rates = aggregate_reports(read_reports([path]), ["prices"]).rates
     assert rates["gold_medal_percentage"].mean == rates["valid_submissions_percentage"].mean == 100
 
 

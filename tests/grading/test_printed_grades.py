@@ -98,7 +98,7 @@ def test_quirks_repairs_and_indicative_medals_are_told_in_one_line(printed):
     ]
     assert (
         printed("id,price\n1,1\n2,2\n3,4\n", "fixed").splitlines()[-1]
-        == "  repaired: whole-groups; medals only indicate"
+        == "  repairs: whole-groups; medals are indicative only"
     )
 
 
@@ -111,4 +111,4 @@ def test_a_score_that_is_no_number_is_printed_as_such_and_null_in_json(printed):
     grade = json.loads(printed(constant, "v1", "--json"), parse_constant=pytest.fail)
     assert (grade["score"], grade["not_finite"], grade["valid_submission"]) == (None, "nan", True)
     assert (grade["quirks"], grade["repairs"], grade["indicative"]) == (["extra-columns-ignored"], [], False)
-    assert "not valid: pearson has no finite value" in printed(constant, "fixed")
+    assert "invalid submission: pearson has no finite value" in printed(constant, "fixed")

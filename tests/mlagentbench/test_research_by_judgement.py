@@ -9,7 +9,7 @@ import pytest
 from researcher import BETTER, MEASURED, PLAN, STEPS
 
 from assay.records import RunFolder, read_events
-from assay.results.score_curve import score_curve
+from assay.results.score_curve import grade_steps
 from assay.tasks import Registry
 
 TASKS = {name: Registry().task(f"mlagentbench/{name}") for name in ("house-price", "vectorization", "clrs")}
@@ -42,7 +42,7 @@ def test_a_research_agent_improves_on_the_starter(assay, home, name):
     # A speed differs from measurement to measurement: that it was measured is all that can be promised of it.
     assert trial.grade.deterministic is not task.timed
     if name in BETTER and name not in TOO_SMALL and not task.timed:
-        scores = {point.step: point.score for point in score_curve(trial, task, home)}
+        scores = {point.step: point.score for point in grade_steps(trial, task, home)}
         before, after = scores[MEASURED], scores[len(PLAN)]
         assert after == trial.grade.score
         assert after < before if task.metric.direction == "lower" else after > before

@@ -13,7 +13,7 @@ from assay.core.errors import RecordError
 from assay.records import RunFolder, TrialFolder
 from assay.records.signature import check_head, head_if_whole, run_digest, sign
 from assay.records.verify import Finding, check_run
-from assay.results.regrade import recheck, same_score
+from assay.results.regrade import compare_trial, scores_agree
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"
@@ -27,7 +27,7 @@ def found_in(finished) -> list[Finding]:
 def found_again(finished) -> list[Finding]:
     """What this machine sees differently."""
     known = Registry([TINY])
-    found = [finding for trial in finished.trials for finding in recheck(trial, known, finished.home)]
+    found = [finding for trial in finished.trials for finding in compare_trial(trial, known, finished.home)]
     return [finding for finding in found if finding.level == "wrong"]
 
 
@@ -69,7 +69,7 @@ def test_a_run_that_nobody_touched_passes(finished):
     assert found_again(finished) == []
     result = finished.assay("verify", finished.run.path, "--quiet")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert f"4 trials: everything matches. The head of the run is {run_digest(finished.run)}" in result.stdout
+    assert f"4 trials: everything matches. Run digest: {run_digest(finished.run)}" in result.stdout
 
 
 def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_share_that_past(finished):
@@ -336,11 +336,11 @@ def test_another_task_or_other_data_on_this_machine_is_told(finished):
     told = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
     (trial.path / "trial.json").write_text(told.model_dump_json())
     found = found_again(finished)
-    assert named(found, trial, "task", "here it is another one") and named(found, trial, "data", "in the record 1111")
+    assert named(found, trial, "task", "differs from the record") and named(found, trial, "data", "recorded was 1111")
 
 
 def test_what_cannot_be_compared_here_is_a_remark_and_no_fault(finished):
-    (finding,) = recheck(finished.trials[0], Registry(), finished.home)
+    (finding,) = compare_trial(finished.trials[0], Registry(), finished.home)
     assert finding.level == "remark" and "not checked, nor regraded" in finding.says
 
 
@@ -396,4 +396,4 @@ def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_both
     assert grade is not None
     one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 0.10})
     other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.05})
-    assert same_score(one, other) is same
+    assert scores_agree(one, other) is same

@@ -1,4 +1,4 @@
-"""What tests of results share: one real run of the tiny suite by scripted agents, in which much goes wrong."""
+"""Fixtures for tests of results: one real run of the tiny suite by scripted agents, in which much goes wrong."""
 
 import json
 import os
@@ -21,7 +21,7 @@ UNREADABLE = "I would rather not say."
 
 
 def say(action: str, **arguments: object) -> str:
-    """A reply of a model that only acts."""
+    """A reply with an action."""
     return f"Action: {action}\nAction Input: {json.dumps(arguments)}"
 
 
@@ -31,7 +31,7 @@ def run_script(name: str, code: str) -> list[str]:
 
 
 STORIES: dict[str, list[object]] = {
-    # Meets every trouble there is and gets over each of them.
+    # Has every problem there is and recovers from each.
     "tough": [
         *run_script("a.py", "raise ValueError('no')"),
         *run_script("b.py", "raise MemoryError"),
@@ -42,16 +42,16 @@ STORIES: dict[str, list[object]] = {
         say("Execute Script", script_name="train.py"),
         say("Final Answer", final_answer="Tails."),
     ],
-    # Cannot be brought to say what it wants.
+    # Never gives a readable reply.
     "mute": [say("Execute Script", script_name="train.py"), *[UNREADABLE] * 5],
-    # Ends with a script that fails and hands nothing in.
+    # Ends with a script that fails, without a submission.
     "clumsy": [*run_script("a.py", "raise MemoryError"), *[UNREADABLE] * 5],
-    # Hands in something that cannot be graded.
+    # Submits a file that cannot be graded.
     "vague": [
         say("Write File", file_name="submission.csv", content="coin,side\n"),
         say("Final Answer", final_answer="?"),
     ],
-    # Its provider refuses to answer.
+    # Its provider rejects the requests.
     "refused": [say("List Files", dir_path="."), {"error": "refused"}],
 }
 
@@ -69,11 +69,11 @@ def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder
     models = [word for name in STORIES for word in ("--model", f"scripted/{folder / name}.json")]
     agents = ["act,add_actions=Write File,script_seconds=2s", *(f"{SCRIPTED}:{name}" for name in OTHERS)]
     _assay(root, "prepare", "tiny")
-    told = _assay(
+    result = _assay(
         root, "run", "tiny", *(word for agent in agents for word in ("--agent", agent)), *models,
         "--role", f"fast=scripted/{folder / 'fast.json'}", "--out", str(folder / "run"), "--quiet",
     )  # fmt: skip
-    assert told.returncode == 1 and (folder / "run" / "run.json").is_file(), told.stderr  # one could not run
+    assert result.returncode == 1 and (folder / "run" / "run.json").is_file(), result.stderr  # one could not run
     yield RunFolder(folder / "run")
     slots.sweep(Home(root))
     shutil.rmtree(root)

@@ -1,4 +1,4 @@
-"""Reports added up as the published benchmark does, and pass@k."""
+"""Grading reports are aggregated as in the published benchmark; pass@k."""
 
 import json
 from itertools import combinations
@@ -8,13 +8,13 @@ import pytest
 from scipy.stats import sem
 
 from assay.core.errors import UsageError
-from assay.results.aggregate import RATES, aggregate, pass_at_k, read_reports
+from assay.results.aggregate import RATES, aggregate_reports, pass_at_k, read_reports
 
 FLAGS = list(RATES.values())
 
 
 def write_report(path: Path, medals: dict[str, bool], **more: object) -> Path:
-    """A report in the published form."""
+    """Write a report in the published format."""
     reports = [
         {
             "competition_id": name,
@@ -36,8 +36,8 @@ def reports(tmp_path: Path) -> list[Path]:
 
 
 def test_rates_per_seed_their_mean_and_standard_error(reports):
-    added = aggregate(read_reports(reports), ["a", "b", "c"])
-    rate = added.rates["any_medal_percentage"]
+    result = aggregate_reports(read_reports(reports), ["a", "b", "c"])
+    rate = result.rates["any_medal_percentage"]
     per_seed = [100 / 3, 200 / 3, 100 / 3]
     assert rate.per_seed == pytest.approx(per_seed)
     assert rate.mean == pytest.approx(400 / 9)
@@ -47,7 +47,7 @@ def test_rates_per_seed_their_mean_and_standard_error(reports):
 
 def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
     all_won = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": True}) for seed in range(3)]
-    rate = aggregate(read_reports(all_won), ["a", "b"]).rates["any_medal_percentage"]
+    rate = aggregate_reports(read_reports(all_won), ["a", "b"]).rates["any_medal_percentage"]
     assert (rate.mean, rate.high) == (100, 100)
     assert 50 < rate.low < 100
 
@@ -55,56 +55,56 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
 def test_seeds_are_the_reports_in_the_order_of_their_files(tmp_path):
     late = write_report(tmp_path / "b.json", {"a": False})
     early = write_report(tmp_path / "a.json", {"a": True})
-    assert aggregate(read_reports([late, early]), ["a"]).rates["any_medal_percentage"].per_seed == (100, 0)
+    assert aggregate_reports(read_reports([late, early]), ["a"]).rates["any_medal_percentage"].per_seed == (100, 0)
 
 
 def test_the_smallest_number_of_reports_is_the_number_of_seeds(tmp_path, reports):
     extra = write_report(tmp_path / "extra.json", {"a": True})
-    added = aggregate(read_reports([*reports, extra]), ["a", "b", "c"])
-    assert (added.seeds, added.padded) == (3, 0)
+    result = aggregate_reports(read_reports([*reports, extra]), ["a", "b", "c"])
+    assert (result.seeds, result.padded) == (3, 0)
 
 
-def test_padding_counts_what_is_missing_as_failure(tmp_path, reports):
+def test_padding_counts_missing_reports_as_failures(tmp_path, reports):
     extra = write_report(tmp_path / "z.json", {"a": True})
-    added = aggregate(read_reports([*reports, extra]), ["a", "b", "c", "d"], pad_missing=True)
-    assert (added.seeds, added.padded) == (4, 6)
-    assert added.rates["submission_exists_percentage"].per_seed[3] == 25
+    result = aggregate_reports(read_reports([*reports, extra]), ["a", "b", "c", "d"], pad_missing=True)
+    assert (result.seeds, result.padded) == (4, 6)
+    assert result.rates["submission_exists_percentage"].per_seed[3] == 25
 
 
 def test_a_competition_without_report_is_named(reports):
-    with pytest.raises(UsageError, match=r"no report for d.*--pad-missing"):
-        aggregate(read_reports(reports), ["a", "d"])
+    with pytest.raises(UsageError, match=r"No report for d.*--pad-missing"):
+        aggregate_reports(read_reports(reports), ["a", "d"])
 
 
-def test_more_seeds_than_there_are_cannot_be_had(reports):
-    with pytest.raises(UsageError, match="4 seeds are asked for, but the reports hold 3"):
-        aggregate(read_reports(reports), ["a"], seeds=4)
+def test_more_seeds_than_reports_are_an_error(reports):
+    with pytest.raises(UsageError, match="--seeds 4: the reports have only 3"):
+        aggregate_reports(read_reports(reports), ["a"], seeds=4)
 
 
-def test_reports_judged_by_different_rules_are_not_added_up(tmp_path, reports):
+def test_reports_with_different_rules_are_not_aggregated(tmp_path, reports):
     other = write_report(tmp_path / "other.json", {"a": True}, edition="fixed")
-    with pytest.raises(UsageError, match="different rules"):
+    with pytest.raises(UsageError, match="different editions or variants"):
         read_reports([*reports, other])
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"competition_reports": [{"score": 1}]}', "not json"])
-def test_a_file_that_is_no_report_is_refused(tmp_path, text):
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"competition_reports": [{"score": 1}]}', "not json", "[" * 100_000])
+def test_a_file_that_is_not_a_report_is_rejected(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(UsageError, match="not a grading report"):
         read_reports([tmp_path / "x.json"])
 
 
-@pytest.mark.parametrize(("tries", "successes"), [(4, 0), (4, 1), (5, 2), (6, 6)])
-def test_pass_at_k_is_the_share_of_draws_that_hold_a_success(tries, successes):
-    won = [True] * successes + [False] * (tries - successes)
-    for k in range(1, tries + 1):
+@pytest.mark.parametrize(("attempts", "successes"), [(4, 0), (4, 1), (5, 2), (6, 6)])
+def test_pass_at_k_is_the_share_of_draws_with_a_success(attempts, successes):
+    won = [True] * successes + [False] * (attempts - successes)
+    for k in range(1, attempts + 1):
         draws = list(combinations(won, k))
-        assert pass_at_k(tries, successes, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+        assert pass_at_k(attempts, successes, k) == pytest.approx(sum(map(any, draws)) / len(draws))
 
 
 def test_pass_at_k_is_averaged_over_competitions(reports):
-    # Of three tries a won 2, b 2 and c 0: pass@1 is 4/9; pass@2 is 1 for a and b, 0 for c.
-    assert aggregate(read_reports(reports), ["a", "b", "c"]).pass_at == pytest.approx(
+    # Of three attempts a won 2, b 2 and c 0: pass@1 is 4/9; pass@2 is 1 for a and b, 0 for c.
+    assert aggregate_reports(read_reports(reports), ["a", "b", "c"]).pass_at == pytest.approx(
         {1: 400 / 9, 2: 200 / 3, 3: 200 / 3}
     )
 
@@ -113,7 +113,7 @@ def test_the_command_prints_a_table_and_json(assay, tmp_path, reports):
     (tmp_path / "split.txt").write_text("a\nb\nc\n")
     words = ["aggregate", *reports, "--split", tmp_path / "split.txt"]
     assert "44.44 ± 11.11" in assay(*words).stdout
-    told = json.loads(assay(*words, "--json").stdout)
-    assert told["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
-    assert "Wilson" in told["interval"]
+    content = json.loads(assay(*words, "--json").stdout)
+    assert content["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
+    assert "Wilson" in content["interval"]
     assert assay("aggregate", *reports, "--split", "nonsense").returncode == 2

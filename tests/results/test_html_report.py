@@ -1,4 +1,4 @@
-"""The report is opened the way a reader's browser does, and read as markup by a parser of its own."""
+"""The report page is parsed as markup and opened in a real browser."""
 
 import re
 import shutil
@@ -13,11 +13,11 @@ from textwrap import dedent
 from xml.etree import ElementTree
 
 import pytest
-from made_up import MADE_AT, changed, failed, grade, outcome, panels, run
+from synthetic_outcomes import MADE_AT, changed, failed, grade, outcome, panels, run
 
 from assay.results import chart_style, figures
-from assay.results.report import html
-from assay.results.statistics import cells, standings
+from assay.results.report import render_page
+from assay.results.statistics import summarize_cells, summarize_standings
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def text():
-    return html(run(), panels(), "Pocket run", MADE_AT)
+    return render_page(run(), panels(), "Pocket run", MADE_AT)
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +59,14 @@ def page(text):
     return Page(text)
 
 
-def test_the_report_says_what_was_measured(page):
+def test_the_report_shows_all_figures(page):
     for words in ("Pocket run", "26 October 2026, 14:03 UTC", "pocket v1", "4 × 2 × 3", "Handwritten digits", "Wilson"):
         assert words in page.text
-    assert "does not apply" in page.text and "3 of 9, 33 %" in page.text and "12–65 %" in page.text
+    assert "not applicable" in page.text and "3 of 9, 33 %" in page.text and "12–65 %" in page.text
     assert page.tags["svg"] == 6 and page.tags["table"] == 3
 
 
-def test_the_report_holds_everything_and_runs_nothing(page, text):
+def test_the_report_is_self_contained_and_has_no_scripts(page, text):
     assert not {"script", "link", "img", "iframe", "object", "embed", "image", "use", "base", "form"} & set(page.tags)
     for tag, name, value in page.attributes:
         assert name not in ("src", "srcset", "action", "data", "xlink:href") and not name.startswith("on"), (tag, name)
@@ -77,10 +77,10 @@ def test_the_report_holds_everything_and_runs_nothing(page, text):
 
 def test_the_same_outcomes_give_the_same_report():
     few = run(seeds=1)[:2]
-    assert html(few, panels(), "x", MADE_AT) == html(few, panels(), "x", MADE_AT)
+    assert render_page(few, panels(), "x", MADE_AT) == render_page(few, panels(), "x", MADE_AT)
 
 
-def test_nothing_written_by_an_agent_becomes_markup(page):
+def test_text_of_an_agent_never_becomes_markup(page):
     trials = run()
     for place, words in enumerate(HOSTILE):
         trials.append(failed("pocket/digits", words, place, why=words))
@@ -89,7 +89,7 @@ def test_nothing_written_by_an_agent_becomes_markup(page):
             outcome("pocket/house-price", "x", place, 0.15, grade=grade("pocket/house-price", None, why=words))
         )
     trials = changed(trials, lambda o: o.task == "pocket/house-price", title=HOSTILE[1], metric=HOSTILE[0])
-    text = html(trials, panels(), HOSTILE[2], MADE_AT)
+    text = render_page(trials, panels(), HOSTILE[2], MADE_AT)
     hostile = Page(text)
     assert set(hostile.tags) <= set(page.tags) | {"ul", "li", "br"}
     assert not [name for _, name, _ in hostile.attributes if name.startswith("on")]
@@ -102,20 +102,20 @@ def test_ids_are_unique_on_the_page(page):
     assert len(ids) == len(set(ids))
 
 
-def test_failures_unsealed_and_unfinished_trials_stand_in_the_headline():
+def test_the_headline_names_failed_unsealed_and_unfinished_trials():
     trials = changed(run(), lambda o: o.seed == 0, sealed=False)
     trials += [
         failed("pocket/digits", "automl", 3, "infrastructure", "the lab was lost"),
         outcome(seed=9, status="running", grade=None),
     ]
-    head = Page(html(trials, panels(), "x", MADE_AT)).text.split("Results")[0]
-    assert "Sealed in part" in head and "7 trials" in head
-    assert "1 infrastructure" in head and "Still to come 1" in head and "Not final" in head
+    head = Page(render_page(trials, panels(), "x", MADE_AT)).text.split("Results")[0]
+    assert "Sealed partly" in head and "7 trials" in head
+    assert "1 infrastructure" in head and "Pending 1" in head and "Not final" in head
 
 
-def test_editions_are_reported_apart():
+def test_editions_are_reported_separately():
     both = [*run(), *changed(run(), lambda o: True, edition="fixed")]
-    text = Page(html(both, panels(), "x", MADE_AT)).text
+    text = Page(render_page(both, panels(), "x", MADE_AT)).text
     assert "Results: pocket v1" in text and "Results: pocket fixed" in text
     assert text.count("12–65 %") == 2 and "6 of 18" not in text
 
@@ -123,69 +123,72 @@ def test_editions_are_reported_apart():
 @pytest.mark.parametrize(
     "trials", [[], run(seeds=1)[:1], [outcome(status="waiting", grade=None)]], ids=["none", "one", "waiting"]
 )
-def test_a_report_can_be_made_of_little(trials):
-    assert "Little" in Page(html(trials, {}, "Little", MADE_AT)).text
+def test_a_report_of_few_trials(trials):
+    assert "Little" in Page(render_page(trials, {}, "Little", MADE_AT)).text
 
 
 def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
-    trials, palette = run(), figures.colours(run())
+    trials, palette = run(), figures.agent_colors(run())
     digits = [one for one in trials if one.task == "pocket/digits"]
-    drawn = figures.strip(digits, panels()["pocket/digits"], palette)
+    drawn = figures.draw_scores(digits, panels()["pocket/digits"], palette)
     words = "".join(ElementTree.fromstring(drawn).itertext())
     assert "panel of 13" in words and "starter 0.9167" in words and "automl" in words and "higher is better" in words
-    assert drawn.count(f'"{chart_style.PANEL}"') == 12  # the thirteenth solution is far off, and counted at the edge
+    assert drawn.count(f'"{chart_style.PANEL}"') == 12  # the thirteenth solution is an outlier, counted at the edge
     assert "◂ 1" in words
-    for figure in (figures.improvements(cells(trials), palette), figures.success(standings(trials), palette)):
+    for figure in (
+        figures.draw_improvements(summarize_cells(trials), palette),
+        figures.draw_success(summarize_standings(trials), palette),
+    ):
         assert figure is not None and ElementTree.fromstring(figure).tag.endswith("svg")
 
 
-def test_a_panel_of_another_edition_or_of_other_data_is_not_shown():
+def test_a_panel_of_another_edition_or_variant_is_not_shown():
     digits = [one for one in run() if one.task == "pocket/digits"]
-    palette = figures.colours(digits)
+    palette = figures.agent_colors(digits)
     for fields in ({"edition": "fixed"}, {"variant": "synthetic-1"}):
         other = changed(digits, lambda o: True, **fields)
-        assert "panel of" not in figures.strip(other, panels()["pocket/digits"], palette)
+        assert "panel of" not in figures.draw_scores(other, panels()["pocket/digits"], palette)
 
 
 def test_improvements_of_a_tenth_and_of_fifty_times_are_both_visible():
     scale = chart_style.improvement_scale([0.1, 50.0])
-    assert scale.kind == "symlog" and scale.holds(0) and scale.holds(50)
+    assert scale.kind == "symlog" and scale.contains(0) and scale.contains(50)
     assert chart_style.improvement_scale([0.02, 0.3]).kind == "linear"
-    assert chart_style.improvement_scale([0.0]).holds(0)
+    assert chart_style.improvement_scale([0.0]).contains(0)
 
 
-def test_agents_keep_their_colours_and_every_colour_has_a_dark_one():
-    palette = figures.colours(run(agents=[str(n) for n in range(8)], seeds=1))
+def test_agents_keep_their_colors_and_every_color_has_a_dark_one():
+    palette = figures.agent_colors(run(agents=[str(n) for n in range(8)], seeds=1))
     assert len(set(palette.values())) == 8 and set(palette.values()) <= set(chart_style.DARK)
-    drawn = figures.improvements(cells(run()), figures.colours(run())) or ""
+    drawn = figures.draw_improvements(summarize_cells(run()), figures.agent_colors(run())) or ""
     used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', drawn))
     assert used <= set(chart_style.DARK)
 
 
 @pytest.mark.parametrize("missing", ["altair", "jinja2", "vl_convert"])
-def test_a_missing_package_is_named_with_the_way_to_install_it(missing):
+def test_a_missing_package_is_reported_with_the_command_to_install_it(missing):
     code = f"import sys; sys.modules[{missing!r}] = None\n" + dedent(
         """
         from assay.core.errors import AssayError
-        from assay.results.report import html
-        from made_up import MADE_AT, run
+        from assay.results.report import render_page
+        from synthetic_outcomes import MADE_AT, run
         try:
-            html(run(), {}, "x", MADE_AT)
+            render_page(run(), {}, "x", MADE_AT)
         except AssayError as error:
             print(error)
         """
     )
     folder = Path(__file__).parent
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
-    assert missing in done.stdout and 'pip install "assay[web]"' in done.stdout, done.stderr
+    assert "pip install 'assay[web]'" in done.stdout, done.stderr
 
 
-def test_a_browser_shows_the_report_without_errors_and_asks_nobody_for_anything(tmp_path):
+def test_a_browser_shows_the_report_without_errors_and_sends_no_requests(tmp_path):
     with listening() as (address, asked):
         lure = f'<img src="{address}/a"><script src="{address}/b"></script><style>@import "{address}/c";</style>'
         trials = [*run(), failed("pocket/digits", lure, 0, why=lure), outcome("pocket/house-price", lure, 0, 0.15)]
         report = tmp_path / "report.html"
-        report.write_text(html(trials, panels(), "Pocket run", MADE_AT))
+        report.write_text(render_page(trials, panels(), "Pocket run", MADE_AT))
         dom, complaints = browse(report, tmp_path / "profile")
         assert "Pocket run" in dom and dom.count("<svg") == 6 and "</html>" in dom
         assert complaints == [] and asked == []
@@ -197,7 +200,7 @@ def test_a_browser_shows_the_report_without_errors_and_asks_nobody_for_anything(
 
 
 def browse(path, profile):
-    """The page as Chromium understood it, and what it wrote on its console."""
+    """Return the page as Chromium parsed it, and the messages on its console."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert browser, "this test needs Chromium: apt-get install chromium"
     background = ("background-networking", "component-update", "sync", "gpu", "quic")
@@ -209,7 +212,7 @@ def browse(path, profile):
 
 
 class listening:  # noqa: N801 - used as a function
-    """A web server on this machine that remembers what it was asked for."""
+    """A local web server that records the requests it gets."""
 
     def __enter__(self):
         asked = []

@@ -6,7 +6,7 @@ import pytest
 
 from assay.models.messages import Usage
 from assay.records import EventLog, State, read_events
-from assay.results.paper import Evaluated, cause_of_failure, evaluated
+from assay.results.paper import EvaluatedTrial, cause_of_failure, evaluate_trials
 from assay.results.trajectory import TROUBLES, process, trajectory_of
 from assay.tasks import Budget
 
@@ -14,9 +14,9 @@ BUDGET = Budget(time=60, steps=20)
 
 
 @pytest.fixture(scope="module")
-def trials(scripted_run) -> dict[str, Evaluated]:
+def trials(scripted_run) -> dict[str, EvaluatedTrial]:
     """The trials of the run by the name of their story."""
-    return {_name(trial.outcome.agent): trial for trial in evaluated(scripted_run)}
+    return {_name(trial.outcome.agent): trial for trial in evaluate_trials(scripted_run)}
 
 
 def _name(agent: str) -> str:
@@ -38,7 +38,7 @@ def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
         ("vague", "final answer", True, "invalid submission"),
         ("refused", "fault", False, "connection"),
         ("Crashes", "crash", False, "crash"),
-        ("Idles", "content", False, "nothing handed in"),
+        ("Idles", "content", False, "no submission"),
         ("Greedy", "budget", True, None),
         ("Steps", "content", True, None),
     ],

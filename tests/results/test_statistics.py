@@ -1,18 +1,18 @@
-"""Numbers here are worked by hand, or come from scipy or a textbook; each test says which."""
+"""Figures are worked by hand, or come from scipy or a textbook; each test says which."""
 
 import math
 
 import numpy as np
 import pytest
 import scipy.stats
-from made_up import changed, failed, grade, inapplicable, outcome, run
+from synthetic_outcomes import changed, failed, grade, inapplicable, outcome, run
 
-from assay.results.statistics import cells, estimate, standings, wilson
+from assay.results.statistics import estimate_mean, summarize_cells, summarize_standings, wilson_interval
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
     # 2, 4, 9: mean 5, squared deviations 9 + 1 + 16 = 26, variance 26 / 2 = 13, error sqrt(13 / 3)
-    found = estimate([2.0, 4.0, 9.0])
+    found = estimate_mean([2.0, 4.0, 9.0])
     assert found is not None
     assert (found.n, found.mean, found.low, found.high) == (3, 5.0, 2.0, 9.0)
     assert found.error == pytest.approx(math.sqrt(13 / 3))
@@ -20,14 +20,14 @@ def test_mean_and_standard_error_are_those_worked_by_hand():
 
 def test_standard_error_agrees_with_scipy():
     values = np.random.default_rng(3).normal(0.8, 0.02, size=17)
-    found = estimate(values.tolist())
+    found = estimate_mean(values.tolist())
     assert found is not None and found.error == pytest.approx(float(scipy.stats.sem(values)), rel=1e-12)
 
 
 def test_one_value_has_no_standard_error_and_none_has_no_mean():
-    found = estimate([0.5])
+    found = estimate_mean([0.5])
     assert found is not None and found.mean == 0.5 and found.error is None
-    assert estimate([]) is None
+    assert estimate_mean([]) is None
 
 
 @pytest.mark.parametrize(
@@ -40,21 +40,21 @@ def test_one_value_has_no_standard_error_and_none_has_no_mean():
     ],
 )
 def test_wilson_gives_the_published_intervals(count, trials, low, high):
-    assert wilson(count, trials) == pytest.approx((low, high), abs=5e-5)
+    assert wilson_interval(count, trials) == pytest.approx((low, high), abs=5e-5)
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3, 9, 50])
 def test_wilson_agrees_with_scipy_and_stays_within_zero_and_one(trials):
     for count in range(trials + 1):
         interval = scipy.stats.binomtest(count, trials).proportion_ci(0.95, method="wilson")
-        found = wilson(count, trials)
+        found = wilson_interval(count, trials)
         assert found == pytest.approx((interval.low, interval.high), abs=1e-12)
         assert 0 <= found[0] <= count / trials <= found[1] <= 1
 
 
-def test_a_cell_adds_up_its_trials():
+def test_a_cell_summarizes_its_trials():
     # baseline 0.9167, panel of 13: 0.95 beats all but seven, 0.97 all but four, 0.99 all
-    (cell,) = cells([outcome(score=score, seed=seed) for seed, score in enumerate((0.95, 0.97, 0.99))])
+    (cell,) = summarize_cells([outcome(score=score, seed=seed) for seed, score in enumerate((0.95, 0.97, 0.99))])
     assert (cell.trials, cell.valid, cell.pending, cell.failures) == (3, 3, 0, {})
     assert cell.score is not None and cell.score.mean == pytest.approx(0.97)
     assert cell.score.error == pytest.approx(0.02 / math.sqrt(3))
@@ -65,7 +65,7 @@ def test_a_cell_adds_up_its_trials():
 
 def test_crashed_and_invalid_trials_are_failures_and_stay_out_of_the_mean():
     invalid = outcome(seed=1, grade=grade("pocket/digits", None, why="two columns are missing"))
-    (cell,) = cells([outcome(score=0.96), invalid, failed("pocket/digits", "starter", 2, "infrastructure")])
+    (cell,) = summarize_cells([outcome(score=0.96), invalid, failed("pocket/digits", "starter", 2, "infrastructure")])
     assert (cell.trials, cell.valid, cell.finished) == (3, 1, 3)
     assert cell.failures == {"agent": 1, "infrastructure": 1}
     assert cell.score is not None and cell.score.mean == 0.96
@@ -77,18 +77,20 @@ def test_crashed_and_invalid_trials_are_failures_and_stay_out_of_the_mean():
 
 
 def test_a_submission_left_by_a_crashed_trial_does_not_count():
-    (cell,) = cells([outcome(score=0.99, status="failed", cause="agent", why="crashed")])
+    (cell,) = summarize_cells([outcome(score=0.99, status="failed", cause="agent", why="crashed")])
     assert cell.valid == 0 and cell.score is None and cell.failures == {"agent": 1}
 
 
 def test_a_stopped_trial_is_a_failure_caused_by_the_user():
-    (cell,) = cells([outcome(status="stopped", cause=None, grade=None)])
+    (cell,) = summarize_cells([outcome(status="stopped", cause=None, grade=None)])
     assert cell.failures == {"user": 1}
 
 
 @pytest.mark.parametrize("score", [math.inf, -math.inf, math.nan])
 def test_a_score_that_is_not_a_finite_number_is_not_valid(score):
-    (cell,) = cells([outcome(score=0.9, grade=grade("pocket/digits", 0.9).model_copy(update={"score": score}))])
+    (cell,) = summarize_cells(
+        [outcome(score=0.9, grade=grade("pocket/digits", 0.9).model_copy(update={"score": score}))]
+    )
     assert cell.valid == 0 and cell.failures == {"agent": 1}
     assert cell.reasons[0].why == "the score is not a finite number"
 
@@ -98,9 +100,9 @@ def test_pending_trials_are_neither_valid_nor_failed():
         outcome(seed=seed, status=status, grade=None) for seed, status in enumerate(("waiting", "running", "submitted"))
     ]
     ungraded = outcome(seed=3, grade=None)
-    (cell,) = cells([*waiting, ungraded, outcome(seed=4)])
+    (cell,) = summarize_cells([*waiting, ungraded, outcome(seed=4)])
     assert (cell.trials, cell.pending, cell.valid, cell.finished) == (5, 4, 1, 1)
-    (line,) = standings([*waiting, ungraded, outcome(seed=4)])
+    (line,) = summarize_standings([*waiting, ungraded, outcome(seed=4)])
     assert line.valid is not None and (line.valid.count, line.valid.trials) == (1, 1)
 
 
@@ -111,14 +113,14 @@ def test_editions_variants_and_suites_are_never_mixed():
         outcome(score=1.0, variant="synthetic-7"),
         outcome(score=0.7, task="pocket/digits"),
     ]
-    found = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in cells(mixed) if cell.score}
+    found = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in summarize_cells(mixed) if cell.score}
     assert found == {("v1", "real"): pytest.approx(0.75), ("fixed", "real"): 0.9, ("v1", "synthetic-7"): 1.0}
-    assert len(standings(mixed)) == 3
+    assert len(summarize_standings(mixed)) == 3
 
 
-def test_the_overall_line_counts_failures_and_says_what_does_not_apply():
+def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     task = "pocket/house-price"  # baseline 0.1873: 0.13 is a success, 0.18 is not
-    found = standings(
+    found = summarize_standings(
         [
             outcome(task, "automl", 0, 0.13),
             outcome(task, "automl", 1, 0.18),
@@ -131,19 +133,19 @@ def test_the_overall_line_counts_failures_and_says_what_does_not_apply():
     assert (line.tasks, line.inapplicable_tasks, line.trials) == (3, 1, 5)
     assert line.valid is not None and (line.valid.count, line.valid.trials) == (3, 4)
     assert line.success is not None and (line.success.count, line.success.trials) == (1, 4)
-    assert (line.success.low, line.success.high) == wilson(1, 4)
+    assert (line.success.low, line.success.high) == wilson_interval(1, 4)
     without = line.success_without_infrastructure
     assert without is not None and (without.count, without.trials) == (1, 3)
     # one third on house prices, none on digits
     assert line.mean_over_tasks is not None and line.mean_over_tasks.mean == pytest.approx(1 / 6)
 
 
-def test_without_infrastructure_faults_there_is_no_second_rate():
-    assert all(line.success_without_infrastructure is None for line in standings(run()))
+def test_without_infrastructure_failures_there_is_no_second_rate():
+    assert all(line.success_without_infrastructure is None for line in summarize_standings(run()))
 
 
 def test_an_agent_that_applies_to_nothing_has_no_rate():
-    (line,) = standings([inapplicable("pocket/vectorization", "automl")])
+    (line,) = summarize_standings([inapplicable("pocket/vectorization", "automl")])
     assert line.success is None and line.valid is None and line.mean_over_tasks is None
 
 
@@ -151,29 +153,29 @@ def test_medals_decide_success_where_there_is_a_leaderboard():
     board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97}
     gold = grade("pocket/digits", 0.995, **board, any_medal=True, gold_medal=True, success=False)
     none = grade("pocket/digits", 0.93, **board, success=True)
-    (cell,) = cells([outcome(grade=gold), outcome(seed=1, grade=none)])
+    (cell,) = summarize_cells([outcome(grade=gold), outcome(seed=1, grade=none)])
     assert cell.medals is not None and (cell.medals.gold, cell.medals.silver, cell.medals.bronze) == (1, 0, 0)
     assert cell.success is not None and (cell.success.count, cell.success.trials) == (1, 2)
 
 
-def test_a_task_that_does_not_say_what_success_is_has_no_success_rate():
-    (cell,) = cells([outcome(grade=grade("pocket/digits", 0.9, success=None))])
+def test_a_task_without_a_definition_of_success_has_no_success_rate():
+    (cell,) = summarize_cells([outcome(grade=grade("pocket/digits", 0.9, success=None))])
     assert cell.success is None
 
 
 @pytest.mark.parametrize(("task", "better"), [("pocket/digits", 0.95), ("pocket/house-price", 0.12)])
 def test_the_best_mean_follows_the_direction_of_the_metric(task, better):
-    found = cells([outcome(task, "one", 0, better), outcome(task, "two", 0, 0.15 if better < 0.5 else 0.9)])
+    found = summarize_cells([outcome(task, "one", 0, better), outcome(task, "two", 0, 0.15 if better < 0.5 else 0.9)])
     assert [cell.best for cell in found] == [True, False]
 
 
 def test_one_agent_alone_is_not_the_best():
-    assert not any(cell.best for cell in cells([outcome()]))
+    assert not any(cell.best for cell in summarize_cells([outcome()]))
 
 
 def test_a_cell_is_sealed_only_if_every_trial_that_ran_was():
     trials = [outcome(seed=seed) for seed in range(3)]
-    assert cells(trials)[0].sealed
-    assert not cells(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
-    assert cells(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
-    assert not cells([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed
+    assert summarize_cells(trials)[0].sealed
+    assert not summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
+    assert summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
+    assert not summarize_cells([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed

@@ -4,18 +4,18 @@ import json
 import math
 
 import pytest
-from made_up import MADE_AT, changed, failed, grade, outcome, run
 from rich.console import Console
+from synthetic_outcomes import MADE_AT, changed, failed, grade, outcome, run
 
 from assay.results import wording
-from assay.results.statistics import cells
-from assay.results.tables import table, to_csv, to_json
+from assay.results.statistics import summarize_cells
+from assay.results.tables import results_table, to_csv, to_json
 
 
 def printed(outcomes, width=80):
-    """What a terminal without colours shows."""
+    """Return what a terminal without colors shows."""
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(table(outcomes))
+    console.print(results_table(outcomes))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -24,32 +24,32 @@ def line_of(text, start):
     return next(line for line in text.splitlines() if line.strip().startswith(start))
 
 
-def test_the_table_says_what_was_measured_and_fits_eighty_columns():
+def test_the_table_shows_all_figures_and_fits_eighty_columns():
     text = printed(run())
     assert max(map(len, text.splitlines())) <= 80
     assert "accuracy ↑" in line_of(text, "digits")
     assert "rmsle ↓" in line_of(text, "house-price")
-    for cell in cells(run()):
+    for cell in summarize_cells(run()):
         if cell.score is not None:
-            assert wording.mean_and_error(cell.score) in text
-            assert wording.cell_placing(cell) in text
-            assert wording.change(cell.improvement.mean) in text  # type: ignore[union-attr]
+            assert wording.format_estimate(cell.score) in text
+            assert wording.format_cell_rank(cell) in text
+            assert wording.format_change(cell.improvement.mean) in text  # type: ignore[union-attr]
     assert "pocket v1" in text and "3 of 3" in text and "/ 14" in text and "Wilson" in text
 
 
-def test_the_best_agent_is_marked_without_colour():
+def test_the_best_agent_is_marked_without_color():
     text = printed(run())
     assert text.count("★ automl") == 3 and "★ starter" not in text
 
 
-def test_a_task_an_agent_cannot_take_does_not_apply():
+def test_a_task_that_an_agent_cannot_work_on_is_not_applicable():
     text = printed(run())
-    assert "does not apply" in text
+    assert "not applicable" in text
     assert "3 of 4" in line_of(text.split("all tasks")[1], "automl")
     assert "failed" not in text and "failure (" not in text
 
 
-def test_failures_say_their_cause_and_why():
+def test_failures_have_a_cause_and_a_reason():
     trials = [outcome(), failed("pocket/digits", "starter", 1)]
     trials += [
         failed("pocket/digits", "other", 0, "infrastructure", "disk full"),
@@ -59,7 +59,7 @@ def test_failures_say_their_cause_and_why():
     assert "1 of 2" in line_of(text, "starter")
     assert "failed: infrastructure" in " ".join(text.split())
     assert "1 failure (agent): python train.py ended with exit code 1" in " ".join(text.split())
-    assert "disk full" in text and "without infrastructure faults" in text
+    assert "disk full" in text and "without infrastructure failures" in text
 
 
 def test_unsealed_and_unfinished_results_are_marked():
@@ -71,33 +71,33 @@ def test_unsealed_and_unfinished_results_are_marked():
     assert "unsealed" not in printed(run()).lower()
 
 
-def test_medals_stand_in_for_ranks_where_there_is_a_leaderboard():
+def test_medals_replace_ranks_where_there_is_a_leaderboard():
     gold = grade("pocket/digits", 0.99, gold_threshold=0.98, any_medal=True, gold_medal=True)
     assert "1 gold" in printed([outcome(grade=gold)])
     assert "no medal" in printed([outcome(grade=grade("pocket/digits", 0.9, gold_threshold=0.98))])
 
 
-def test_text_from_outside_is_neither_markup_nor_an_escape_sequence():
+def test_foreign_text_is_neither_markup_nor_an_escape_sequence():
     text = printed(
         [outcome(agent="[red]x[/red]\x1b[2Jy"), failed("pocket/digits", "b", 0, why="a\nb\x1b]0;t\x07")], width=120
     )
     assert "[red]x[/red]\ufffd[2Jy" in text and "\x1b" not in text and "\x07" not in text
 
 
-def test_long_names_and_many_agents_keep_to_the_width():
+def test_long_names_and_many_agents_fit_the_width():
     text = printed(run(agents=[f"research/some-model-with-a-long-name-{n}" for n in range(8)]))
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_no_trials_is_not_an_error():
+def test_no_trials_are_not_an_error():
     assert "No trials yet" in printed([])
     assert len(to_csv([]).splitlines()) == 1
     assert json.loads(to_json([], "empty", MADE_AT))["cells"] == []
 
 
-def test_csv_and_json_hold_the_same_numbers_to_the_last_digit():
+def test_csv_and_json_have_the_same_numbers_to_the_last_digit():
     trials = [*run(), failed("pocket/digits", "other", 0), outcome("pocket/digits", '=cmd, "quoted"\n', 0, 0.93)]
-    made = cells(trials)
+    made = summarize_cells(trials)
     rows = list(csv.DictReader(io.StringIO(to_csv(made))))
     report = json.loads(to_json(trials, "a run", MADE_AT))
     assert report["format"] == "report/1" and report["made_at"] == "2026-10-26T14:03:00+00:00"
@@ -136,24 +136,24 @@ def test_json_has_no_bare_nan():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("text", "expected"),
     [
-        (wording.number(0.98154), "0.9815"),
-        (wording.number(28.576), "28.58"),
-        (wording.number(-0.00123456), "−0.001235"),
-        (wording.number(123456.7), "123457"),
-        (wording.number(0.0), "0.0000"),
-        (wording.change(0.0704), "+7.0 %"),
-        (wording.change(-0.0004), "0.0 %"),
-        (wording.change(49.0), "+4\u202f900 %"),
-        (wording.change(-0.5), "−50.0 %"),
-        (wording.change(None), "–"),
-        (wording.duration(8.04), "8.0 s"),
-        (wording.duration(200), "3 min 20 s"),
-        (wording.duration(7500), "2 h 05 min"),
-        (wording.placing(4, 13), "4 / 14"),
-        (wording.placing(4 + 1 / 3, 13), "4.3 / 14"),
+        (wording.format_number(0.98154), "0.9815"),
+        (wording.format_number(28.576), "28.58"),
+        (wording.format_number(-0.00123456), "−0.001235"),
+        (wording.format_number(123456.7), "123457"),
+        (wording.format_number(0.0), "0.0000"),
+        (wording.format_change(0.0704), "+7.0 %"),
+        (wording.format_change(-0.0004), "0.0 %"),
+        (wording.format_change(49.0), "+4\u202f900 %"),
+        (wording.format_change(-0.5), "−50.0 %"),
+        (wording.format_change(None), "–"),
+        (wording.format_duration(8.04), "8.0s"),
+        (wording.format_duration(200), "3m20s"),
+        (wording.format_duration(7500), "2h5m"),
+        (wording.format_rank(4, 13), "4 / 14"),
+        (wording.format_rank(4 + 1 / 3, 13), "4.3 / 14"),
     ],
 )
-def test_numbers_are_said_in_one_way(said, expected):
-    assert said == expected
+def test_numbers_are_formatted_alike(text, expected):
+    assert text == expected

@@ -9,14 +9,14 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.records import RunFolder, State
-from assay.results.collect import collect
-from assay.results.statistics import standings
+from assay.results.collect import collect_outcomes
+from assay.results.statistics import summarize_standings
 from assay.runs.driver import execute_run
 from assay.runs.executors.local import Local
 from assay.runs.retry import Allowance, Retries, Spending
 
 FAULTY = Path(__file__).with_name("faulty.py")
-QUICK = ("--retry-wait", "0s")
+QUICK = ("-c", "retry_wait=0s")
 
 
 def unlucky(tiny, tmp_path: Path, times: int, fault: str = "lab", *more: str, seeds: int = 1) -> list[str]:
@@ -45,9 +45,9 @@ def test_after_the_last_attempt_it_is_a_failure_of_the_infrastructure_and_resume
     assert result.returncode == 1 and "1 of 1 trials could not run (LabError: out of order" in result.stderr
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause, trial.attempts) == ("failed", "infrastructure", 2)
-    outcomes = collect(tiny.folder)
+    outcomes = collect_outcomes(tiny.folder)
     assert outcomes[0].failure == "infrastructure" and outcomes[0].success is False
-    (line,) = standings(outcomes)
+    (line,) = summarize_standings(outcomes)
     assert line.success is None or line.success.count == 0
     resumed = tiny.call("resume", str(tiny.out), "--quiet", *QUICK)
     assert resumed.returncode == 0, resumed.stderr
@@ -90,7 +90,7 @@ def test_no_trial_is_begun_once_the_money_for_all_is_spent(tiny):
     words = ["run", "tiny", "--agent", f"{FAULTY}:Spender", "--seeds", "4", "--out", str(tiny.out), "--cores", "1"]
     result = tiny.call(*words, "--total-cost", "5", "--quiet")
     assert result.returncode == 0, result.stderr
-    assert "2 trials were not started, because the 5 dollars for the whole run are spent (6.00)" in result.stdout
+    assert "2 trials were not started because the 5 dollars for the whole run are spent (6.00)" in result.stdout
     assert f"assay resume {tiny.out}" in result.stdout
     assert [trial.state.status for trial in tiny.folder.trials()] == ["done", "done", "waiting", "waiting"]
     assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0

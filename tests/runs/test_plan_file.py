@@ -126,8 +126,8 @@ def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp
     words = (str(plan), "--out", str(tiny.out))
     shown = tiny.call("plan", *words, "--cores", "2", "--steps", "9")
     assert shown.returncode == 0, shown.stderr
-    assert "2 trials, 0 of them done." in shown.stdout and "40 s, 9 steps" in shown.stdout
-    assert "At most 40 s on 2 cores, and 0.00 dollars." in shown.stdout
+    assert "2 trials, 0 done." in shown.stdout and "40s, 9 steps" in shown.stdout
+    assert "Maximum time: 40s on 2 cores. Maximum cost: $0.00." in shown.stdout
     assert not tiny.out.exists()
     ran = tiny.call("run", *words, "--steps", "9", "--quiet")
     assert ran.returncode == 0, ran.stderr
@@ -160,14 +160,14 @@ def test_what_models_may_cost_is_told_where_it_is_limited_and_else_called_unknow
     replies.write_text("[]")
     words = ("plan", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "2")
     assert "and an unknown amount (set a limit with --cost)" in tiny.call(*words).stdout
-    assert "and 5.00 dollars" in tiny.call(*words, "--cost", "2.5").stdout
+    assert "Maximum cost: $5.00." in tiny.call(*words, "--cost", "2.5").stdout
 
 
 def test_a_task_that_is_not_prepared_is_told_apart(tiny):
     result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
     assert result.returncode == 0, result.stderr
     assert "pocket/digits is not ready" in result.stdout and "assay prepare pocket/digits" in result.stdout
-    assert "1 trial, 0 of them done." in result.stdout
+    assert "1 trial, 0 done." in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_task_that_is_not_prepared_is_told_apart(tiny):
         (("run",), "No tasks given"),
         (("run", "tiny"), "No agent given"),
         (("run", "no-such-plan.toml"), "No such file"),
-        (("plan", "one.toml", "two.toml"), "one plan at a time"),
+        (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_log_is_read_from_its_end_however_long_its_lines_are(tmp_path):
 def test_a_run_that_has_not_begun_is_all_waiting(tiny):
     result = tiny.call(*tiny.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s")
     assert result.returncode == 0, result.stderr
-    assert "3 trials were not started, because the 1e-06 seconds for the whole run are over" in result.stdout
+    assert "3 trials were not started because the 1e-06 seconds for the whole run are over" in result.stdout
     status = read_status(RunFolder(tiny.out), utc_now())
     assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
 

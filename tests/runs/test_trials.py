@@ -125,7 +125,7 @@ def test_a_new_trial_goes_on_from_a_step_of_another_and_leaves_it_as_it_was(tiny
 def test_every_step_of_a_trial_can_be_graded(tiny):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     trial = only_trial(tiny)
-    result = tiny.call("grade", str(trial.path), "--every-step", "--json")
+    result = tiny.call("grade-trial", str(trial.path), "--json")
     assert result.returncode == 0, result.stderr
     (point,) = json.loads(result.stdout)
     assert trial.grade is not None

@@ -23,5 +23,5 @@ class Templates:
 
     def _read(self, file: str) -> str:
         if self.overrides is not None and self.overrides.joinpath(file).is_file():
-            return self.overrides.joinpath(file).read_text()
-        return files(self.package).joinpath("templates", file).read_text()
+            return self.overrides.joinpath(file).read_text("utf-8")
+        return files(self.package).joinpath("templates", file).read_text("utf-8")

@@ -37,7 +37,7 @@ class Session:
     @classmethod
     async def start(cls, lab: Lab, variables: Mapping[str, str]) -> "Session":
         """Start a fresh one."""
-        source = files("assay.agents").joinpath("scripts", "session.py").read_text()
+        source = files("assay.agents").joinpath("scripts", "session.py").read_text("utf-8")
         return cls(await lab.start(["python", "-u", "-c", source], variables=variables))
 
     async def execute(self, command: str, seconds: float) -> Said:

@@ -103,7 +103,7 @@ class _PanelLab:
 
     def versions(self) -> dict[str, str]:
         """Return what the figures depend on: the lab's Python and packages, and the size of the machine."""
-        facts = json.loads((self.environment / "environment.json").read_text())
+        facts = json.loads((self.environment / "environment.json").read_text("utf-8"))
         packages = {name: facts["packages"][name] for name in _NAMED_VERSIONS if name in facts["packages"]}
         machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
         return {"assay": version("assay"), "python": facts["python"], **packages, **machine}

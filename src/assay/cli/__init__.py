@@ -1,4 +1,7 @@
-"""The command line: parse, call the library, print. Each command's module is imported only when it is called."""
+"""The command line: parse, call the library, print.
+
+Start reading at `main` below. Each command has a module, which is imported only when the command is called.
+"""
 
 import errno
 import gc
@@ -12,30 +15,34 @@ import click
 from assay import __version__
 from assay.core.errors import AssayError
 
-# Pydantic would look through every installed package for plugins, which takes longer than a small command.
+__all__ = ["COMMANDS", "assay", "main", "show_error"]
+
+# Pydantic would search every installed package for plugins, which takes longer than a small command.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-_DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE)
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE)
 
 COMMANDS = {
-    "tasks": ("tasks", "List suites and tasks, and which are prepared."),
-    "show": ("tasks", "Show all about one task."),
-    "prepare": ("prepare", "Make tasks ready: fetch raw data, split off the answers."),
-    "check": ("check", "Examine prepared tasks: are they gradable, and does nothing give the answers away?"),
-    "lab": ("lab", "Build the labs' environments; examine what this machine can enforce."),
+    "tasks": ("tasks", "List suites and tasks."),
+    "show": ("tasks", "Show details of a task."),
+    "prepare": ("prepare", "Download the data of tasks and split off the answers."),
+    "check": ("check", "Check that prepared tasks can be graded and do not leak answers."),
+    "lab": ("lab", "Build Python environments for labs; check the sandbox."),
     "agents": ("agents", "List agents and their settings."),
-    "plan": ("plan", "Show what a run would do, without doing it."),
-    "run": ("run", "Let agents work on tasks, and grade what they hand in."),
-    "resume": ("run", "Go on with a run after any interruption."),
-    "status": ("status", "Show how far a run has come, also while it goes on."),
-    "validate": ("grade", "Check the form of a submission, without a score."),
+    "plan": ("plan", "Show what a run would do, its maximum time and cost."),
+    "run": ("run", "Run agents on tasks and grade their submissions."),
+    "resume": ("run", "Resume an interrupted run or trial."),
+    "status": ("status", "Show the progress of a run."),
+    "validate": ("grade", "Check the format of a submission without scoring it."),
     "grade": ("grade", "Grade a submission."),
-    "aggregate": ("aggregate", "Add up grading reports over seeds: medal rates, standard errors, pass@k."),
-    "report": ("report", "Show the results of a run: table, CSV, JSON or HTML."),
-    "verify": ("verify", "Check a run's records: recompute, grade again, say what does not match."),
-    "sign": ("verify", "Print the head of a run, a hash over all of its records, to be published."),
-    "export": ("export", "Pack a run into one file for a leaderboard."),
-    "panel": ("panel", "Measure a task's reference solutions again."),
+    "grade-batch": ("grade", "Grade a list of submissions and write a report."),
+    "grade-trial": ("grade", "Grade the submission of a trial after each step."),
+    "aggregate": ("aggregate", "Aggregate grading reports over seeds: medal rates, standard errors, pass@k."),
+    "report": ("report", "Show the results of a run as a table, CSV, JSON or HTML."),
+    "verify": ("verify", "Verify the records of a run and regrade its submissions."),
+    "sign": ("verify", "Print and store the digest of a run's records."),
+    "export": ("export", "Export a run as a zip file, grading reports or Inspect logs."),
+    "panel": ("panel", "Measure the reference solutions of a task."),
 }
 
 
@@ -43,19 +50,31 @@ class Commands(click.Group):
     """Finds commands by name without importing the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which one needs them."""
+        """Return the commands in the order in which a user needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the one command that was asked for."""
+        """Import the module of one command."""
         if cmd_name not in COMMANDS:
             return None
-        gc.disable()  # What modules hold is there to stay: looking through it for garbage only costs time.
+        gc.disable()  # Modules stay for good: searching them for garbage only costs time.
         module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name][0]}")
         gc.freeze()
         gc.enable()
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is an error with a suggestion."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from assay.core.text import suggest
+
+            close = suggest(args[0], COMMANDS)
+            hint = f" Did you mean '{close}'?" if close else ""
+            raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above, importing none."""
@@ -69,15 +88,16 @@ class Commands(click.Group):
     "--tasks",
     "folders",
     multiple=True,
+    metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with a suite of your own; may be given several times.",
+    help="Folder with a suite of your own. Can be repeated.",
 )
 @click.pass_context
 def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
-    """Measure how well AI agents do machine-learning engineering.
+    """Measure how well AI agents do machine learning engineering.
 
     \b
-    Example:
+    Examples:
       assay prepare pocket
       assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
       assay report runs/first
@@ -86,25 +106,52 @@ def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
 
 
 def main() -> None:
-    """Run the command line; every foreseen fault ends in one sentence and its exit code."""
+    """Run the command line; the exit code is 0 (done), 1 (failed), 2 (wrong usage) or 130 (interrupted)."""
+    if sys.stdout is None:  # the caller closed it
+        sys.exit(_print_error("Cannot write to standard output: it is closed", 1))
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an encoding without, for example, ± prints a question mark
     try:
-        code = assay.main(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except AssayError as error:
-        click.echo(f"assay: {error}", err=True)
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("assay: stopped", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone; Python would complain again when it flushes at exit.
+        code = assay.main(prog_name="assay", standalone_mode=False)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - unexpected errors are raised again
+        sys.exit(show_error(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def show_error(error: BaseException) -> int:
+    """Print an expected error as one sentence and return its exit code; raise any other error again."""
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "assay"
+        return _print_error(f"{error.format_message()}\nTry '{command} --help' for help.", error.exit_code)
+    if isinstance(error, click.ClickException):
+        return _print_error(error.format_message(), error.exit_code)
+    if isinstance(error, AssayError):
+        return _print_error(str(error), error.exit_code)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return _print_error("interrupted", 130)
+    if isinstance(error, OSError):
+        _drop_unwritable_output()
+    if isinstance(error, BrokenPipeError):  # the reader of our output is gone, and nobody reads a message either
+        return 1
+    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        return _print_error(f"{error}; fix this and rerun: finished work is preserved", 1)
+    if isinstance(error, OSError) and error.filename is not None:
+        return _print_error(f"Cannot access {error.filename}: {error.strerror}", 1)
+    raise error
+
+
+def _drop_unwritable_output() -> None:
+    """Discard output that cannot be written; otherwise Python would complain again when it flushes at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        if error.errno not in _DISK_FAULTS:
-            raise
-        click.echo(f"assay: {error}; mend that and call again: nothing that is finished is lost", err=True)
-        sys.exit(1)
+
+
+def _print_error(message: str, exit_code: int) -> int:
+    from assay.cli.output import echo
+
+    echo(f"error: {message}", err=True)
+    return exit_code

@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from assay.agents.agent import Agent, agent_class, agent_names
-from assay.cli.output import as_json
+from assay.cli.output import as_json, echo
 
 
 @click.command("agents")
@@ -17,24 +17,28 @@ def agents_command(json_: bool) -> None:
     """List agents, what they need, and their settings.
 
     \b
-    Example:
+    Examples:
       assay agents
       assay run pocket --agent automl,share=0.5
     """
     rows = [_row(name, agent_class(name)) for name in agent_names()]
     if json_:
-        click.echo(json.dumps(rows, indent=2))
+        echo(json.dumps(rows, indent=2))
         return
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] else ""
-        click.echo(f"{row['agent']}: {row['summary']}{needs}")
+        echo(f"{row['agent']}: {row['summary']}{needs}")
         for setting, about in row["settings"].items():
             value = "…" if about["required"] else json.dumps(about["default"], ensure_ascii=False).strip('"')
-            click.echo(f"  {setting}={value}  {about['about'] or ''}")
+            echo(f"  {setting}={value}  {about['about'] or ''}")
 
 
 def _row(name: str, agent: type[Agent]) -> dict[str, Any]:
-    needs = "a model" if agent.asks_models else "a person at the terminal" if agent.at_terminal else None
+    needs = None
+    if agent.asks_models:
+        needs = "a model"
+    elif agent.at_terminal:
+        needs = "a person at the terminal"
     settings = {setting: _setting(field) for setting, field in agent.model_fields.items()}
     return {"agent": name, "summary": agent.summary, "needs": needs, "settings": settings}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, edition, registry, variant
+from assay.cli.output import as_json, echo, edition, open_registry, variant
 from assay.core.errors import AssayError
 from assay.core.home import Home
 
@@ -22,21 +22,22 @@ _MARKS = {True: "ok", False: "FAILED", None: "-"}
 def check_command(
     folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str, json_: bool
 ) -> None:
-    """Check that prepared tasks can be graded and leak no answers.
+    """Check that prepared tasks can be graded and do not leak answers.
 
     Ids are unique, train and test are disjoint, the sample submission is valid and wins no medal, the answers win gold,
     no public table or file holds the answers, and no property of a test file (inode, time, size, links, name) reveals
     its label. Large tables are read up to a limit, which the result states.
 
     \b
-    Example:
+    Examples:
+      assay check pocket
       assay check mlebench:low --variant synthetic-0 --edition fixed
     """
     from assay.audit.task_check import check_task
     from assay.data.store import load_prepared
 
     home, results, failed = Home.default(), [], []
-    for task in registry(folders).select_all(names):
+    for task in open_registry(folders).select_all(names):
         data = load_prepared(home, task, edition, variant)
         findings = check_task(data, home)
         if any(finding.passed is False for finding in findings):
@@ -50,10 +51,10 @@ def check_command(
             }
         )
         if not json_:
-            click.echo(f"{task.id}, edition {data.edition}, {data.variant} data")
+            echo(f"{task.id}, edition {data.edition}, {data.variant} data")
             for finding in findings:
-                click.echo(f"  {_MARKS[finding.passed]:<7} {finding.check}: {finding.detail}")
+                echo(f"  {_MARKS[finding.passed]:<7} {finding.check}: {finding.detail}")
     if json_:
-        click.echo(json.dumps(results, indent=2))
+        echo(json.dumps(results, indent=2))
     if failed:
         raise AssayError(f"{len(failed)} of {len(results)} tasks failed: {', '.join(failed)}")

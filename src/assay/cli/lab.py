@@ -5,48 +5,53 @@ from dataclasses import asdict
 
 import click
 
-from assay.cli.output import as_json, quiet, table
+from assay.cli.output import as_json, choose_progress, echo, print_table, quiet
 from assay.core.home import Home
-from assay.core.progress import NoProgress, ProgressBars
 
 
 @click.group("lab")
 def lab_command() -> None:
-    """Build the labs' environments; examine what this machine can enforce."""
+    """Build Python environments for labs; check the sandbox.
+
+    \b
+    Examples:
+      assay lab build core
+      assay lab doctor
+    """
 
 
 @lab_command.command("build")
 @click.argument("name", default="core")
 @quiet
 def build_command(name: str, quiet: bool) -> None:
-    """Make the Python environment that code in a lab runs with: `core`, or a requirements file of yours.
+    """Build the Python environment of labs: `core`, or a requirements file of your own.
 
     \b
-    Example:
+    Examples:
       assay lab build core
       assay lab build my/requirements.txt
     """
     from assay.lab.environments import build_environment
 
-    click.echo(str(build_environment(Home.default(), name, NoProgress() if quiet else ProgressBars())))
+    echo(build_environment(Home.default(), name, choose_progress(quiet)))
 
 
 @lab_command.command("doctor")
 @as_json
 def doctor_command(json_: bool) -> None:
-    """Try each wall and limit on this machine, and say which of them hold.
+    """Test each isolation and resource limit of the sandbox on this machine.
 
     \b
-    Example:
+    Examples:
       assay lab doctor
     """
     from assay.lab.doctor import diagnose
 
     findings = diagnose(Home.default())
     if json_:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
-    table(["what", "state", "detail"], [[finding.name, finding.state, finding.detail] for finding in findings])
+    print_table(["check", "state", "detail"], [[finding.name, finding.state, finding.detail] for finding in findings])
     for finding in findings:
         if finding.remedy:
-            click.echo(f"\n{finding.name}: {finding.remedy}")
+            echo(f"\n{finding.name}: {finding.remedy}")

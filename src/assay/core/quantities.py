@@ -30,7 +30,9 @@ def parse_size(text: str | int) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration: `90s`, `10m`, `1h30m`."""
+    """Format a duration: `0.4s`, `90s`, `10m`, `1h30m`; only the shortest have a decimal."""
+    if seconds < 10 and seconds != round(seconds):
+        return f"{seconds:.1f}s"
     whole = round(seconds)
     parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"

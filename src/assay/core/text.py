@@ -4,7 +4,6 @@ Text from outside (a submission, a record, a model's reply) passes through `quot
 message, so that it stays on one line and cannot flood it; `strip_control` makes any text safe to print on a terminal.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -51,12 +50,16 @@ def cut_middle(text: str, max_length: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 trial`, `2 trials`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """Return a count with its noun: `1 trial`, `2 trials`, `3 mismatches`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
 def suggest(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
     """Return the known name that `name` is most likely a misspelling of."""
+    import difflib  # needed only for a typing mistake
+
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=min_similarity)), None)
 
 

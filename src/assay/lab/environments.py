@@ -113,7 +113,7 @@ def _order(name: str) -> _Order:
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in _NAMED.glob("*.txt")))
         raise UsageError(f"no environment {name!r}; there is {known}, or give the path of a requirements file (*.txt)")
-    lines = (line.split(" #")[0].strip() for line in path.read_text().splitlines())
+    lines = (line.split(" #")[0].strip() for line in path.read_text("utf-8").splitlines())
     wanted = sorted(line for line in lines if line and not line.startswith("#"))
     marked = {
         mark: tuple(line.removeprefix(f"{mark} ") for line in wanted if line.startswith(f"{mark} ")) for mark in _MARKS

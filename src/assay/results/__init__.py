@@ -1,5 +1,8 @@
-"""Records added up: statistics, tables, figures and the report, all functions of a sequence of outcomes."""
+"""Results of a run: statistics, tables, figures and reports, all computed from a sequence of outcomes.
 
-from assay.results.outcome import Outcome, Rules
+Start reading at `outcome.py` (one trial), then `statistics.py`. `collect.py` reads the outcomes of a run folder.
+"""
 
-__all__ = ["Outcome", "Rules"]
+from assay.results.outcome import Outcome, RuleSet
+
+__all__ = ["Outcome", "RuleSet"]

@@ -1,4 +1,4 @@
-"""From a run folder to outcomes."""
+"""The outcomes of a run folder, and the reference panels and published figures of its tasks."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from assay.core.quantities import format_duration
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
-from assay.results.published_figures import Published, published_of
+from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.tasks import Measured, Registry, Task
 
 
-def collect(run: RunFolder) -> list[Outcome]:
-    """What came of each trial of a run, in the order of its plan."""
+def collect_outcomes(run: RunFolder) -> list[Outcome]:
+    """Return the outcome of each trial of a run, in the order of the plan."""
     trials = [(folder, folder.file) for folder in run.trials()]
     tasks = _tasks([file for _, file in trials])
     budgets = defaultdict(set)
@@ -22,16 +22,16 @@ def collect(run: RunFolder) -> list[Outcome]:
     ]
 
 
-def panels(run: RunFolder) -> dict[str, Measured]:
-    """The measured reference panels of a run's tasks."""
+def find_panels(run: RunFolder) -> dict[str, Measured]:
+    """Return the measured reference panels of the tasks of a run."""
     tasks = _tasks([folder.file for folder in run.trials()])
     return {name: task.measured for name, task in tasks.items() if task.measured}
 
 
-def published_figures(run: RunFolder) -> dict[str, Published]:
-    """What others published for the suites of a run's tasks."""
+def find_published_figures(run: RunFolder) -> dict[str, PublishedFigures]:
+    """Return the published figures of the suites of a run."""
     tasks = _tasks([folder.file for folder in run.trials()]).values()
-    found = {task.suite: published_of(task.folder.parent) for task in tasks}
+    found = {task.suite: load_published_figures(task.folder.parent) for task in tasks}
     return {suite: figures for suite, figures in found.items() if figures}
 
 
@@ -41,7 +41,7 @@ def _tasks(files: list[TrialFile]) -> dict[str, Task]:
 
 
 def _outcome(folder: TrialFolder, file: TrialFile, task: Task, several_budgets: bool) -> Outcome:
-    """One trial's outcome; an agent that worked under two budgets counts as two agents."""
+    """Return the outcome of one trial; an agent with two budgets counts as two agents."""
     budget = f" ({format_duration(file.budget.time)}, {file.budget.steps} steps)" if several_budgets else ""
     state = folder.state
     return Outcome(

@@ -1,6 +1,6 @@
-"""A run packed into one file: what a leaderboard needs to show it and to check it, and the published reports besides.
+"""Export of a run into one zip file that a leaderboard can show and verify, with published-format grading reports.
 
-The same records make the same file, to the byte.
+The same records give the same file, to the byte.
 """
 
 import hashlib
@@ -19,38 +19,39 @@ from assay.grading.result import Grade
 from assay.records import RunFolder, TrialFolder
 from assay.records.signature import run_digest
 
-_OF_EVERY_TRIAL = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
+_TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
 
 
-def export(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
-    """Write the file, and return the head of the run, which stands in its `index.json`.
+def export_run(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
+    """Write the zip file and return the digest of the run, which is also in its `index.json`.
 
-    What was handed in is in it only if asked for; its hashes always are.
+    Submissions are included only on request; their hashes always are.
     """
     if path.exists():
-        raise UsageError(f"{path} exists already; name another file")
-    head, members = run_digest(run), _members(run, submissions)
+        raise UsageError(f"{path} already exists; choose another file")
+    digest, members = run_digest(run), _members(run, submissions)
     index = {
         "format": "export/1",
-        "head": head,
+        "head": digest,
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
-    beside = path.with_name(f".{path.name}.{random_token()}")
+    temporary = path.with_name(f".{path.name}.{random_token()}")
     try:
-        with beside.open("xb") as file, ZipWriter(file) as archive:
+        with temporary.open("xb") as file, ZipWriter(file) as archive:
             archive.add("index.json", _packed(_json(index)))
             for name, content in members.items():
                 archive.add(name, _packed(content))
-        beside.rename(path)
+        temporary.rename(path)
     finally:
-        beside.unlink(missing_ok=True)
-    return head
+        temporary.unlink(missing_ok=True)
+    return digest
 
 
-def published_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
-    """The published grading report of every agent and seed, by the path that published tools expect.
+def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
+    """Return the grading report of every agent and seed, by the path that the published tools expect.
 
-    Grades of different suites, editions and variants are never in one report. A trial without a grade is listed apart.
+    Grades of different suites, editions or variants are never in one report. Trials without a grade are listed
+    separately.
     """
     found: dict[str, list[Grade | NotGraded]] = defaultdict(list)
     for number, folder in enumerate(run.trials(), 1):
@@ -69,20 +70,20 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
     for folder in run.trials():
         for path in _files(folder, submissions):
             members[f"trials/{folder.path.name}/{path.relative_to(folder.path).as_posix()}"] = path.read_bytes()
-    for place, content in published_reports(run).items():
-        members[f"reports/{place}"] = _json(content)
+    for name, content in build_reports(run).items():
+        members[f"reports/{name}"] = _json(content)
     return dict(sorted(members.items()))
 
 
 def _files(folder: TrialFolder, submissions: bool) -> list[Path]:
-    files = [folder.path / name for name in _OF_EVERY_TRIAL]
+    files = [folder.path / name for name in _TRIAL_FILES]
     if submissions and folder.submission:
         files.append(folder.submission)
     return [path for path in files if path.is_file() and not path.is_symlink()]
 
 
 def _file_name(label: str) -> str:
-    """An agent's name as a folder's; two that differ only in what a folder cannot be called stay apart."""
+    """Return the label of an agent as a folder name; a hash keeps labels with special characters distinct."""
     plain = re.sub(r"[^A-Za-z0-9._=-]+", "-", label).strip("-.")
     return plain if plain == label else f"{plain}-{hashlib.sha256(label.encode()).hexdigest()[:6]}"
 
@@ -92,6 +93,6 @@ def _json(content: Any) -> bytes:
 
 
 def _packed(content: bytes) -> Packed:
-    squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = squeeze.compress(content) + squeeze.flush()
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = compressor.compress(content) + compressor.flush()
     return Packed(DEFLATED, zlib.crc32(content), len(content), [packed], len(packed))

@@ -1,4 +1,4 @@
-"""What came of one trial, and whether it counts as valid, failed or neither."""
+"""The outcome of one trial, and whether it counts as valid, failed or neither."""
 
 import math
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from assay.records.trial import Cause, Status
 
 
 @dataclass(frozen=True, order=True)
-class Rules:
-    """What two grades must share before they may be added up."""
+class RuleSet:
+    """What two grades must have in common before they may be aggregated."""
 
     suite: str
     edition: str
@@ -23,9 +23,9 @@ class Rules:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One trial, as far as it has come.
+    """One trial, finished or not.
 
-    `agent` names one agent with one set of settings: whoever reads the records gives two settings two names.
+    `agent` names one agent with one set of settings; different settings have different names.
     """
 
     task: str
@@ -45,52 +45,52 @@ class Outcome:
     sealed: bool
 
     @property
-    def rules(self) -> Rules:
-        """The suite, edition and variant it was judged by."""
-        return Rules(self.task.partition("/")[0], self.edition, self.variant)
+    def rules(self) -> RuleSet:
+        """The suite, edition and variant it was graded by."""
+        return RuleSet(self.task.partition("/")[0], self.edition, self.variant)
 
     @property
     def inapplicable(self) -> bool:
-        """Whether the agent cannot take this kind of task at all, which is no failure."""
+        """Whether the agent cannot work on this kind of task, which is not a failure."""
         return self.status == "inapplicable"
 
     @property
     def pending(self) -> bool:
-        """Whether the result is still to come: the agent has not ended, or its work is not graded."""
+        """Whether there is no result yet: the agent has not ended, or its submission is not graded."""
         return self.status in ("waiting", "running", "submitted") or (self.status == "done" and self.grade is None)
 
     @property
     def ran(self) -> bool:
-        """Whether agent code was ever started."""
+        """Whether the agent was started."""
         return self.status not in ("waiting", "inapplicable")
 
     @property
     def unsealed(self) -> bool:
-        """Whether agent code, or submitted code while it was graded, ran without walls around it."""
+        """Whether agent code, or submitted code while it was graded, ran outside of a sandbox."""
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
 
     @property
     def valid(self) -> bool:
-        """Whether it ended well with a submission that could be scored."""
+        """Whether it finished with a submission that has a score."""
         return self.score is not None
 
     @property
     def score(self) -> float | None:
-        """The score of a valid trial; the last submission of a crashed one does not count."""
+        """The score of a valid trial; the last submission of a crashed trial does not count."""
         if self.status != "done" or self.grade is None or not self.grade.valid_submission:
             return None
         return _finite(self.grade.score)
 
     @property
     def improvement(self) -> float | None:
-        """How much better than the starter a valid trial did, as a fraction of the starter's score."""
+        """The improvement of a valid trial over the starter, as a fraction of the starter's score."""
         return _finite(self.grade.improvement) if self.grade is not None and self.valid else None
 
     @property
     def success(self) -> bool | None:
-        """A medal where there is a leaderboard, else what the task calls success; a failure never is one.
+        """Whether the trial succeeded, as its grade says; a failed trial never does.
 
-        None while the trial is pending or inapplicable, and where the task does not say what success is.
+        None while the trial is pending or inapplicable, and where the task does not define success.
         """
         if self.failure is not None:
             return False
@@ -100,12 +100,12 @@ class Outcome:
 
     @property
     def has_leaderboard(self) -> bool:
-        """Whether the task was judged against human teams."""
+        """Whether the task has a leaderboard of human teams."""
         return self.grade is not None and self.grade.gold_threshold is not None
 
     @property
     def failure(self) -> Cause | None:
-        """Whose fault it is that a finished trial has no valid submission; None if it has one or is not finished."""
+        """The cause why a finished trial has no valid submission; None if it has one or is not finished."""
         if self.valid or self.pending or self.inapplicable:
             return None
         return self.cause or ("user" if self.status == "stopped" else "agent")

@@ -1,7 +1,7 @@
-"""What the MLAgentBench paper reports, for our trials: success, improvement, and how the work went.
+"""The figures of the MLAgentBench paper for the trials of a run: success, improvement and effort.
 
-Success and improvement are by task and agent. Every finished trial counts: one that crashed, or handed in nothing or
-something invalid, is a failure with a cause, and is never left out.
+Success and improvement are by task and agent. Every finished trial counts: one that crashed, or submitted nothing or an
+invalid file, is a failure with a cause and is never left out.
 """
 
 from collections import Counter
@@ -10,15 +10,23 @@ from dataclasses import dataclass
 
 from assay.models.messages import Usage
 from assay.records import RunFolder
-from assay.results.collect import collect
-from assay.results.outcome import Outcome, Rules
-from assay.results.statistics import Estimate, Rate, cells, estimate, grouped, rate, wilson
+from assay.results.collect import collect_outcomes
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.statistics import (
+    Estimate,
+    Rate,
+    estimate_mean,
+    estimate_rate,
+    group_by,
+    summarize_cells,
+    wilson_interval,
+)
 from assay.results.trajectory import TROUBLES, Process, Trouble, trajectory_of
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """A trial: what came of it, and how it went."""
+class EvaluatedTrial:
+    """The outcome of a trial and how the agent worked."""
 
     outcome: Outcome
     process: Process
@@ -28,10 +36,10 @@ class Evaluated:
 class Gains:
     """One agent on one task.
 
-    `success` is more than 10 % over the starter's measured mean, and `beyond_spread` the share of trials that also
-    are further from it than its own seeds are. `improvement` is the mean over valid submissions, as in the paper, and
-    `improvement_of_all` over all finished trials, those without a valid submission as 0. None is what cannot be said:
-    nobody measured a baseline for this task on this data, or no trial has finished.
+    `success` is more than 10 % over the measured mean of the starter, and `beyond_spread` the share of trials that are
+    also further from it than the starter's own seeds. `improvement` is the mean over valid submissions, as in the
+    paper, and `improvement_of_all` over all finished trials, with 0 for those without a valid submission. A value is
+    None if no baseline was measured for this task on this data, or if no trial has finished.
     """
 
     task: str
@@ -46,8 +54,8 @@ class Gains:
 class Effort:
     """How one agent worked: means over its finished trials, and shares of them.
 
-    `troubles` are shares of trials that met a trouble, whether they got over it or not. `failures` are trials without
-    a valid submission, by what they ended with. A cost is None where the price of any reply is not known.
+    `troubles` are shares of trials in which a problem occurred, whether the agent recovered or not. `failures` are
+    trials without a valid submission, by cause. A cost is None if the price of any reply is unknown.
     """
 
     agent: str
@@ -66,9 +74,9 @@ class Effort:
 
 @dataclass(frozen=True)
 class Paper:
-    """All that is reported of trials judged by the same rules; efforts are over all tasks, and of each."""
+    """All figures of trials with the same rules; efforts are over all tasks and by task."""
 
-    rules: Rules
+    rules: RuleSet
     tasks: tuple[str, ...]
     agents: tuple[str, ...]
     gains: Mapping[tuple[str, str], Gains]
@@ -77,36 +85,37 @@ class Paper:
     pending: int
 
 
-def evaluated(run: RunFolder) -> list[Evaluated]:
-    """Every trial of a run, in the order of its plan."""
+def evaluate_trials(run: RunFolder) -> list[EvaluatedTrial]:
+    """Return every trial of a run, in the order of the plan."""
     return [
-        Evaluated(outcome, trajectory_of(folder)) for outcome, folder in zip(collect(run), run.trials(), strict=True)
+        EvaluatedTrial(outcome, trajectory_of(folder))
+        for outcome, folder in zip(collect_outcomes(run), run.trials(), strict=True)
     ]
 
 
-def papers(trials: Sequence[Evaluated]) -> list[Paper]:
-    """The paper's figures, apart for each set of rules."""
-    return [_paper(same) for same in grouped(trials, lambda trial: trial.outcome.rules)]
+def summarize_paper(trials: Sequence[EvaluatedTrial]) -> list[Paper]:
+    """Return the figures of the paper, separately for each set of rules."""
+    return [_paper(same) for same in group_by(trials, lambda trial: trial.outcome.rules)]
 
 
-def cause_of_failure(trial: Evaluated) -> str | None:
-    """What a trial without a valid submission ended with; None for one that has a valid one, or is not finished."""
+def cause_of_failure(trial: EvaluatedTrial) -> str | None:
+    """Return why a trial has no valid submission; None if it has one or is not finished."""
     outcome, process = trial.outcome, trial.process
     if outcome.failure is None:
         return None
     if outcome.failure == "user":
-        return "stopped by its user"
+        return "stopped by the user"
     if process.fatal:
         return process.fatal
     if outcome.failure == "infrastructure":
         return "machine"
-    return "invalid submission" if process.submitted else "nothing handed in"
+    return "invalid submission" if process.submitted else "no submission"
 
 
-def _paper(trials: Sequence[Evaluated]) -> Paper:
+def _paper(trials: Sequence[EvaluatedTrial]) -> Paper:
     finished = [trial for trial in trials if not trial.outcome.pending and not trial.outcome.inapplicable]
-    by_agent = grouped(finished, lambda trial: trial.outcome.agent)
-    by_both = grouped(finished, lambda trial: (trial.outcome.task, trial.outcome.agent))
+    by_agent = group_by(finished, lambda trial: trial.outcome.agent)
+    by_both = group_by(finished, lambda trial: (trial.outcome.task, trial.outcome.agent))
     gains = [_gains([trial.outcome for trial in group]) for group in by_both]
     efforts = [(group[0].outcome.task, _effort(group)) for group in by_both]
     return Paper(
@@ -121,7 +130,7 @@ def _paper(trials: Sequence[Evaluated]) -> Paper:
 
 
 def _gains(outcomes: Sequence[Outcome]) -> Gains:
-    (cell,) = cells(outcomes)
+    (cell,) = summarize_cells(outcomes)
     known = all(outcome.improvement is not None for outcome in outcomes if outcome.valid) and all(
         outcome.grade.baseline is not None for outcome in outcomes if outcome.grade
     )
@@ -131,13 +140,13 @@ def _gains(outcomes: Sequence[Outcome]) -> Gains:
         task=cell.task,
         agent=cell.agent,
         success=cell.success,
-        beyond_spread=rate(sum(sure), len(sure)) if cell.success and None not in beyond else None,
+        beyond_spread=estimate_rate(sum(sure), len(sure)) if cell.success and None not in beyond else None,
         improvement=cell.improvement,
-        improvement_of_all=estimate(outcome.improvement or 0.0 for outcome in outcomes) if known else None,
+        improvement_of_all=estimate_mean(outcome.improvement or 0.0 for outcome in outcomes) if known else None,
     )
 
 
-def _effort(trials: Sequence[Evaluated]) -> Effort:
+def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
     went, n = [trial.process for trial in trials], len(trials)
     roles = list(dict.fromkeys(role for process in went for role in process.usage))
     used = {role: sum((process.usage.get(role, Usage.zero()) for process in went), Usage.zero()) for role in roles}
@@ -152,7 +161,7 @@ def _effort(trials: Sequence[Evaluated]) -> Effort:
         steps=_mean(process.steps for process in went),
         tokens=_mean(process.tokens for process in went),
         tokens_by_role={role: usage.total_tokens / n for role, usage in used.items()},
-        cost=estimate(costs) if len(costs) == n else None,
+        cost=estimate_mean(costs) if len(costs) == n else None,
         cost_by_role={role: None if usage.cost is None else usage.cost / n for role, usage in used.items()},
         troubles={trouble: _share(trouble in process.troubles for process in went) for trouble in TROUBLES},
         failures=dict(causes.most_common()),
@@ -161,10 +170,10 @@ def _effort(trials: Sequence[Evaluated]) -> Effort:
 
 def _share(hits: Iterable[bool]) -> Rate:
     found = list(hits)
-    return Rate(sum(found), len(found), *wilson(sum(found), len(found)))
+    return Rate(sum(found), len(found), *wilson_interval(sum(found), len(found)))
 
 
 def _mean(values: Iterable[float]) -> Estimate:
-    found = estimate(values)
+    found = estimate_mean(values)
     assert found is not None, "trials are grouped, so there is at least one"
     return found

@@ -1,4 +1,4 @@
-"""The paper's tables for the terminal, and the same numbers as JSON."""
+"""The tables of the MLAgentBench paper for the terminal, and the same numbers as JSON."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.results import wording
 from assay.results.paper import Effort, Gains, Paper
-from assay.results.published_figures import Published
+from assay.results.published_figures import PublishedFigures
 from assay.results.statistics import Estimate, Rate
-from assay.results.tables import estimate_columns, grid, plain_text, rate_columns
+from assay.results.tables import estimate_columns, make_grid, plain_text, rate_columns
 from assay.results.trajectory import TROUBLES, Trouble
 
 if TYPE_CHECKING:
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 NAMES: dict[str, str] = {
     "memory": "out of memory",
     "time": "out of time",
-    "connection": "model not reached",
+    "connection": "model unreachable",
     "format": "wrong format",
     "too long": "text too long",
     "crash": "crash",
     "machine": "machine failed",
 }
-UNLIKE, NEARLY = "≠", "≈"
-NARROWEST_TERMINAL = 80
+DIFFERENT, SIMILAR = "≠", "≈"
+MIN_TERMINAL_WIDTH = 80
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """One of the paper's tables: what it shows of a cell, and in a second line under it."""
+    """One of the tables: what it shows of a cell, and in a second line below it."""
 
     title: str
     shown: Callable[[Gains], str]
     under: str
     shown_under: Callable[[Gains], str]
     value: Callable[[Gains], float | None]
-    say: Callable[[float], str]
-    published: Callable[[Published], Mapping[str, Sequence[float | None]]]
-    published_mean: Callable[[Published], Sequence[float | None]]
+    format: Callable[[float], str]
+    published: Callable[[PublishedFigures], Mapping[str, Sequence[float | None]]]
+    published_mean: Callable[[PublishedFigures], Sequence[float | None]]
 
 
 SUCCESS = _Figure(
     "success rate",
     lambda gains: _share_of(gains.success),
     "beyond spread",
-    lambda gains: wording.percent(gains.beyond_spread.value) if gains.beyond_spread else wording.NOTHING,
+    lambda gains: wording.format_percent(gains.beyond_spread.value) if gains.beyond_spread else wording.NOTHING,
     lambda gains: gains.success.value if gains.success else None,
-    wording.percent,
+    wording.format_percent,
     lambda figures: figures.success,
     lambda figures: figures.mean_success,
 )
@@ -61,16 +61,16 @@ IMPROVEMENT = _Figure(
     "average improvement",
     lambda gains: _mean_of(gains.improvement),
     "invalid as 0",
-    lambda gains: wording.change(gains.improvement_of_all.mean if gains.improvement_of_all else None),
+    lambda gains: wording.format_change(gains.improvement_of_all.mean if gains.improvement_of_all else None),
     lambda gains: gains.improvement.mean if gains.improvement else None,
-    wording.change,
+    wording.format_change,
     lambda figures: figures.improvement,
     lambda figures: figures.mean_improvement,
 )
 
 
-def tables(papers: Sequence[Paper], published: Mapping[str, Published]) -> "Group":
-    """What to print: success, improvement and effort, apart for each set of rules; `published` is by suite."""
+def paper_table(papers: Sequence[Paper], published: Mapping[str, PublishedFigures]) -> "Group":
+    """Return success, improvement and effort, separately for each set of rules; `published` is by suite."""
     from rich.console import Group
     from rich.text import Text
 
@@ -78,21 +78,23 @@ def tables(papers: Sequence[Paper], published: Mapping[str, Published]) -> "Grou
         return Group(Text("No trials yet."))
     parts: list[Table | Text] = []
     for paper in papers:
-        beside = published.get(paper.rules.suite)
+        figures = published.get(paper.rules.suite)
         for figure in (SUCCESS, IMPROVEMENT):
             parts += [_by_task(paper, figure), Text()]
-            parts += [_as_published(paper, beside, figure), Text()] if beside else []
-        parts += [_efforts(paper), Text(), *_legend(paper, beside), Text()]
+            parts += [_as_published(paper, figures, figure), Text()] if figures else []
+        parts += [_efforts(paper), Text(), *_legend(paper, figures), Text()]
     return Group(*parts[:-1])
 
 
-def to_json(papers: Sequence[Paper], published: Mapping[str, Published], title: str, made_at: datetime) -> str:
-    """The numbers of the tables, and efforts by task too."""
+def to_json(
+    papers: Sequence[Paper], published: Mapping[str, PublishedFigures], title: str, created_at: datetime
+) -> str:
+    """Return the numbers of the tables, and the efforts by task, as JSON."""
     suites = {paper.rules.suite for paper in papers}
     content = {
         "format": "paper-report/1",
         "title": title,
-        "made_at": made_at.isoformat(timespec="seconds"),
+        "made_at": created_at.isoformat(timespec="seconds"),
         "interval": "Wilson score, 95 %",
         "parts": [_part(paper) for paper in papers],
         "published": {suite: one.model_dump(mode="json") for suite, one in published.items() if suite in suites},
@@ -106,7 +108,7 @@ def _by_task(paper: Paper, figure: _Figure) -> "Table":
         cells = [paper.gains.get((task, agent)) for agent in paper.agents]
         shown = [figure.shown(gains) if gains else wording.NOTHING for gains in cells]
         under = [figure.shown_under(gains) if gains else wording.NOTHING for gains in cells]
-        table.add_row(plain_text(wording.task_name(task)), *shown)
+        table.add_row(plain_text(wording.short_task_name(task)), *shown)
         table.add_row(f"  {figure.under}", *under)
     table.add_section()
     table.add_row("mean over tasks", *(_mean_over_tasks(paper, agent, figure) for agent in paper.agents))
@@ -114,26 +116,26 @@ def _by_task(paper: Paper, figure: _Figure) -> "Table":
 
 
 def _by_agent(title: str, rows: str, paper: Paper) -> "Table":
-    table = grid(title)
-    table.min_width = min(len(title), NARROWEST_TERMINAL)
+    table = make_grid(title)
+    table.min_width = min(len(title), MIN_TERMINAL_WIDTH)
     table.add_column(rows, no_wrap=True)
     for agent in paper.agents:
         table.add_column(plain_text(agent), justify="right", overflow="fold")
     return table
 
 
-def _as_published(paper: Paper, published: Published, figure: _Figure) -> "Table":
-    """The published table, our tasks first and in our order."""
-    table = grid(f"{paper.rules.suite}, {figure.title}, as published, in %")
-    table.padding = (0, 0, 0, 0)  # with eight models it fits into a narrow terminal just so
+def _as_published(paper: Paper, published: PublishedFigures, figure: _Figure) -> "Table":
+    """Return the published table, with the tasks of the run first and in their order."""
+    table = make_grid(f"{paper.rules.suite}, {figure.title}, as published, in %")
+    table.padding = (0, 0, 0, 0)  # so that eight models fit into a narrow terminal
     table.add_column("Task", no_wrap=True)
     for model in published.columns:
         longest = max(map(len, model.split()))
         table.add_column(plain_text(model), justify="right", overflow="fold", min_width=longest)
     rows = figure.published(published)
-    ours = [name for task in paper.tasks if (name := wording.task_name(task)) in rows]
+    ours = [name for task in paper.tasks if (name := wording.short_task_name(task)) in rows]
     for name in dict.fromkeys([*ours, *rows]):
-        mark = NEARLY if name in published.comparable else UNLIKE
+        mark = SIMILAR if name in published.comparable else DIFFERENT
         table.add_row(plain_text(f"{mark} {name}"), *map(_as_printed, rows[name]))
     table.add_section()
     table.add_row("mean over tasks", *map(_as_printed, figure.published_mean(published)))
@@ -145,24 +147,28 @@ def _as_printed(value: float | None) -> str:
 
 
 def _mean_over_tasks(paper: Paper, agent: str, figure: _Figure) -> str:
-    found = [figure.value(gains) for (_, who), gains in paper.gains.items() if who == agent]
+    found = [figure.value(gains) for (_, name), gains in paper.gains.items() if name == agent]
     known = [value for value in found if value is not None]
-    return f"{figure.say(fmean(known))} ({wording.counted(len(known), 'task')})" if known else wording.NOTHING
+    return f"{figure.format(fmean(known))} ({wording.plural(len(known), 'task')})" if known else wording.NOTHING
 
 
 def _share_of(rate: Rate | None) -> str:
-    return f"{wording.percent(rate.value)} of {rate.trials} ({wording.interval(rate)})" if rate else wording.NOTHING
+    return (
+        f"{wording.format_percent(rate.value)} of {rate.trials} ({wording.format_interval(rate)})"
+        if rate
+        else wording.NOTHING
+    )
 
 
 def _mean_of(estimate: Estimate | None) -> str:
     if estimate is None:
         return wording.NOTHING
     error = "" if estimate.error is None else f" ± {estimate.error * 100:.1f}"
-    return f"{wording.change(estimate.mean)}{error} of {estimate.n}"
+    return f"{wording.format_change(estimate.mean)}{error} of {estimate.n}"
 
 
 def _efforts(paper: Paper) -> "Table":
-    """Measures down, agents across, as in the other tables."""
+    """Return the table of efforts, with a row for each measure and a column for each agent."""
     table = _by_agent(f"{paper.rules}, effort", "Per trial", paper)
     efforts = [paper.efforts.get(agent) for agent in paper.agents]
     for name, shown in _measures([effort for effort in efforts if effort]):
@@ -173,22 +179,22 @@ def _efforts(paper: Paper) -> "Table":
 
 
 def _measures(efforts: Sequence[Effort]) -> "list[tuple[str, Callable[[Effort], str]]]":
-    """The rows of the table of efforts; what no agent used or met has none."""
+    """Return the rows of the table of efforts, without those that are empty for all agents."""
     roles = list(dict.fromkeys(role for effort in efforts for role in effort.tokens_by_role))
     met = [trouble for trouble in TROUBLES if any(effort.troubles[trouble].count for effort in efforts)]
     causes = list(dict.fromkeys(cause for effort in efforts for cause in effort.failures))
     return [
         ("trials", lambda effort: str(effort.trials)),
-        ("submitted", lambda effort: wording.percent(effort.submitted.value)),
-        ("ended by itself", lambda effort: wording.percent(effort.ended_by_itself.value)),
+        ("submitted", lambda effort: wording.format_percent(effort.submitted.value)),
+        ("finished by itself", lambda effort: wording.format_percent(effort.ended_by_itself.value)),
         ("minutes", lambda effort: f"{effort.seconds.mean / 60:.1f}"),
         ("steps", lambda effort: f"{effort.steps.mean:.1f}"),
         ("tokens", lambda effort: f"{effort.tokens.mean:,.0f}"),
         *((f"  {role}", partial(_tokens, role)) for role in roles),
         ("cost", lambda effort: _dollars(effort.cost.mean if effort.cost else None)),
         *((f"  {role}", partial(_cost, role)) for role in roles),
-        *((f"met: {NAMES[trouble]}", partial(_met, trouble)) for trouble in met),
-        ("failed", lambda effort: wording.percent(sum(effort.failures.values()) / effort.trials)),
+        *((f"had: {NAMES[trouble]}", partial(_met, trouble)) for trouble in met),
+        ("failed", lambda effort: wording.format_percent(sum(effort.failures.values()) / effort.trials)),
         *((f"  {NAMES.get(cause, cause)}", partial(_failed, cause)) for cause in causes),
     ]
 
@@ -202,37 +208,37 @@ def _cost(role: str, effort: Effort) -> str:
 
 
 def _met(trouble: Trouble, effort: Effort) -> str:
-    return wording.percent(effort.troubles[trouble].value)
+    return wording.format_percent(effort.troubles[trouble].value)
 
 
 def _failed(cause: str, effort: Effort) -> str:
-    return wording.percent(effort.failures.get(cause, 0) / effort.trials)
+    return wording.format_percent(effort.failures.get(cause, 0) / effort.trials)
 
 
 def _dollars(cost: float | None) -> str:
     return "unknown" if cost is None else f"${cost:.2f}"
 
 
-def _legend(paper: Paper, published: Published | None) -> "list[Text]":
-    """The sentences without which the tables could be misread; only those that apply."""
+def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
+    """Return the notes that apply to the tables."""
     lines = [
         "Success: more than 10 % over the starter's measured mean, or a medal where there is a leaderboard; share of "
-        "all finished trials, with its 95 % Wilson interval.",
+        "all finished trials, with a 95 % Wilson interval.",
         "Beyond spread: of these, better than the starter by more than two standard deviations of its seeds.",
         "Improvement: mean ± standard error of valid submissions; invalid as 0: mean of all finished trials.",
-        "Means over tasks weigh tasks alike. met: share of trials in which it happened, also where it was got over.",
+        "Means over tasks weight all tasks equally. had: share of trials in which it happened.",
     ]
     if any(gains.success is None for gains in paper.gains.values()):
         lines.append(f"{wording.NOTHING}: no baseline was measured for this task on this data.")
     if paper.pending:
-        lines.append(f"Not final: {wording.counted(paper.pending, 'trial')} still to come.")
+        lines.append(f"Not final: {wording.plural(paper.pending, 'trial')} pending.")
     if published:
         lines.append(f"Published, in % of {published.trials} trials each: {published.source}.")
-        for mark, told in ((NEARLY, "compares roughly"), (UNLIKE, "does not compare")):
+        for mark, verdict in ((SIMILAR, "is roughly comparable"), (DIFFERENT, "is not comparable")):
             lines += [
-                f"{mark} {name} {told}: {why}."
+                f"{mark} {name} {verdict}: {why}."
                 for name, why in published.differences.items()
-                if (name in published.comparable) == (mark == NEARLY)
+                if (name in published.comparable) == (mark == SIMILAR)
             ]
     return [plain_text(line) for line in lines]
 

@@ -1,7 +1,7 @@
-"""Whether this machine comes to the same grades as the record, with the same task, data, environment and agent.
+"""Comparison of a trial with this machine: the same task, data, environment, agent and code, and the same grade.
 
-A record may come from anybody, so nothing in it decides what is executed here: tasks are those that the caller knows,
-an agent's file is hashed and not loaded, and submitted code that must run to be graded runs in a sandbox of ours.
+A record may come from anywhere, so nothing in it decides what is executed here: tasks are those that the caller knows,
+the file of an agent is hashed but not imported, and submitted code that must run to be graded runs in a sandbox.
 """
 
 import math
@@ -26,49 +26,49 @@ from assay.runs.hashes import (
 )
 from assay.tasks import Registry, Task
 
-# One unit of the fifth decimal, to which scores are rounded: sums may come out in another order on another machine.
+# One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
 _ROUNDING = 1.1e-5
-_DECIDED = ("submission_exists", "valid_submission", "not_finite", "edition", "variant", "task")
-_FOLLOWS_FROM_SCORE = (
+_EXACT_FIELDS = ("submission_exists", "valid_submission", "not_finite", "edition", "variant", "task")
+_SCORE_FIELDS = (
     "any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median", "percentile", "rank", "success",
 )  # fmt: skip
 
 
-def recheck(
+def compare_trial(
     folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "bubblewrap", regrade: bool = True
 ) -> Iterator[Finding]:
-    """What of a trial does not match what is here; what cannot be compared here is a remark."""
+    """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file
     try:
         task = known.task(file.task).in_edition(file.edition)
     except UsageError as error:
-        yield Finding(name, "task", f"not checked, nor regraded: {error}", "remark")
+        yield Finding(name, "task", f"not compared or regraded: {error}", "remark")
         return
     yield from _check_hashes(name, file, task, home)
     if not regrade or folder.grade is None:
         return
     submission_entry = folder.submission
     if submission_entry and not submission_entry.resolve().is_relative_to(folder.path.resolve() / "submission"):
-        yield Finding(name, "submission/manifest.json", f"{submission_entry} is not in the record")
+        yield Finding(name, "submission/manifest.json", f"{submission_entry} is outside of the record")
         return
     if submission_entry and not submission_entry.exists():
-        yield Finding(name, "grade", "not graded again: what was handed in is not here", "remark")
+        yield Finding(name, "grade", "not regraded: the submission is not in the record", "remark")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
 
 
 def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[Finding]:
-    # The agents that come with Assay change with it, and so does its code.
+    # Assay's own code and agents change with its version.
     same_version = file.versions.get("assay") == __version__
     for what, here in _hashes_here(file, task, home).items():
-        told = file.hashes.get(what)
-        if told is None:
-            yield Finding(name, what, "the record does not tell its hash", "remark")
+        recorded = file.hashes.get(what)
+        if recorded is None:
+            yield Finding(name, what, "no hash is recorded", "remark")
         elif here is None:
-            yield Finding(name, what, "not checked: it is not on this machine", "remark")
-        elif here != told:
+            yield Finding(name, what, "not compared: not on this machine", "remark")
+        elif here != recorded:
             ours = what == "code" or (what == "agent" and not same_version)
-            says = f"here it is another one: its hash is {here[:12]}, in the record {told[:12]}"
+            says = f"differs from the record: its hash is {here[:12]}, recorded was {recorded[:12]}"
             yield Finding(name, what, says, "remark" if ours else "wrong")
 
 
@@ -94,19 +94,19 @@ def _regrade(
         data = load_prepared(home, task, file.edition, file.variant)
         again = grade_submission(folder.submission, task, data, home=home, sandbox=sandbox)
     except AssayError as error:
-        yield Finding(name, "grade", f"not graded again: {error}", "remark")
+        yield Finding(name, "grade", f"not regraded: {error}", "remark")
         return
-    same = same_score(grade, again)
+    same = scores_agree(grade, again)
     if not same:
-        yield Finding(name, "grade", f"graded again, the score is {again.score}, in the record {grade.score}")
-    for field in (*_DECIDED, *(_FOLLOWS_FROM_SCORE if same and grade.deterministic else ())):
+        yield Finding(name, "grade", f"regraded, the score is {again.score}; recorded was {grade.score}")
+    for field in (*_EXACT_FIELDS, *(_SCORE_FIELDS if same and grade.deterministic else ())):
         then, now = getattr(grade, field), getattr(again, field)
         if then != now:
-            yield Finding(name, "grade", f"graded again, {field} is {now}, in the record {then}")
+            yield Finding(name, "grade", f"regraded, {field} is {now}; recorded was {then}")
 
 
-def same_score(then: Grade, now: Grade) -> bool:
-    """Whether two grades of one submission agree: measured times to within what both call their tolerance."""
+def scores_agree(then: Grade, now: Grade) -> bool:
+    """Whether two grades of one submission agree; measured times, within the tolerance of both."""
     if then.score is None or now.score is None:
         return then.score == now.score
     if then.deterministic:

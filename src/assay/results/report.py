@@ -1,4 +1,4 @@
-"""The report: one HTML file that holds everything, loads nothing and runs nothing."""
+"""The report page: one self-contained HTML file without scripts."""
 
 import re
 from collections import Counter
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assay.core.errors import AssayError
+from assay.core.errors import MissingDependency
 from assay.results import figures, wording
 from assay.results.chart_style import DARK
-from assay.results.outcome import Outcome, Rules
-from assay.results.statistics import Cell, Standing, cells, grouped, standings
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.statistics import Cell, Standing, group_by, summarize_cells, summarize_standings
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Strip:
-    """One task's figure."""
+    """The figure of one task."""
 
     cell: Cell
     svg: "Markup"
@@ -29,9 +29,9 @@ class Strip:
 
 @dataclass(frozen=True)
 class Section:
-    """What the report says about the trials of one set of rules."""
+    """The part of the report about trials with the same rules."""
 
-    rules: Rules
+    rules: RuleSet
     tasks: list[list[Cell]]
     standings: list[Standing]
     strips: list[Strip]
@@ -42,14 +42,14 @@ class Section:
     trials: list[list[Outcome]]
 
 
-def html(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], title: str, made_at: datetime) -> str:
-    """The whole report; `panels` has the reference panel of each task that has one, by task id."""
+def render_page(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], title: str, created_at: datetime) -> str:
+    """Return the report as HTML; `panels` has the reference panels by task id."""
     template = _environment().get_template("report.html.jinja")
-    palette = figures.colours(outcomes)
-    by_rules = grouped(outcomes, lambda o: o.rules)
+    palette = figures.agent_colors(outcomes)
+    by_rules = group_by(outcomes, lambda o: o.rules)
     return template.render(
         title=title,
-        made_at=f"{made_at.day} {made_at:%B %Y, %H:%M} {made_at:%Z}".strip(),
+        created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
         outcomes=outcomes,
         agents=len(palette),
@@ -67,10 +67,10 @@ def html(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], title: str
 def _section(
     same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, str], prefix: str
 ) -> Section:
-    made, lines, by_task = cells(same), standings(same), grouped(same, lambda o: o.task)
-    drawn = [figures.strip(task, panels.get(task[0].task), palette) for task in by_task]
-    tasks = grouped(made, lambda c: c.task)
-    improvements, success = figures.improvements(made, palette), figures.success(lines, palette)
+    made, lines, by_task = summarize_cells(same), summarize_standings(same), group_by(same, lambda o: o.task)
+    drawn = [figures.draw_scores(task, panels.get(task[0].task), palette) for task in by_task]
+    tasks = group_by(made, lambda c: c.task)
+    improvements, success = figures.draw_improvements(made, palette), figures.draw_success(lines, palette)
     return Section(
         rules=same[0].rules,
         tasks=tasks,
@@ -82,23 +82,23 @@ def _section(
         legend=_legend("".join(drawn)),
         improvements=_inline(improvements, f"{prefix}-improvement", "Improvement by task and agent"),
         success=_inline(success, f"{prefix}-success", "Success rate by agent"),
-        reasons=list(wording.reasons(made)),
+        reasons=list(wording.describe_reasons(made)),
         trials=by_task,
     )
 
 
 def _legend(drawn: str) -> str:
-    """How to read the strips, as far as they show it."""
-    panel = " Grey ticks: the reference panel’s solutions." if ">panel of " in drawn else ""
-    beyond = " ◂ counts poor solutions beyond the edge." if ">◂ " in drawn else ""
-    dots = "Dots: trials, with their mean and standard error. Dashed: the starter."
-    return f"Better is always to the right. {dots}{panel}{beyond}"
+    """Return how to read the score figures, as far as it applies."""
+    panel = " Gray ticks: reference solutions." if ">panel of " in drawn else ""
+    beyond = " ◂: number of reference solutions beyond the left edge." if ">◂ " in drawn else ""
+    dots = "Dots: trials, with mean and standard error. Dashed line: the starter."
+    return f"Right is better. {dots}{panel}{beyond}"
 
 
 def _inline(svg: str | None, prefix: str, words: str) -> "Markup":
-    """A figure made fit for a page that holds others: ids of its own, no namespaces, a name for screen readers.
+    """Return a figure for a page with other figures: unique ids, no namespaces, a label for screen readers.
 
-    Trusted as markup because we drew it: text from outside is in it only as escaped by the drawing library.
+    It is trusted as markup because text from outside was escaped by the drawing library.
     """
     from markupsafe import Markup, escape
 
@@ -106,21 +106,21 @@ def _inline(svg: str | None, prefix: str, words: str) -> "Markup":
         return Markup("")
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg, count=2)
     svg = re.sub(r'(\sid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(wording.plain(words))}" ', 1))
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(wording.one_line(words))}" ', 1))
 
 
 def _environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
-        raise AssayError('The report needs jinja2, which is not installed: pip install "assay[web]"') from None
+        raise MissingDependency("The HTML report", "web") from None
     environment = Environment(
         loader=PackageLoader("assay.results", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: wording.plain(value, limit=2000) if type(value) is str else value,
+        finalize=lambda value: wording.one_line(value, 2000) if type(value) is str else value,
     )
-    environment.globals["say"] = wording
+    environment.globals["wording"] = wording
     return environment

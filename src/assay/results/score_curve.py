@@ -1,4 +1,4 @@
-"""How the score of a trial grew: its submission after every step, graded for the record."""
+"""The score of a trial over time: its submission after every step, graded afterwards."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,8 +12,8 @@ from assay.records import TrialFolder, read_events
 from assay.tasks import Task
 
 
-class Point(BaseModel):
-    """What lay in the workspace as submission after one step."""
+class ScorePoint(BaseModel):
+    """The grade of the submission in the workspace after one step."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -25,13 +25,13 @@ class Point(BaseModel):
     why: str | None
 
 
-def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
-    """Grade the submission of every snapshot; contents that were graded already are not graded again.
+def grade_steps(folder: TrialFolder, task: Task, home: Home) -> list[ScorePoint]:
+    """Grade the submission in every snapshot; equal submissions are graded once.
 
-    Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
+    The agent never sees these grades: they are computed after the trial has ended.
     """
     if task.timed:
-        raise UsageError(f"{task.id} is judged by running what is handed in; its steps cannot be graded afterwards")
+        raise UsageError(f"{task.id} is graded by running the submission; its steps cannot be graded afterwards")
     file, grades = folder.file, dict[str | None, Grade]()
     data = load_prepared(home, task, file.edition, file.variant)
     points, elapsed = [], None
@@ -42,10 +42,10 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
         kept = load_snapshot(folder.snapshots, event.about["id"]).files.get(task.submission.file)
         digest = kept.sha256 if kept else None
         if digest not in grades:
-            grades[digest] = grade_kept(folder, digest, task, data, home)
+            grades[digest] = grade_snapshot(folder, digest, task, data, home)
         grade = grades[digest]
         points.append(
-            Point(
+            ScorePoint(
                 step=event.about["step"],
                 elapsed=elapsed,
                 score=grade.score,
@@ -57,7 +57,7 @@ def score_curve(folder: TrialFolder, task: Task, home: Home) -> list[Point]:
     return points
 
 
-def grade_kept(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
+def grade_snapshot(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
     """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
     content = None if digest is None else (folder.snapshots / "objects" / digest).read_bytes()
     return grade_submission(content, task, data, home=home)

@@ -1,4 +1,4 @@
-"""What the nodes of a search were worth: what each said of itself, and what its submission scores on the answers."""
+"""The nodes of a search: the metric that each one claims, and the score of its submission."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,12 +8,12 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading.result import Grade
 from assay.records import TrialFolder, read_events
-from assay.results.score_curve import grade_kept
+from assay.results.score_curve import grade_snapshot
 from assay.tasks import Task
 
 
 class NodeScore(BaseModel):
-    """One node: `metric` is what its script claimed, `score` what it was worth; the gap between them is the point."""
+    """One node: `metric` is what its script claimed, `score` what its submission scores."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,20 +26,20 @@ class NodeScore(BaseModel):
     why: str
 
 
-def node_scores(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
-    """Grade the submission of every node of a search that has a valid one; equal submissions are graded once.
+def grade_nodes(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
+    """Grade the valid submission of every node of a search; equal submissions are graded once.
 
-    Nothing of it ever reaches the agent: it is done when the trial is over, and only for the record.
+    The agent never sees these grades: they are computed after the trial has ended.
     """
     if task.timed:
-        raise UsageError(f"{task.id} is judged by running what is handed in; its nodes cannot be graded afterwards")
+        raise UsageError(f"{task.id} is graded by running the submission; its nodes cannot be graded afterwards")
     file, grades = folder.file, dict[str, Grade]()
     data = load_prepared(home, task, file.edition, file.variant)
     journal = read_journal(read_events(folder.events), task.metric.direction)
     scores = []
     for node in journal.nodes:
         if node.sha256 and node.sha256 not in grades:
-            grades[node.sha256] = grade_kept(folder, node.sha256, task, data, home)
+            grades[node.sha256] = grade_snapshot(folder, node.sha256, task, data, home)
         scores.append(
             NodeScore(
                 id=node.id,

@@ -1,7 +1,7 @@
-"""Trials added up: per agent and task, and per agent over tasks.
+"""Statistics of trials: per agent and task, and per agent over tasks.
 
-Grades of different suites, editions or data variants are never added up. A crashed or invalid trial counts as a
-failure in every rate; means of scores are over valid trials, and every result says how many of how many those are.
+Grades of different suites, editions or variants are never combined. A crashed or invalid trial counts as a failure in
+every rate; means of scores are over valid trials, and every result says how many of how many those are.
 """
 
 from collections import Counter
@@ -12,14 +12,14 @@ from statistics import NormalDist, fmean, stdev
 from typing import Literal, TypeVar
 
 from assay.records.trial import Cause
-from assay.results.outcome import Outcome, Rules
+from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its standard error, which one value alone does not have."""
+    """A mean with its standard error, which a single value does not have."""
 
     n: int
     mean: float
@@ -45,7 +45,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Medals:
-    """How many trials ended with which medal."""
+    """Number of trials by medal."""
 
     gold: int
     silver: int
@@ -54,7 +54,7 @@ class Medals:
 
 @dataclass(frozen=True)
 class Reason:
-    """What kept some trials from a score, in the record's words; without a cause where the task does not apply."""
+    """Why some trials have no score, in the words of the record; without a cause where the task does not apply."""
 
     cause: Cause | None
     why: str
@@ -63,9 +63,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class Cell:
-    """One agent on one task: its trials added up."""
+    """The trials of one agent on one task."""
 
-    rules: Rules
+    rules: RuleSet
     task: str
     title: str
     metric: str
@@ -89,20 +89,20 @@ class Cell:
 
     @property
     def finished(self) -> int:
-        """Trials that ended, well or badly."""
+        """Trials that ended, valid or not."""
         return self.valid + sum(self.failures.values())
 
     @property
     def applies(self) -> bool:
-        """Whether the agent can take the task."""
+        """Whether the agent can work on the task."""
         return self.inapplicable < self.trials
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One agent over all tasks judged by the same rules."""
+    """One agent over all tasks with the same rules."""
 
-    rules: Rules
+    rules: RuleSet
     agent: str
     tasks: int
     inapplicable_tasks: int
@@ -116,20 +116,22 @@ class Standing:
     sealed: bool
 
 
-def cells(outcomes: Sequence[Outcome]) -> list[Cell]:
-    """Every agent on every task, in the order in which rules, tasks and agents first appear."""
-    by_task = [task for same in grouped(outcomes, lambda o: o.rules) for task in grouped(same, lambda o: o.task)]
-    return [cell for task in by_task for cell in _with_best([_cell(same) for same in grouped(task, lambda o: o.agent)])]
+def summarize_cells(outcomes: Sequence[Outcome]) -> list[Cell]:
+    """Return every agent on every task, in the order in which rules, tasks and agents first appear."""
+    by_task = [task for same in group_by(outcomes, lambda o: o.rules) for task in group_by(same, lambda o: o.task)]
+    return [
+        cell for task in by_task for cell in _with_best([_cell(same) for same in group_by(task, lambda o: o.agent)])
+    ]
 
 
-def standings(outcomes: Sequence[Outcome]) -> list[Standing]:
-    """Every agent over all its tasks, apart for each set of rules."""
-    by_rules = grouped(outcomes, lambda o: o.rules)
-    return [_standing(group) for same in by_rules for group in grouped(same, lambda o: o.agent)]
+def summarize_standings(outcomes: Sequence[Outcome]) -> list[Standing]:
+    """Return every agent over all its tasks, separately for each set of rules."""
+    by_rules = group_by(outcomes, lambda o: o.rules)
+    return [_standing(group) for same in by_rules for group in group_by(same, lambda o: o.agent)]
 
 
-def estimate(values: Iterable[float]) -> Estimate | None:
-    """Mean, standard error (sample standard deviation over √n), smallest and largest of `values`."""
+def estimate_mean(values: Iterable[float]) -> Estimate | None:
+    """Return the mean, standard error (sample standard deviation over √n), minimum and maximum of `values`."""
     found = list(values)
     if not found:
         return None
@@ -137,27 +139,27 @@ def estimate(values: Iterable[float]) -> Estimate | None:
     return Estimate(len(found), fmean(found), error, min(found), max(found))
 
 
-def rate(count: int, trials: int) -> Rate | None:
-    """`count` of `trials` with its interval; None of nothing."""
-    return Rate(count, trials, *wilson(count, trials)) if trials else None
+def estimate_rate(count: int, trials: int) -> Rate | None:
+    """Return `count` of `trials` with its interval; None without trials."""
+    return Rate(count, trials, *wilson_interval(count, trials)) if trials else None
 
 
-def wilson(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The Wilson score interval of a share, which stays within 0 and 1 and has a width even at 0 of n.
+def wilson_interval(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson score interval of a share, which stays within 0 and 1 and has a width even at 0 of n.
 
     With p = count / n and z the normal quantile:  (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n).
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, shrink = count / trials, 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / shrink
+    center = (share + z * z / (2 * trials)) / shrink
     half = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / shrink
-    low = 0.0 if count == 0 else centre - half
-    high = 1.0 if count == trials else centre + half
+    low = 0.0 if count == 0 else center - half
+    high = 1.0 if count == trials else center + half
     return low, high
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Items with the same key together, in the order in which keys first appear."""
+def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Group items by key, in the order in which keys first appear."""
     groups: dict[Hashable, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -181,22 +183,22 @@ def _cell(group: Sequence[Outcome]) -> Cell:
         inapplicable=sum(outcome.inapplicable for outcome in group),
         failures=_failures(group),
         reasons=_reasons(group),
-        score=estimate(o.score for o in valid if o.score is not None),
-        improvement=estimate(o.improvement for o in valid if o.improvement is not None),
+        score=estimate_mean(o.score for o in valid if o.score is not None),
+        improvement=estimate_mean(o.improvement for o in valid if o.improvement is not None),
         success=_success(group),
-        rank=estimate(grade.rank for grade in grades if grade.rank is not None),
+        rank=estimate_mean(grade.rank for grade in grades if grade.rank is not None),
         panel_size=sizes.pop() if len(sizes) == 1 else None,
-        percentile=estimate(grade.percentile for grade in grades if grade.percentile is not None),
+        percentile=estimate_mean(grade.percentile for grade in grades if grade.percentile is not None),
         medals=_medals(group),
         sealed=_sealed(group),
     )
 
 
 def _standing(group: Sequence[Outcome]) -> Standing:
-    tasks = [_cell(task) for task in grouped(group, lambda o: o.task)]
+    tasks = [_cell(task) for task in group_by(group, lambda o: o.task)]
     judged = [cell.success for cell in tasks if cell.success is not None]
     successes, trials = sum(success.count for success in judged), sum(success.trials for success in judged)
-    faults = sum(cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None)
+    infrastructure = sum(cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None)
     return Standing(
         rules=group[0].rules,
         agent=group[0].agent,
@@ -205,20 +207,20 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         trials=len(group),
         pending=sum(cell.pending for cell in tasks),
         failures=_failures(group),
-        valid=rate(sum(cell.valid for cell in tasks), sum(cell.finished for cell in tasks)),
-        success=rate(successes, trials),
-        success_without_infrastructure=rate(successes, trials - faults) if faults else None,
-        mean_over_tasks=estimate(success.value for success in judged),
+        valid=estimate_rate(sum(cell.valid for cell in tasks), sum(cell.finished for cell in tasks)),
+        success=estimate_rate(successes, trials),
+        success_without_infrastructure=estimate_rate(successes, trials - infrastructure) if infrastructure else None,
+        mean_over_tasks=estimate_mean(success.value for success in judged),
         sealed=_sealed(group),
     )
 
 
 def _success(group: Sequence[Outcome]) -> Rate | None:
-    """The success rate over finished trials; None where the task does not say what success is."""
+    """Return the success rate over finished trials; None where the task does not define success."""
     if any(outcome.valid and outcome.success is None for outcome in group):
         return None
     judged = [outcome.success for outcome in group if outcome.success is not None]
-    return rate(sum(judged), len(judged))
+    return estimate_rate(sum(judged), len(judged))
 
 
 def _failures(group: Iterable[Outcome]) -> dict[Cause, int]:
@@ -227,7 +229,7 @@ def _failures(group: Iterable[Outcome]) -> dict[Cause, int]:
 
 def _reasons(group: Iterable[Outcome]) -> tuple[Reason, ...]:
     without = [outcome for outcome in group if outcome.failure is not None or outcome.inapplicable]
-    counts = Counter((outcome.failure, outcome.reason or "the record does not say why") for outcome in without)
+    counts = Counter((outcome.failure, outcome.reason or "no reason recorded") for outcome in without)
     return tuple(Reason(cause, why, trials) for (cause, why), trials in counts.items())
 
 

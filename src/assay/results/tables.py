@@ -1,4 +1,4 @@
-"""Results as tables: for the terminal, and the same numbers as CSV and JSON."""
+"""Results as tables for the terminal, and the same numbers as CSV and JSON."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.results import wording
 from assay.results.outcome import Outcome
-from assay.results.statistics import Cell, Estimate, Rate, Standing, cells, grouped, standings
+from assay.results.statistics import Cell, Estimate, Rate, Standing, group_by, summarize_cells, summarize_standings
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | None
 
 
-def table(outcomes: Sequence[Outcome]) -> "Group":
-    """What to print: scores by task and agent, then each agent overall, apart for each set of rules."""
+def results_table(outcomes: Sequence[Outcome]) -> "Group":
+    """Return scores by task and agent, then each agent overall, separately for each set of rules."""
     from rich.console import Group
     from rich.text import Text
 
     if not outcomes:
         return Group(Text("No trials yet."))
     parts: list[Table | Text] = []
-    for same in grouped(outcomes, lambda o: o.rules):
-        made = cells(same)
-        parts += [_scores(made), Text(), _overall(standings(same)), Text(), *_legend(same, made), Text()]
+    for same in group_by(outcomes, lambda o: o.rules):
+        made = summarize_cells(same)
+        parts += [_scores(made), Text(), _overall(summarize_standings(same)), Text(), *_legend(same, made), Text()]
     return Group(*parts[:-1])
 
 
 def to_csv(made: Sequence[Cell]) -> str:
-    """One row per agent and task."""
+    """Return CSV with one row per agent and task."""
     rows = [cell_row(cell) for cell in made]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -45,22 +45,22 @@ def to_csv(made: Sequence[Cell]) -> str:
     return text.getvalue()
 
 
-def to_json(outcomes: Sequence[Outcome], title: str, made_at: datetime) -> str:
-    """The rows of the CSV, each agent overall, and every trial with its grade, as JSON that any parser reads."""
+def to_json(outcomes: Sequence[Outcome], title: str, created_at: datetime) -> str:
+    """Return the rows of the CSV, each agent overall, and every trial with its grade, as strict JSON."""
     content = {
         "format": "report/1",
         "title": title,
-        "made_at": made_at.isoformat(timespec="seconds"),
+        "made_at": created_at.isoformat(timespec="seconds"),
         "interval": "Wilson score, 95 %",
-        "cells": [cell_row(cell) for cell in cells(outcomes)],
-        "overall": [standing_row(standing) for standing in standings(outcomes)],
+        "cells": [cell_row(cell) for cell in summarize_cells(outcomes)],
+        "overall": [standing_row(standing) for standing in summarize_standings(outcomes)],
         "trials": [_without_nan(_trial_row(outcome)) for outcome in outcomes],
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 def cell_row(cell: Cell) -> dict[str, Value]:
-    """A cell under the names of the CSV's columns."""
+    """Return a cell by the column names of the CSV."""
     medals = cell.medals
     return {
         **asdict(cell.rules),
@@ -91,7 +91,7 @@ def cell_row(cell: Cell) -> dict[str, Value]:
 
 
 def standing_row(standing: Standing) -> dict[str, Value]:
-    """An agent's overall line."""
+    """Return the results of an agent over all tasks."""
     return {
         **asdict(standing.rules),
         "agent": standing.agent,
@@ -118,28 +118,28 @@ _CELL_COLUMNS = (
 
 
 def _scores(made: Sequence[Cell]) -> "Table":
-    table = grid(str(made[0].rules))
+    table = make_grid(str(made[0].rules))
     table.add_column("Task, agent", overflow="fold", min_width=20)
     for name in ("Score", "Rank", "Improvement", "Valid"):
         table.add_column(name, justify="right", max_width=22 if name == "Score" else 16)
-    for task in grouped(made, lambda c: c.task):
+    for task in group_by(made, lambda c: c.task):
         metric = f"{task[0].metric} {wording.ARROWS[task[0].direction]}"
-        table.add_row(plain_text(wording.task_name(task[0].task), "bold"), plain_text(metric, "italic"))
+        table.add_row(plain_text(wording.short_task_name(task[0].task), "bold"), plain_text(metric, "italic"))
         for cell in task:
             style = "bold" if cell.best else ""
             table.add_row(
                 plain_text(f"{'★' if cell.best else ' '} {cell.agent}", style),
-                plain_text(wording.cell_score(cell), style),
-                wording.cell_placing(cell),
-                wording.change(cell.improvement.mean if cell.improvement else None),
-                wording.cell_valid(cell) + ("" if cell.sealed else "\nunsealed"),
+                plain_text(wording.format_cell_score(cell), style),
+                wording.format_cell_rank(cell),
+                wording.format_change(cell.improvement.mean if cell.improvement else None),
+                wording.format_cell_valid(cell) + ("" if cell.sealed else "\nunsealed"),
             )
         table.add_section()
     return table
 
 
 def _overall(lines: Sequence[Standing]) -> "Table":
-    table = grid(f"{lines[0].rules}, all tasks")
+    table = make_grid(f"{lines[0].rules}, all tasks")
     table.add_column("Agent", overflow="fold", min_width=20)
     for name in ("Success", "Rate (95 %)", "Over tasks", "Valid", "Tasks"):
         table.add_column(name, justify="right", max_width=16)
@@ -147,38 +147,37 @@ def _overall(lines: Sequence[Standing]) -> "Table":
         rate, mean = line.success, line.mean_over_tasks
         table.add_row(
             plain_text(f"  {line.agent}"),
-            wording.count_of(rate),
-            f"{wording.percent(rate.value)} ({wording.interval(rate)})" if rate else wording.NOTHING,
-            wording.percent(mean.mean) if mean else wording.NOTHING,
-            wording.count_of(line.valid) + ("" if line.sealed else "\nunsealed"),
-            wording.standing_tasks(line),
+            wording.format_count(rate),
+            f"{wording.format_percent(rate.value)} ({wording.format_interval(rate)})" if rate else wording.NOTHING,
+            wording.format_percent(mean.mean) if mean else wording.NOTHING,
+            wording.format_count(line.valid) + ("" if line.sealed else "\nunsealed"),
+            wording.format_standing_tasks(line),
         )
     return table
 
 
 def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "list[Text]":
-    """The sentences without which the tables could be misread; only those that apply."""
-    star = "★ best mean score of the task. " if any(cell.best for cell in made) else ""
+    """Return the notes that apply to the tables."""
+    star = "★: best mean score on the task. " if any(cell.best for cell in made) else ""
     lines = [
         f"{star}Score: mean ± standard error over valid trials.",
-        "Success: share of finished trials, failures included, with its Wilson interval.",
-        "Over tasks: mean of the tasks' success rates. Tasks: those the agent applies to.",
-        *wording.reasons(made),
+        "Success: share of finished trials, failures included, with a Wilson interval.",
+        "Over tasks: mean of the success rates by task. Tasks: those the agent can work on.",
+        *wording.describe_reasons(made),
     ]
-    lines += [
-        f"{line.agent}: success without infrastructure faults {wording.count_of(rate)}, {wording.percent(rate.value)}."
-        for line in standings(outcomes)
-        if (rate := line.success_without_infrastructure) is not None
-    ]
+    for line in summarize_standings(outcomes):
+        if rate := line.success_without_infrastructure:
+            share = f"{wording.format_count(rate)}, {wording.format_percent(rate.value)}"
+            lines.append(f"{line.agent}: success without infrastructure failures {share}.")
     if pending := sum(outcome.pending for outcome in outcomes):
-        lines.append(f"Not final: {wording.counted(pending, 'trial')} of {len(outcomes)} still to come.")
+        lines.append(f"Not final: {wording.plural(pending, 'trial')} of {len(outcomes)} pending.")
     if unsealed := sum(outcome.unsealed for outcome in outcomes):
-        lines.append(f"Unsealed: {wording.counted(unsealed, 'trial')} ran without walls between agent and answers.")
+        lines.append(f"Unsealed: {wording.plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
     return [plain_text(line) for line in lines]
 
 
-def grid(title: str) -> "Table":
-    """An empty table in the form that all of ours have."""
+def make_grid(title: str) -> "Table":
+    """Return an empty table in the common style."""
     from rich import box
     from rich.table import Table
 
@@ -192,10 +191,11 @@ def grid(title: str) -> "Table":
 
 
 def plain_text(content: str, style: str = "") -> "Text":
-    """Text that is never read as markup, and cannot steer the terminal."""
+    """Return text that is never parsed as markup and cannot control the terminal; leading spaces are kept."""
     from rich.text import Text
 
-    return Text(wording.plain(content), style=style)
+    indent = len(content) - len(content.lstrip(" "))
+    return Text(" " * indent + wording.one_line(content), style=style)
 
 
 def _failure_columns(one: Cell | Standing) -> dict[str, Value]:
@@ -207,12 +207,12 @@ def _failure_columns(one: Cell | Standing) -> dict[str, Value]:
 
 
 def estimate_columns(name: str, one: Estimate | None) -> dict[str, Value]:
-    """A mean and its error under the names of columns."""
+    """Return a mean and its error by column name."""
     return {f"{name}_mean": one.mean if one else None, f"{name}_error": one.error if one else None}
 
 
 def rate_columns(name: str, one: Rate | None) -> dict[str, Value]:
-    """A rate and its interval under the names of columns."""
+    """Return a rate and its interval by column name."""
     parts = ("count", "trials", "rate", "low", "high")
     values = (one.count, one.trials, one.value, one.low, one.high) if one else (None,) * 5
     return {f"{name}_{part}": value for part, value in zip(parts, values, strict=True)}
@@ -233,7 +233,7 @@ def _trial_row(outcome: Outcome) -> dict[str, object]:
 
 
 def _without_nan(row: Mapping[str, object]) -> dict[str, object]:
-    """JSON has no NaN and no infinity: null stands for them."""
+    """Replace NaN and infinity, which JSON does not have, by null."""
     clean: dict[str, object] = {}
     for name, value in row.items():
         if isinstance(value, dict):

@@ -45,6 +45,6 @@ def _own_text(task: Task, folder: Path) -> str:
     ]
     for place in places:
         if place.is_file():
-            return place.read_text()
+            return place.read_text("utf-8")
     looked = ", ".join(str(place.relative_to(folder)) for place in places)
     raise UsageError(f"{folder} holds no description of {task.id}; it is looked for in {looked}")

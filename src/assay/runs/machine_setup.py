@@ -27,7 +27,7 @@ def provision(file: TrialFile, task: Task, home: Home, source: Home | None = Non
     if planned and hash_of_data(data) != planned:
         raise NotPrepared(
             f"the data of {task.id} on {socket.gethostname()} is not what the run was planned with; prepare it again "
-            f"there, or pass --data-from with a home on a shared folder that has it"
+            f"there, or set data_from to a home on a shared folder that has it"
         )
     tools = find_agent(file.agent, file.settings).wants().tools
     for name in (task.environment, *([tools] if tools else [])):
@@ -42,9 +42,7 @@ def _provision_data(file: TrialFile, task: Task, home: Home, source: Home | None
             return prepare(home, task, file.edition, file.variant, progress=NoProgress(), source=source)
         except (AssayError, ValueError, OSError) as error:  # prepare.py may raise anything on unexpected data
             attempt = f"copy it from {source.root}" if source else "prepare it there"
-            remedy = (
-                "prepare it there, share ASSAY_HOME, or pass --data-from with a home on a shared folder that has it"
-            )
+            remedy = "prepare it there, share ASSAY_HOME, or set data_from to a home on a shared folder that has it"
             raise NotPrepared(f"{socket.gethostname()}: {missing}; cannot {attempt} ({error}): {remedy}") from None
 
 

@@ -120,7 +120,7 @@ class _ConfigFile(PlanConfig):
 def read_plan_file(path: Path) -> PlanConfig:
     """Read a plan file; `UsageError` says what is wrong with it."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -180,13 +180,13 @@ class Task(TaskFile):
     @property
     def description(self) -> str:
         """The text that agents read."""
-        return (self.folder / "description.md").read_text()
+        return (self.folder / "description.md").read_text("utf-8")
 
     @property
     def obfuscated(self) -> str | None:
         """The description without any hint of the competition's identity, if there is one."""
         path = self.folder / "obfuscated.md"
-        return path.read_text() if path.is_file() else None
+        return path.read_text("utf-8") if path.is_file() else None
 
     def in_edition(self, edition: str) -> "Task":
         """Return the task under the rules of that edition."""

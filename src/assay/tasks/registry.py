@@ -52,8 +52,7 @@ class Registry:
         if found and name in found[0].splits:
             return list(found[0].splits[name])
         if Path(split).is_file():
-            lines = [line.strip() for line in Path(split).read_text().splitlines()]
-            return [line.rpartition("/")[2] for line in lines if line and not line.startswith("#")]
+            return [line.rpartition("/")[2] for line in _read_names(Path(split))]
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
         raise UsageError(f"no split or file is named {split!r}; available: {', '.join([*self.suites, *known])}")
 
@@ -98,8 +97,7 @@ class Registry:
         if matches:
             raise UsageError(f"{name} is ambiguous; use {' or '.join(matches)}")
         if Path(name).is_file():
-            lines = [line.strip() for line in Path(name).read_text().splitlines()]
-            return [found for line in lines if line and not line.startswith("#") for found in self.select(line)]
+            return [found for line in _read_names(Path(name)) for found in self.select(line)]
         near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
         hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
         raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
@@ -146,7 +144,7 @@ def load_task(folder: Path, suite: Suite) -> Task:
         content["leaderboard"]["percentiles"] = humans[folder.name]
     measured = folder / "measured.json"
     if measured.is_file():
-        content["measured"] = json.loads(measured.read_text())
+        content["measured"] = json.loads(measured.read_text("utf-8"))
     task = _validate(Task, content, path)
     for edition in task.rules:
         unexplained = [rule for rule in find_overrides(task, edition) if rule not in quirks[edition]]
@@ -201,13 +199,22 @@ def _resolve_quirks(content: dict[str, Any], suite: Suite, path: Path) -> dict[s
 @lru_cache
 def _read_humans(path: Path) -> dict[str, dict[str, float]]:
     """By task, the score of the human team at each percentile; one file per suite keeps task files short."""
-    scores = json.loads(path.read_text()) if path.is_file() else {}
+    scores = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return {task: {str(percentile): score for percentile, score in enumerate(row)} for task, row in scores.items()}
+
+
+def _read_names(path: Path) -> list[str]:
+    """Return the task names in a file, one per line; lines that start with `#` are comments."""
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not a list of tasks: it is not UTF-8 text") from None
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} is missing") from None
     except tomllib.TOMLDecodeError as error:

@@ -52,7 +52,7 @@ def load_profile(name: str) -> Profile:
     if not source.is_file():
         raise UsageError(f"no profile {name!r}; choose from: {', '.join(profile_names())}, or give a path.toml")
     try:
-        return Profile.model_validate(tomllib.loads(source.read_text()))
+        return Profile.model_validate(tomllib.loads(source.read_text("utf-8")))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise UsageError(f"profile {name}: {faults}") from None

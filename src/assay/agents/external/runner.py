@@ -104,7 +104,7 @@ class ExternalAgentProcess:
     async def run(self) -> dict[str, Any]:
         """Run the agent until it ends or must be stopped; return how it ended."""
         bench, lab = self._bench, self._bench.lab
-        relay = files("assay.agents.external").joinpath("relay.py").read_text()
+        relay = files("assay.agents.external").joinpath("relay.py").read_text("utf-8")
         socket_path = f"{lab.paths.status}/{SOCKET}"
         command = ["python", "-u", "-c", relay, socket_path, str(self._port), *self._command.command]
         variables = await bench.tell_budget(max(0.0, bench.clock.seconds_left - grace_seconds(bench)))

@@ -101,7 +101,7 @@ class HumanSession:
         await self._terminal.show("\n\n".join(filter(None, [self._welcome, NEW_SHELL if resumed else ""])))
         self._welcome = ""
         self._stamp = self._recorded_stamp = await self._bench.lab.change_stamp(self._monitoring.file)
-        source = files("assay.agents.human").joinpath("human_shell.py").read_text()
+        source = files("assay.agents.human").joinpath("human_shell.py").read_text("utf-8")
         variables = await self._bench.tell_budget(self._bench.clock.seconds_left)
         self._process = await self._bench.lab.start(["python", "-u", "-c", source], variables=variables)
         self._received, self._pending_request, self._window, self._typed = b"", None, (0, 0), False

@@ -34,8 +34,8 @@ from assay.models.convert import to_inspect_all
 from assay.models.messages import Usage
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.tape import Deed, past_of
-from assay.results.collect import collect
-from assay.results.outcome import Outcome, Rules
+from assay.results.collect import collect_outcomes
+from assay.results.outcome import Outcome, RuleSet
 from assay.results.trajectory import trajectory_of
 from assay.runs.descriptions import description_of
 from assay.runs.trial import task_of
@@ -59,8 +59,8 @@ def eval_logs(run: RunFolder) -> dict[str, EvalLog]:
 
     Trials that were stopped or have not ended yet are left out, and make their log one that was cancelled.
     """
-    groups: dict[tuple[Rules, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)
-    for folder, outcome in zip(run.trials(), collect(run), strict=True):
+    groups: dict[tuple[RuleSet, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)
+    for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
         if not outcome.inapplicable:
             groups[outcome.rules, outcome.agent].append((folder, outcome))
     made = datetime.fromisoformat(run.file.created_at)
@@ -72,7 +72,7 @@ def eval_logs(run: RunFolder) -> dict[str, EvalLog]:
 
 
 def _log(
-    run: RunFolder, rules: Rules, agent: str, token: str, trials: Sequence[tuple[TrialFolder, Outcome]]
+    run: RunFolder, rules: RuleSet, agent: str, token: str, trials: Sequence[tuple[TrialFolder, Outcome]]
 ) -> EvalLog:
     samples: list[EvalSample] = []
     for folder, outcome in trials:

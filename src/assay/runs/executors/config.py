@@ -34,9 +34,9 @@ def make_executor(
 ) -> Executor:
     """Create the executor that a configuration names."""
     if config.lease < _MIN_LEASE:
-        raise UsageError(f"--lease: leases are renewed every {BEAT:g} s; allow at least {_MIN_LEASE:g} s")
+        raise UsageError(f"lease: leases are renewed every {BEAT:g} s; allow at least {_MIN_LEASE:g} s")
     if config.slurm and config.on != "slurm":
-        raise UsageError("--slurm requires --on slurm")
+        raise UsageError("slurm settings require --on slurm")
     if config.on == "local":
         from assay.runs.executors.local import Local
 

@@ -58,9 +58,9 @@ class Slurm(Cluster):
         self._folder = run.path.absolute() / "slurm"
         self._options = {name.replace("-", "_"): value for name, value in (options or {}).items()}
         if wrong := [name for name in self._options if name in _RESERVED]:
-            raise UsageError(f"--slurm {wrong[0]}: this option is set by Assay")
+            raise UsageError(f"slurm.{wrong[0]}: this option is set by Assay")
         if not self._options.get("time", "1").isdecimal():
-            raise UsageError("--slurm time: not a number of minutes")
+            raise UsageError("slurm.time: not a number of minutes")
 
     @property
     def description(self) -> str:

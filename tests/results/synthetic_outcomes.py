@@ -1,4 +1,4 @@
-"""Made-up outcomes that look like real ones."""
+"""Synthetic outcomes that look like real ones."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
 def outcome(
     task: str = "pocket/digits", agent: str = "starter", seed: int = 0, score: float | None = 0.9, **fields: object
 ) -> Outcome:
-    """A trial that ended well, unless `fields` say otherwise."""
+    """A valid trial, unless `fields` say otherwise."""
     title, metric, direction, _ = TASKS[task]
     made = Outcome(
         task=task,
@@ -93,7 +93,7 @@ def outcome(
 
 
 def inapplicable(task: str, agent: str, seed: int = 0) -> Outcome:
-    """A trial of an agent that cannot take the task."""
+    """A trial of an agent that cannot work on the task."""
     why = "automl reads tables and images, and this task hands it code"
     return outcome(task, agent, seed, status="inapplicable", why=why, grade=None, elapsed=0.0, steps=0)
 
@@ -121,7 +121,7 @@ def run(agents: Sequence[str] = ("starter", "automl"), seeds: int = 3) -> list[O
 
 
 def changed(outcomes: Sequence[Outcome], where: Callable[[Outcome], bool], **fields: object) -> list[Outcome]:
-    """The same outcomes with some of them altered."""
+    """The same outcomes with some of them changed."""
     return [replace(one, **fields) if where(one) else one for one in outcomes]  # type: ignore[arg-type]
 
 
