@@ -35,7 +35,7 @@ def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(as
     assert "--unverified accepts it" in result.stderr
     fixed = assay("prepare", TASK, "--raw", raw, "--edition", "fixed")
     assert fixed.returncode == 1
-    assert "cannot be told from a folder in edition fixed" in fixed.stderr
+    assert "a folder cannot be verified for edition fixed" in fixed.stderr
 
 
 def test_one_that_fails_does_not_stop_the_others(assay) -> None:

@@ -63,7 +63,7 @@ def test_a_machine_without_the_data_prepares_it(home, planned, coin, tmp_path):
 
 def test_a_shared_home_without_the_data_is_reported(home, planned, coin, tmp_path):
     node = bare(tmp_path / "node", home.environments)
-    with pytest.raises(NotPrepared, match=r"cannot copy it from .*: prepare it there, share ASSAY_HOME, or pass"):
+    with pytest.raises(NotPrepared, match=r"cannot copy it from .*: prepare it there, share ASSAY_HOME, or set"):
         provision(planned, coin, node, bare(tmp_path / "empty"))
 
 
@@ -71,7 +71,7 @@ def test_a_copy_that_is_not_what_its_manifest_says_is_refused(home, planned, coi
     answers = load_prepared(home, coin).private / "answers.csv"
     answers.write_text(answers.read_text().replace(",1", ",0"))
     node = bare(tmp_path / "node", home.environments)
-    with pytest.raises(NotPrepared, match="is not what its manifest says"):
+    with pytest.raises(NotPrepared, match="does not match its manifest"):
         provision(planned, coin, node, home)
     with pytest.raises(NotPrepared):
         load_prepared(node, coin)

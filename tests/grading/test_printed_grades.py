@@ -94,7 +94,7 @@ def test_quirks_repairs_and_indicative_medals_are_told_in_one_line(printed):
     assert lines[1:] == [
         "  pearson 1.00000 (higher is better)",
         "  gold medal, above the median team",
-        "  as published: extra-columns-ignored",
+        "  quirks of the published grader: extra-columns-ignored",
     ]
     assert (
         printed("id,price\n1,1\n2,2\n3,4\n", "fixed").splitlines()[-1]

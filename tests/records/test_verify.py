@@ -111,7 +111,7 @@ def test_a_changed_score_is_found(finished):
     result = finished.assay("verify", finished.run.path, "--no-regrade", "--quiet")
     assert result.returncode == 1
     assert trial.path.name in result.stdout and "the grade was changed" in result.stdout
-    assert "not match" in result.stderr
+    assert "mismatch" in result.stderr
 
 
 def test_a_score_changed_in_the_log_too_breaks_the_chain(finished):
@@ -127,7 +127,7 @@ def test_a_score_changed_everywhere_with_a_new_chain_is_found_by_grading_again(f
     change(trial.path / "grade.json", set_score)
     forge(trial.events, lambda events: set_score(events[-1]["grade"]))
     assert found_in(finished) == []
-    assert named(found_again(finished), trial, "grade", "the score is 0.66667, in the record 0.999")
+    assert named(found_again(finished), trial, "grade", "the score is 0.66667; recorded was 0.999")
 
 
 def test_a_changed_submission_is_found(finished):
@@ -341,7 +341,7 @@ def test_another_task_or_other_data_on_this_machine_is_told(finished):
 
 def test_what_cannot_be_compared_here_is_a_remark_and_no_fault(finished):
     (finding,) = compare_trial(finished.trials[0], Registry(), finished.home)
-    assert finding.level == "remark" and "not checked, nor regraded" in finding.says
+    assert finding.level == "remark" and "not compared or regraded" in finding.says
 
 
 def test_a_record_that_leads_out_of_its_folder_is_not_followed(finished, tmp_path):

@@ -159,7 +159,7 @@ def test_what_models_may_cost_is_told_where_it_is_limited_and_else_called_unknow
     replies = tmp_path / "replies.json"
     replies.write_text("[]")
     words = ("plan", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "2")
-    assert "and an unknown amount (set a limit with --cost)" in tiny.call(*words).stdout
+    assert "Maximum cost: unknown (set a limit with --cost)" in tiny.call(*words).stdout
     assert "Maximum cost: $5.00." in tiny.call(*words, "--cost", "2.5").stdout
 
 

@@ -47,7 +47,7 @@ def test_a_finished_run_tells_causes_time_tokens_and_money(tiny, tmp_path):
     assert (told["tokens"], told["cost"], told["unpriced"], told["left"]) == (1500, 3.0, 1, 0.0)
     text = tiny.call("status", str(tiny.out)).stdout
     assert "3 trials: 2 done, 1 failed (1 infrastructure)" in text
-    assert "1,500 tokens, 3.00 dollars and an unknown amount: the price of a model is not known in 1 trial" in text
+    assert "1,500 tokens, $3.00 plus the cost of 1 trial with a model of unknown price" in text
     assert "failed: infrastructure" in text and "LabError: out of order" in text
 
 
@@ -107,4 +107,4 @@ def test_a_terminal_shows_a_table_while_the_run_goes_on(tiny):
     finally:
         os.close(screen)
     assert process.wait() == 0
-    assert b"1 trial on" in shown and b"dollars" in shown and b"1 trial: 1 " in shown
+    assert b"1 trial on" in shown and b"cost" in shown and b"1 trial: 1 " in shown
