@@ -1,4 +1,4 @@
-"""What tests of other people's tools share."""
+"""Fixtures for tests of adapters."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Solvers as others write them: plain Inspect, nothing of Assay."""
+"""Solvers as users write them: plain Inspect, without Assay."""
 
 import json
 
@@ -46,7 +46,7 @@ print(json.dumps({
 
 @solver
 def with_bash() -> Solver:
-    """A ReAct agent with the bash tool and a model that knows what to say; on any task but digits it gives up."""
+    """A ReAct agent with the bash tool and a scripted model; on any task but digits it gives up."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         said = [call("bash", command=BETTER)] if state.sample_id == "digits" else []
@@ -65,7 +65,7 @@ def call(name: str, **arguments: str) -> ModelOutput:
 
 @solver
 def hostile(answers: str, home: str, port: int) -> Solver:
-    """Looks for the answers from inside, and hands in a link to where they lie on the host."""
+    """Looks for the answers from inside, and submits a link to where they are on the host."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         env = {"HOST_HOME": home, "PORT": str(port)}

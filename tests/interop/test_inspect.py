@@ -1,4 +1,4 @@
-"""Assay's suites under Inspect: anybody's solver, our lab, our grade; and our records as its logs."""
+"""Assay's suites under Inspect: any solver, the lab as sandbox, the grade as score; and runs as logs of Inspect."""
 
 import json
 import os
@@ -19,8 +19,8 @@ from solvers import BETTER, call
 
 from assay.core.home import Home
 from assay.data.store import load_prepared
-from assay.interop.inspect.machine import Machine
-from assay.interop.inspect.scorer import score_of
+from assay.interop.inspect.machine_lock import MachineLock
+from assay.interop.inspect.scorer import to_score
 from assay.interop.inspect.tasks import mlebench, pocket
 from assay.tasks import Registry
 
@@ -28,7 +28,7 @@ SOLVERS = Path(__file__).with_name("solvers.py")
 
 
 def inspect_command(home: Home, tmp_path: Path, *words: str) -> EvalLog:
-    """`inspect eval` as a user calls it, in a process of its own; returns the log that it wrote."""
+    """Run `inspect eval` as a user does, and return the log that it wrote."""
     called = [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "none", "--display", "plain"]
     done = subprocess.run(
         [*called, "--log-dir", str(tmp_path)],
@@ -44,7 +44,7 @@ def inspect_command(home: Home, tmp_path: Path, *words: str) -> EvalLog:
 
 
 @pytest.mark.slow
-def test_a_solver_that_is_not_ours_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> None:
+def test_any_solver_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> None:
     wanted = ["assay/pocket", "-T", "tasks=digits,house-price", "-T", "time=5m"]
     log = inspect_command(prepared_home, tmp_path, *wanted, "--solver", f"{SOLVERS}@with_bash")
     assert log.status == "success" and log.samples and log.results
@@ -57,7 +57,7 @@ def test_a_solver_that_is_not_ours_gets_a_graded_score(prepared_home: Home, tmp_
     assert good.metadata["rank"] <= good.metadata["panel_size"] and good.metadata["medal"] is None
     assert "Handwritten digits" in str(digits.input) and "5m of time and 50 steps" in str(digits.input)
     assert (nothing.as_dict()["valid"], nothing.as_dict()["success"]) == (0, 0)
-    assert nothing.explanation == "Nothing was handed in: 'submission.csv' does not exist."
+    assert nothing.explanation == "No submission: 'submission.csv' does not exist."
     success, valid = log.results.scores
     # Of the two values 1 and 0, the mean is 1/2 and the standard error sqrt(1/2) / sqrt(2) = 1/2.
     assert (success.metrics["mean"].value, success.metrics["stderr"].value) == (0.5, pytest.approx(0.5))
@@ -65,14 +65,15 @@ def test_a_solver_that_is_not_ours_gets_a_graded_score(prepared_home: Home, tmp_
 
 
 @pytest.mark.slow
-def test_a_hostile_solver_finds_neither_answers_nor_host(prepared_home: Home, tmp_path: Path) -> None:
-    answers = load_prepared(prepared_home, Registry().task("pocket/digits")).private / "answers.csv"
+def test_a_hostile_solver_finds_neither_answers_nor_host(home: Home, assay, tmp_path: Path) -> None:
+    assert assay("prepare", "pocket/digits").returncode == 0
+    answers = load_prepared(home, Registry().task("pocket/digits")).private / "answers.csv"
     assert answers.is_file()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        told = {"answers": answers, "home": prepared_home.root, "port": server.getsockname()[1]}
-        words = [word for name, value in told.items() for word in ("-S", f"{name}={value}")]
+        arguments = {"answers": answers, "home": home.root, "port": server.getsockname()[1]}
+        words = [word for name, value in arguments.items() for word in ("-S", f"{name}={value}")]
         wanted = ["assay/pocket", "-T", "tasks=digits", "--solver", f"{SOLVERS}@hostile"]
-        log = inspect_command(prepared_home, tmp_path, *wanted, *words)
+        log = inspect_command(home, tmp_path, *wanted, *words)
     assert log.samples
     (sample,) = log.samples
     seen = sample.store["seen"]
@@ -84,8 +85,8 @@ def test_a_hostile_solver_finds_neither_answers_nor_host(prepared_home: Home, tm
     assert sample.store["refused"] == [str(answers), "../../data/pocket", "/etc/passwd", "submission.csv"]
     assert sample.scores
     assert sample.scores["grade"].as_dict()["valid"] == 0
-    assert sample.scores["grade"].explanation == "Nothing was handed in: 'submission.csv' is a link."
-    assert not any((prepared_home.root / "labs").iterdir()), "the lab is gone"
+    assert sample.scores["grade"].explanation == "No submission: 'submission.csv' is a link."
+    assert not any((home.root / "labs").iterdir()), "the lab is gone"
 
 
 def test_the_default_solver_is_an_agent_with_bash(
@@ -100,7 +101,9 @@ def test_the_default_solver_is_an_agent_with_bash(
     assert any(isinstance(message, ChatMessageTool) for message in log.samples[0].messages)
 
 
-def test_the_lab_keeps_inspects_contract(prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lab_fulfills_inspects_sandbox_interface(
+    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
 
     @solver
@@ -139,7 +142,7 @@ def test_the_lab_keeps_inspects_contract(prepared_home: Home, tmp_path: Path, mo
     assert log.status == "success", log.error
 
 
-def test_what_lies_there_counts_when_the_time_is_up(
+def test_the_submission_counts_when_the_time_is_up(
     prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
@@ -161,12 +164,12 @@ def test_what_lies_there_counts_when_the_time_is_up(
     assert not any((prepared_home.root / "labs").iterdir()), "the lab is gone"
 
 
-def test_what_is_missing_is_said_without_a_traceback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_data_is_reported_without_a_traceback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(home.root))
     for wanted, said in (
         ({"tasks": "digits"}, "run: assay prepare pocket/digits"),
         ({"tasks": "digit"}, "did you mean pocket/digits?"),
-        ({"tasks": "mlebench/leaf-classification"}, "evaluate assay/mlebench"),
+        ({"tasks": "mlebench/leaf-classification"}, "use assay/mlebench"),
         ({"tasks": "digits", "edition": "v9"}, "no edition 'v9'"),
         ({"tasks": "digits", "time": "soon"}, "not a duration"),
     ):
@@ -179,25 +182,25 @@ def test_what_is_missing_is_said_without_a_traceback(home: Home, monkeypatch: py
 
 
 @pytest.mark.anyio
-async def test_a_measurement_of_time_waits_for_commands_and_holds_up_new_ones() -> None:
-    machine, order = Machine(), []
+async def test_a_timing_measurement_waits_for_commands_and_blocks_new_ones() -> None:
+    lock, order = MachineLock(), []
     running, finish, measured = anyio.Event(), anyio.Event(), anyio.Event()
 
     async def command() -> None:
-        async with machine.at_work():
+        async with lock.shared():
             running.set()
             await finish.wait()
             order.append("command")
 
     async def measurement() -> None:
-        async with machine.alone():
+        async with lock.exclusive():
             order.append("measured")
             measured.set()
             await anyio.wait_all_tasks_blocked()
             order.append("measured to the end")
 
     async def later_command() -> None:
-        async with machine.at_work():
+        async with lock.shared():
             order.append("later command")
 
     async with anyio.create_task_group() as group:
@@ -213,13 +216,13 @@ async def test_a_measurement_of_time_waits_for_commands_and_holds_up_new_ones() 
 
 
 def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
-    score = score_of(None, Registry().task("pocket/digits"), "the machine broke")
+    score = to_score(None, Registry().task("pocket/digits"), "the machine broke")
     assert (score.as_dict()["success"], score.as_dict()["valid"]) == (0, 0)
     assert score.explanation == "the machine broke"
 
 
 @pytest.mark.slow
-def test_a_run_exported_for_inspect_holds_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
+def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
     def bash(command: str) -> dict[str, object]:
         return {"text": "On we go.", "tool_calls": [{"name": "bash", "arguments": {"command": command}}]}
 

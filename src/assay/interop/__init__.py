@@ -1,1 +1,1 @@
-"""Other people's tools: how Assay's tasks and records are used from them."""
+"""Adapters that let other tools use Assay's tasks and records; so far Inspect AI, in `inspect/`."""

@@ -1,1 +1,4 @@
-"""Inspect AI: our suites as its tasks, our lab as its sandbox, our grade as its score, our records as its logs."""
+"""Inspect AI: suites as its tasks, the lab as its sandbox, the grade as its score, records as its logs.
+
+Start reading at `tasks.py` for running Assay's tasks under Inspect, and at `logs.py` for exporting a run.
+"""

@@ -28,7 +28,7 @@ from inspect_ai.viewer import ViewerConfig
 from assay import __version__
 from assay.agents.briefing import task_prompt
 from assay.interop.inspect.conversations import conversation_of, last_reply
-from assay.interop.inspect.scorer import score_of
+from assay.interop.inspect.scorer import to_score
 from assay.models import MAIN
 from assay.models.convert import to_inspect_all
 from assay.models.messages import Usage
@@ -143,7 +143,7 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
         target="",
         messages=to_inspect_all(conversation_of(deeds, opening), model),
         output=_output(deeds, model),
-        scores={"grade": score_of(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)},
+        scores={"grade": to_score(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)},
         metadata={
             "trial": file.id,
             "task": file.task,

@@ -1,4 +1,4 @@
-"""What Inspect finds by the entry point `inspect_ai`: importing this module registers tasks, sandbox and scorer."""
+"""The entry point `inspect_ai`: importing this module registers tasks, sandbox and scorer with Inspect."""
 
 from assay.interop.inspect.sandbox import LabSandbox
 from assay.interop.inspect.scorer import grade

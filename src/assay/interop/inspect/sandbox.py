@@ -1,5 +1,6 @@
-"""Our lab as a sandbox of Inspect: every command in a sandbox of its own, every file through the lab's safe reading."""
+"""The lab as a sandbox of Inspect: each command runs in its own sandbox, files are read through the lab."""
 
+import asyncio
 import json
 import math
 import os
@@ -26,19 +27,18 @@ from assay.core.errors import UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model
 from assay.data.store import Prepared, load_prepared
-from assay.interop.inspect.holding import HeldLab
-from assay.interop.inspect.machine import machine
-from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, workspace
+from assay.interop.inspect.machine_lock import machine_lock
+from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, open_lab, workspace
 from assay.lab.lab import DATA
 from assay.runs.descriptions import Describe, chosen_description
 from assay.tasks import Registry, Task
 
-# Goes into the folder named first and becomes the rest.
+# Changes to the folder in the first argument and executes the rest.
 _IN_FOLDER = 'cd -- "$1" && shift && exec "$@"'
 
 
-class Wanted(Model):
-    """Which lab a sample gets: that of a task, by an edition's rules, with a variant of its data."""
+class LabSpec(Model):
+    """The lab of a sample: a task in an edition, with a variant of its data."""
 
     task: str
     edition: str
@@ -46,23 +46,70 @@ class Wanted(Model):
     describe: Describe = "plain"
     sandbox: SandboxName = "bubblewrap"
 
-    def found(self) -> Task:
-        """The task, as the edition judges it."""
+    def load_task(self) -> Task:
+        """Return the task with the rules of the edition."""
         return Registry().task(self.task).in_edition(self.edition)
 
     def description(self, task: Task) -> str:
-        """The text that describes the task."""
+        """Return the description of the task."""
         chosen_description(task, self.describe, None)
         return (task.obfuscated or "") if self.describe == "obfuscated" else task.description
 
 
+class HeldLab:
+    """A lab that one call opens and another closes, as Inspect's sandbox interface requires.
+
+    `open_lab` is a context manager, which must exit in the task and cancel scope that entered it, but Inspect enters
+    and exits scopes of its own between its two calls. So a separate task keeps the lab open. It belongs to Inspect's
+    event loop, whose thread outlives every lab; a lab that is not closed is closed when the loop ends.
+    """
+
+    def __init__(self, lab: Lab, closing: asyncio.Event, keeper: asyncio.Task[None]) -> None:
+        self.lab = lab
+        self._closing = closing
+        self._keeper = keeper
+
+    @classmethod
+    async def open(cls, home: Home, setup: Setup, sandbox: SandboxName) -> "HeldLab":
+        """Open a lab; it stays open until `close`."""
+        opened: asyncio.Future[Lab] = asyncio.get_running_loop().create_future()
+        closing = asyncio.Event()
+
+        async def keep_open() -> None:
+            try:
+                async with open_lab(home, setup, sandbox) as lab:
+                    opened.set_result(lab)
+                    await closing.wait()
+            except Exception as error:
+                if opened.done():
+                    raise
+                opened.set_exception(error)
+
+        keeper = asyncio.create_task(keep_open())
+        try:
+            return cls(await asyncio.shield(opened), closing, keeper)
+        except BaseException:
+            closing.set()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([keeper])
+            raise
+
+    async def close(self) -> None:
+        """Close the lab, and return when it is gone."""
+        self._closing.set()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([self._keeper])
+        if not self._keeper.cancelled():
+            self._keeper.result()
+
+
 @sandboxenv(name="assay")
 class LabSandbox(SandboxEnvironment):
-    """A sealed lab with a task's data and Python, in which the commands of a sample run one after the other."""
+    """A sealed lab with the data and Python of a task, in which the commands of a sample run one at a time."""
 
-    def __init__(self, wanted: Wanted, data: Prepared, held: HeldLab) -> None:
+    def __init__(self, spec: LabSpec, data: Prepared, held: HeldLab) -> None:
         super().__init__()
-        self.wanted = wanted
+        self.spec = spec
         self.data = data
         self.gradings = 0
         self._held = held
@@ -77,12 +124,12 @@ class LabSandbox(SandboxEnvironment):
     async def sample_init(
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
-        """Open a lab with what every agent finds: the data, the description, and the code to begin with."""
-        from assay.runs.trial_setup import furnish  # slow to load, and Inspect loads this module for everybody's tasks
+        """Open a lab with the data, the description and the starter code."""
+        from assay.runs.trial_setup import furnish  # slow to import, and Inspect imports this module for all tasks
 
-        if not isinstance(config, Wanted):
-            raise UsageError("the sandbox `assay` belongs to Assay's own tasks, such as assay/pocket")
-        home, task = Home.default(), config.found()
+        if not isinstance(config, LabSpec):
+            raise UsageError("The sandbox `assay` works only with Assay's own tasks, e.g. assay/pocket")
+        home, task = Home.default(), config.load_task()
         data = load_prepared(home, task, config.edition, config.variant)
         given = task.resources
         limits = Limits(memory=given.memory, cores=given.cores, disk=given.disk)
@@ -108,13 +155,13 @@ class LabSandbox(SandboxEnvironment):
             await place.as_type(LabSandbox)._held.close()
 
     @classmethod
-    def config_deserialize(cls, config: dict[str, Any]) -> Wanted:
-        """What a log says of the lab that was wanted."""
-        return Wanted.model_validate(config)
+    def config_deserialize(cls, config: dict[str, Any]) -> LabSpec:
+        """Return the specification of the lab from a log."""
+        return LabSpec.model_validate(config)
 
     @classmethod
     def default_concurrency(cls) -> int:
-        """As many labs at once as there are processors, because most of what runs in them computes."""
+        """Return the number of processors, because most code in labs is CPU-bound."""
         return len(os.sched_getaffinity(0))
 
     async def exec(
@@ -128,19 +175,21 @@ class LabSandbox(SandboxEnvironment):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        """Run a command in the workspace, and end everything that it started."""
+        """Run a command in the workspace, and kill everything it started."""
         if user is not None:
-            raise SandboxUserUnsupportedError("everything in a lab runs as one user, who is not root")
+            raise SandboxUserUnsupportedError("all code in a lab runs as one unprivileged user")
         command = cmd if cwd is None else ["/bin/sh", "-c", _IN_FOLDER, "sh", cwd, *cmd]
         stdin = input.encode() if isinstance(input, str) else input or b""
-        async with self._turn, machine().at_work():
-            variables = await self._tell_budget(timeout) | (env or {})
+        async with self._turn, machine_lock().shared():
+            variables = await self._publish_budget(timeout) | (env or {})
             ended = await self.lab.run(command, seconds=timeout or math.inf, stdin=stdin, variables=variables)
         if ended.ended == "time":
             raise TimeoutError(f"the command did not end within {timeout} seconds")
         _, limit = LIMITS.get(ended.ended, (None, ""))
-        told = f"{ended.stderr.text}\nThe command {limit}.\n" if limit else ended.stderr.text
-        return ExecResult(ended.succeeded, ended.code, ended.stdout.text, told)
+        stderr = ended.stderr.text
+        if limit:
+            stderr += f"\nThe command {limit}.\n"
+        return ExecResult(ended.succeeded, ended.code, ended.stdout.text, stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
         """Create or replace a file of the workspace."""
@@ -149,7 +198,7 @@ class LabSandbox(SandboxEnvironment):
             try:
                 await self.lab.write(self._path(file), content)
             except UnsafePath as error:
-                _refuse(error)
+                _raise_for_inspect(error)
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -158,23 +207,23 @@ class LabSandbox(SandboxEnvironment):
     async def read_file(self, file: str, text: Literal[False]) -> bytes: ...
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
-        """Read a plain file of the workspace, or of the data in it."""
+        """Read a regular file of the workspace or of its data."""
         path, most = self._path(file), SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
         async with self._turn:
             try:
                 content = await self._read(path, most)
             except UnsafePath as error:
-                _refuse(error)
+                _raise_for_inspect(error)
         return content.decode() if text else content
 
     async def submission(self) -> tuple[bytes | None, str | None]:
-        """What lies in the workspace as submission now, or why there is none."""
+        """Return the submission in the workspace, or why there is none."""
         wanted = self.data.task.submission
         async with self._turn:
             try:
                 return await self.lab.read(wanted.file, max_size=wanted.max_size), None
             except UnsafePath as error:
-                return None, f"Nothing was handed in: {error}."
+                return None, f"No submission: {error}."
 
     async def _read(self, path: str, most: int) -> bytes:
         top, _, rest = path.partition("/")
@@ -182,31 +231,31 @@ class LabSandbox(SandboxEnvironment):
         stamp = workspace.change_stamp(root, file) if root else await self.lab.change_stamp(file)
         if stamp and stamp[1] > most:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
-        if root:  # in the workspace as the host sees it, the data is an empty folder
+        if root:  # on the host, the data folder of the workspace is an empty mount point
             return await to_thread.run_sync(partial(workspace.read_file, root, file, max_size=most))
         return await self.lab.read(file, max_size=most)
 
     def _path(self, file: str) -> str:
-        """A path as Inspect gives it, relative to the workspace."""
+        """Return a path of Inspect relative to the workspace."""
         path, workspace = PurePosixPath(file), PurePosixPath(self.lab.paths.workspace)
         if not path.is_absolute():
             return str(path)
         if not path.is_relative_to(workspace):
-            raise PermissionError(f"{file} is not in {workspace}, and only what is lasts from one command to the next")
+            raise PermissionError(f"{file} is outside of {workspace}; other files do not persist between commands")
         return str(path.relative_to(workspace))
 
-    async def _tell_budget(self, timeout: int | None) -> dict[str, str]:
-        """Put what is left where code in the lab can read it, and say what it finds in its variables."""
+    async def _publish_budget(self, timeout: int | None) -> dict[str, str]:
+        """Write the remaining budget where code in the lab can read it, and return its environment variables."""
         limits = sample_limits()
         left = {"seconds_left": limits.time.remaining, "steps_left": limits.turn.remaining}
-        told = {name: round(amount, 1) for name, amount in left.items() if amount is not None}
-        await self.lab.write_status(json.dumps(told).encode())
-        seconds = min(timeout or math.inf, told.get("seconds_left", math.inf))
+        remaining = {name: round(amount, 1) for name, amount in left.items() if amount is not None}
+        await self.lab.write_status(json.dumps(remaining).encode())
+        seconds = min(timeout or math.inf, remaining.get("seconds_left", math.inf))
         return {"DEADLINE": f"{time.time() + seconds:.0f}"} if seconds < math.inf else {}
 
 
-def _refuse(error: UnsafePath) -> NoReturn:
-    """Say in the words that Inspect's tools know what is wrong with a path."""
+def _raise_for_inspect(error: UnsafePath) -> NoReturn:
+    """Raise the exception that Inspect's tools expect for a wrong path."""
     if isinstance(error.__cause__, FileNotFoundError):
         raise FileNotFoundError(str(error)) from error
     if isinstance(error.__cause__, IsADirectoryError):

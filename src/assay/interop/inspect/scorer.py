@@ -1,4 +1,4 @@
-"""Our grade as a score of Inspect."""
+"""The grade of a submission as a score of Inspect."""
 
 import math
 from typing import Any
@@ -10,11 +10,11 @@ from inspect_ai.util import sandbox
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.grading.result import Grade
-from assay.interop.inspect.machine import machine
+from assay.interop.inspect.machine_lock import machine_lock
 from assay.interop.inspect.sandbox import LabSandbox
 from assay.tasks import Task
 
-_TOLD = {
+_METADATA = {
     "edition", "variant", "improvement", "percentile", "rank", "panel_size", "baseline", "success", "beyond_spread",
     "indicative", "quirks", "repairs", "not_finite", "deterministic", "tolerance",
 }  # fmt: skip
@@ -22,52 +22,60 @@ _TOLD = {
 
 @scorer(metrics={"success": [mean(), stderr()], "valid": [mean()]})
 def grade() -> Scorer:
-    """Judge what lies in the lab as submission, outside of it, with answers that were never in it."""
+    """Grade the submission in the lab, outside of it, with answers that were never in it."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        place = _lab_sandbox()
-        content, why = await place.submission()
-        judged = await _graded(content, place)
-        about = {"sealed": place.lab.sealing.sealed and judged.sealed is not False, "graded_before": place.gradings}
-        place.gradings += 1
-        return score_of(judged, place.data.task, why, sandbox=place.lab.sealing.sandbox, **about)
+        lab_sandbox = _lab_sandbox()
+        content, why = await lab_sandbox.submission()
+        result = await _grade(content, lab_sandbox)
+        sealing = lab_sandbox.lab.sealing
+        graded_before = lab_sandbox.gradings
+        lab_sandbox.gradings += 1
+        return to_score(
+            result,
+            lab_sandbox.data.task,
+            why,
+            sandbox=sealing.sandbox,
+            sealed=sealing.sealed and result.sealed is not False,
+            graded_before=graded_before,
+        )
 
     return score
 
 
-def score_of(grade: Grade | None, task: Task, why: str | None = None, **about: Any) -> Score:
-    """A grade as Inspect keeps it; None is a trial that came to no grade, which counts as a failure.
+def to_score(grade: Grade | None, task: Task, why: str | None = None, **metadata: Any) -> Score:
+    """Return a grade as a score of Inspect; a trial without a grade counts as a failure.
 
-    The score itself has no mean: tasks have different metrics. Success has one, over all samples but those of tasks
-    that do not say what success is.
+    The score itself has no mean, because tasks have different metrics. Success has one, over all samples except those
+    of tasks that do not define success.
     """
     valid = grade is not None and grade.valid_submission
     success = grade.success if grade is not None and valid else False
     score = grade.score if grade is not None and grade.score is not None else math.nan
-    told = grade.model_dump(mode="json", include=_TOLD) if grade else {}
+    details = grade.model_dump(mode="json", include=_METADATA) if grade else {}
+    if valid:
+        explanation: str | None = f"{task.metric.name}: {score}; {task.metric.direction} is better"
+    else:
+        explanation = why or (grade.why if grade else None)
     return Score(
         value={"score": score, "success": math.nan if success is None else int(success), "valid": int(valid)},
-        explanation=f"{task.metric.name}: {score}; {task.metric.direction} is better" if valid else why or _why(grade),
-        metadata={"valid": valid, "medal": grade.medal if grade else None, "success": success, **told, **about},
+        explanation=explanation,
+        metadata={"valid": valid, "medal": grade.medal if grade else None, "success": success, **details, **metadata},
     )
-
-
-def _why(grade: Grade | None) -> str | None:
-    return grade.why if grade else None
 
 
 def _lab_sandbox() -> LabSandbox:
     try:
         return sandbox().as_type(LabSandbox)
     except TypeError:
-        raise UsageError("Assay's tasks are graded from Assay's labs; leave out --sandbox") from None
+        raise UsageError("Assay's tasks need Assay's own sandbox; remove --sandbox") from None
 
 
-async def _graded(content: bytes | None, place: LabSandbox) -> Grade:
+async def _grade(content: bytes | None, lab_sandbox: LabSandbox) -> Grade:
     from assay.grading.grade import grade_submission_async
 
-    task, home = place.data.task, Home.default()
+    task, data, home = lab_sandbox.data.task, lab_sandbox.data, Home.default()
     if not task.timed:
-        return await grade_submission_async(content, task, place.data, home=home, sandbox=place.wanted.sandbox)
-    async with machine().alone():
-        return await grade_submission_async(content, task, place.data, home=home, sandbox=place.wanted.sandbox)
+        return await grade_submission_async(content, task, data, home=home, sandbox=lab_sandbox.spec.sandbox)
+    async with machine_lock().exclusive():
+        return await grade_submission_async(content, task, data, home=home, sandbox=lab_sandbox.spec.sandbox)

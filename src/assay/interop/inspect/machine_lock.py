@@ -1,4 +1,4 @@
-"""Who uses the machine: commands side by side, or one measurement of time alone."""
+"""A lock on the machine: commands share it, a timing measurement has it alone."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,8 +7,8 @@ import anyio
 from anyio.lowlevel import RunVar
 
 
-class Machine:
-    """Keeps commands and measurements of time apart, within one process."""
+class MachineLock:
+    """Keeps commands from running during a timing measurement, within one process."""
 
     def __init__(self) -> None:
         self._changed = anyio.Condition()
@@ -17,8 +17,8 @@ class Machine:
         self._measuring = False
 
     @asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
-        """Run a command: beside others, but not while anything is measured or waits to be."""
+    async def shared(self) -> AsyncIterator[None]:
+        """Hold the lock for a command: with others, but not while a measurement runs or waits."""
         async with self._changed:
             while self._measuring or self._waiting:
                 await self._changed.wait()
@@ -32,8 +32,8 @@ class Machine:
                     self._changed.notify_all()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        """Measure: wait until the commands that run have ended, and let none begin meanwhile."""
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Hold the lock for a measurement: wait until running commands have ended, and let none start meanwhile."""
         async with self._changed:
             self._waiting += 1
             try:
@@ -52,13 +52,14 @@ class Machine:
                     self._changed.notify_all()
 
 
-_MACHINE: RunVar[Machine] = RunVar("machine")
+_LOCK: RunVar[MachineLock] = RunVar("machine_lock")
 
 
-def machine() -> Machine:
-    """The machine of the event loop that runs now: all samples of an evaluation share it."""
+def machine_lock() -> MachineLock:
+    """Return the lock of the current event loop: all samples of an evaluation share it."""
     try:
-        return _MACHINE.get()
+        return _LOCK.get()
     except LookupError:
-        _MACHINE.set(made := Machine())
-        return made
+        lock = MachineLock()
+        _LOCK.set(lock)
+        return lock
