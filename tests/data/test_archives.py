@@ -106,7 +106,7 @@ def test_names_are_those_of_files_sorted_as_text(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("train/", "train/10.png", "train/2.png", "train/note.txt", "other/1.png"):
             archive.writestr(name, b"")
-    assert archives.names(tmp_path / "a.zip", below="train/", suffix=".png") == ["train/10.png", "train/2.png"]
+    assert archives.list_names(tmp_path / "a.zip", below="train/", suffix=".png") == ["train/10.png", "train/2.png"]
 
 
 def test_only_files_directly_in_a_folder_are_listed_and_each_once(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_only_files_directly_in_a_folder_are_listed_and_each_once(tmp_path: Path
             archive.writestr(name, b"old")
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("train/a.png", b"new")
-    assert archives.listed(tmp_path / "a.zip", "train", ".png") == ["a.png", "b.png"]
-    assert archives.listed(tmp_path / "a.zip", "train") == ["a.png", "b.png", "d.PNG"]
+    assert archives.list_folder(tmp_path / "a.zip", "train", ".png") == ["a.png", "b.png"]
+    assert archives.list_folder(tmp_path / "a.zip", "train") == ["a.png", "b.png", "d.PNG"]
 
 
 @pytest.mark.parametrize("name", ["../x.png", "/x.png", "train/../../x.png"])
@@ -125,7 +125,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(name: str, tmp_path: Pat
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(name, b"")
     with pytest.raises(SourceError, match="outside its folder"):
-        archives.names(tmp_path / "a.zip")
+        archives.list_names(tmp_path / "a.zip")
 
 
 def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: 
 
 def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"lacks none\.zip"):
-        archives.names(tmp_path / "none.zip")
+        archives.list_names(tmp_path / "none.zip")
     (tmp_path / "bad.zip").write_bytes(b"PK nothing")
-    with pytest.raises(SourceError, match=r"bad\.zip is not a whole zip file"):
-        archives.names(tmp_path / "bad.zip")
+    with pytest.raises(SourceError, match=r"bad\.zip is damaged or not a zip file"):
+        archives.list_names(tmp_path / "bad.zip")
     with (
         pytest.raises(SourceError, match=r"a\.zip holds no nothing\.csv"),
         archives.open_member(packed(tmp_path), "nothing.csv"),

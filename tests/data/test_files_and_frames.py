@@ -49,7 +49,7 @@ def test_listed_files_are_sorted_as_text_and_exactly_so_called(tmp_path: Path) -
     for name in ("10.jpg", "2.jpg", "3.JPG", "x.png"):
         (tmp_path / name).touch()
     (tmp_path / "folder.jpg").mkdir()
-    assert [path.name for path in files.listed(tmp_path, ".jpg")] == ["10.jpg", "2.jpg"]
+    assert [path.name for path in files.list_files(tmp_path, ".jpg")] == ["10.jpg", "2.jpg"]
 
 
 RAW = "id,a,b,text,gap\n" + "".join(
@@ -100,5 +100,5 @@ def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Pat
 def test_a_raw_table_with_other_columns_is_refused_by_name() -> None:
     frame = pd.DataFrame({"b": [1], "a": [2]})
     pandas_tables.check_columns(frame, ["b", "a"], "train.csv")
-    with pytest.raises(SourceError, match=r"train\.csv has the columns b, a; they should be a, b"):
+    with pytest.raises(SourceError, match=r"train\.csv has the columns b, a; expected are a, b"):
         pandas_tables.check_columns(frame, ["a", "b"], "train.csv")

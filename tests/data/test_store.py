@@ -2,18 +2,20 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from data_packages import CONTENT, MakeTask, MakeWheel
 
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, NotPrepared, UsageError
+from assay.core.errors import AssayError, NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import load_prepared, prepare
@@ -145,6 +147,35 @@ def test_a_failing_prepare_py_leaves_nothing(alone: Home, toy: MakeTask) -> None
     assert not list(alone.public.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (
+            "pd.DataFrame({'id': [1]})['species']",
+            r"has no 'species' \(needed in line 3 of toy/prepare\.py\)",
+        ),
+        ("(job.raw / 'train' / '1.jpg').read_bytes()", r"the raw data has no train/1\.jpg; it is incomplete"),
+    ],
+)
+def test_raw_data_that_lacks_a_column_or_a_file_is_a_clear_error(
+    alone: Home, toy: MakeTask, code: str, why: str
+) -> None:
+    task = toy(f"import pandas as pd\ndef prepare(job):\n    {code}\n")
+    with pytest.raises(SourceError, match=why):
+        prepare(alone, task, progress=NoProgress())
+    assert not list((alone.data / "toys/toy/v1").iterdir())
+    assert not list(alone.public.iterdir())
+
+
+def test_a_full_disk_is_noticed_before_preparing(
+    alone: Home, toy: MakeTask, wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=3))
+    with pytest.raises(SourceError, match=r"preparing toys/toy needs .*B, but the disk of .* has only 3B free"):
+        prepare(alone, toy(SIMPLE, wheel()), progress=NoProgress())
+    assert not list((alone.data / "toys/toy/v1").iterdir())
+
+
 @pytest.mark.parametrize(("code", "why"), [(None, "prepare.py is missing"), ("x = 1\n", "does not define prepare")])
 def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
     alone: Home, toy: MakeTask, code: str | None, why: str
@@ -196,6 +227,7 @@ def prepare(job):
     code = f"""
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from assay.data import prepare
 from assay.core.home import Home
 from assay.core.progress import NoProgress

@@ -35,12 +35,12 @@ def test_a_split_is_written_with_the_answers_apart(tmp_path: Path) -> None:
 def test_new_ids_come_first_and_must_differ() -> None:
     table = pl.DataFrame({"x": [1, 2], "Id": [5, 6]})
     assert polars_tables.with_id(table, "row_id", [1, 2], instead_of="Id").columns == ["row_id", "x"]
-    with pytest.raises(ValueError, match="2 rows need as many different ids; there are 1"):
+    with pytest.raises(ValueError, match="2 rows need as many distinct ids; there are 1"):
         polars_tables.with_id(table, "row_id", [1, 1], instead_of="Id")
 
 
 def test_new_numbers_do_not_keep_the_old_order() -> None:
-    numbers = polars_tables.renumbered([f"{key:04d}" for key in range(1000)], seed=1)
+    numbers = polars_tables.random_numbers([f"{key:04d}" for key in range(1000)], seed=1)
     assert sorted(numbers.values()) == list(range(1, 1001))
     assert abs(np.corrcoef(np.arange(1000), list(numbers.values()))[0, 1]) < 0.1
 

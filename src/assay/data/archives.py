@@ -1,5 +1,6 @@
-"""Zip files inside raw data and in public: read in place, unpacked and packed in parallel, streamed where large."""
+"""Zip files in raw and public data: read in place, unpacked and packed in parallel, streamed where large."""
 
+import lzma
 import os
 import struct
 import tempfile
@@ -16,56 +17,57 @@ from assay.core.errors import SourceError
 from assay.core.progress import stage
 from assay.formats.zip_writer import DEFLATED, STORED, Packed, ZipWriter
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _COMPRESSED_ALREADY = (".7z", ".aif", ".gif", ".gz", ".jpeg", ".jpg", ".mp3", ".mp4", ".png", ".tfrec", ".zip")
 _LARGE = 32 * 2**20
 _CHUNK = 2**20
+_ENCRYPTED = 0x1  # bit 0 of a member's flags
 _WORKERS = max(2, os.cpu_count() or 1)
 
 
-def names(archive: Path, *, below: str = "", suffix: str = "") -> list[str]:
-    """The files in an archive, below a folder of it and with an ending where these are given, sorted as text."""
-    with _opened(archive) as content:
+def list_names(archive: Path, *, below: str = "", suffix: str = "") -> list[str]:
+    """Return the files in an archive, optionally only those below a folder or with a suffix, sorted as text."""
+    with _open(archive) as content:
         found = {info.filename for info in content.infolist() if not info.is_dir()}
         outside = next((name for name in found if name.startswith("/") or ".." in name.split("/")), None)
         if outside is not None:
-            raise SourceError(f"{archive.name} holds {outside!r}, which would lie outside its folder")
+            raise SourceError(f"{archive.name} holds {outside!r}, which would be written outside its folder")
         return sorted(name for name in found if name.startswith(below) and name.endswith(suffix))
 
 
-def listed(archive: Path, folder: str, suffix: str = "") -> list[str]:
-    """The names of the files directly in a folder of an archive, with an ending where it is given, sorted as text."""
-    inside = (name.removeprefix(f"{folder}/") for name in names(archive, below=f"{folder}/", suffix=suffix))
+def list_folder(archive: Path, folder: str, suffix: str = "") -> list[str]:
+    """Return the names of the files directly in a folder of an archive, sorted as text."""
+    inside = (name.removeprefix(f"{folder}/") for name in list_names(archive, below=f"{folder}/", suffix=suffix))
     return [name for name in inside if "/" not in name]
 
 
 @contextmanager
 def open_member(archive: Path, name: str) -> Iterator[IO[bytes]]:
-    """A file in an archive, open for reading from start to end."""
-    with _opened(archive) as content, content.open(_member(content, archive, name)) as file:
+    """Open a file in an archive for reading from start to end."""
+    with _open(archive) as content, content.open(_member(content, archive, name)) as file:
         yield file
 
 
 def extract(archive: Path, members: Iterable[tuple[str, Path]]) -> None:
-    """Write each named member to its destination, in the order of the destinations' names, and make their folders."""
+    """Write each named member to its destination, in the order of the destinations' names, and create their folders."""
     ordered = sorted(((os.fspath(path), name) for name, path in members), key=lambda pair: pair[0])
     for folder in sorted({os.path.dirname(path) for path, _ in ordered}):  # noqa: PTH120
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-    with _opened(archive) as content, stage("Unpacking files", len(ordered)) as advance:
+    with _open(archive) as content, stage("Unpacking files", len(ordered)) as advance:
 
-        def begun(pair: tuple[str, str]) -> tuple[int, zipfile.ZipInfo]:
-            # Opened by the one thread that goes through the names in order, so that inode numbers follow names.
+        def create(pair: tuple[str, str]) -> tuple[int, zipfile.ZipInfo]:
+            # Created by a single thread in the order of the names, so that inode numbers follow names.
             handle = os.open(pair[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             return handle, _member(content, archive, pair[1])
 
-        def fill(begun: tuple[int, zipfile.ZipInfo]) -> None:
-            with open(begun[0], "wb") as file, content.open(begun[1]) as source:  # noqa: PTH123
+        def fill(created: tuple[int, zipfile.ZipInfo]) -> None:
+            with open(created[0], "wb") as file, content.open(created[1]) as source:  # noqa: PTH123
                 while chunk := source.read(_CHUNK):
                     file.write(chunk)
 
-        for _ in _in_parallel(fill, map(begun, ordered)):
+        for _ in _in_parallel(fill, map(create, ordered)):
             advance(1)
 
 
@@ -75,29 +77,29 @@ def pack(
     *,
     method: Literal["stored", "deflated"] | None = None,
 ) -> None:
-    """Make a new zip file of contents or files under the given names, sorted by name.
+    """Write a new zip file of contents or files under the given names, sorted by name.
 
-    Unless a method is named, what is compressed already is stored as it is and the rest is deflated.
+    Unless a method is named, formats that are already compressed are stored and the rest is deflated.
     """
 
-    def packed(member: tuple[str, Path | bytes]) -> tuple[str, Packed]:
+    def pack_member(member: tuple[str, Path | bytes]) -> tuple[str, Packed]:
         name, source = member
         chosen = method or ("stored" if name.lower().endswith(_COMPRESSED_ALREADY) else "deflated")
-        return name, _packed(source, DEFLATED if chosen == "deflated" else STORED, archive.parent)
+        return name, _compress(source, DEFLATED if chosen == "deflated" else STORED, archive.parent)
 
-    _write(archive, packed, sorted(members, key=lambda member: member[0]))
+    _write(archive, pack_member, sorted(members, key=lambda member: member[0]))
 
 
 def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]], *, folder: str | None = None) -> None:
-    """Make a new zip file of members of another one, (old name, new name), without compressing them again.
+    """Write a new zip file of members of another one, as (old name, new name), without compressing them again.
 
-    With a folder named, the new names lie in it, and it is a member of its own, the first one.
+    With `folder`, the new names are inside that folder, which is the first member.
     """
-    with _opened(source) as content:
+    with _open(source) as content:
         handle = content.fp
         assert handle is not None
 
-        def taken(pair: tuple[str, str]) -> tuple[str, Packed]:
+        def copy_member(pair: tuple[str, str]) -> tuple[str, Packed]:
             info = _member(content, source, pair[1])
             head = os.pread(handle.fileno(), 30, info.header_offset)
             start = info.header_offset + 30 + sum(struct.unpack("<HH", head[26:30]))
@@ -106,11 +108,11 @@ def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]], *, f
             name = f"{folder}/{pair[0]}" if folder else pair[0]
             return name, Packed(info.compress_type, info.CRC, info.file_size, kept, info.compress_size)
 
-        _write(archive, taken, sorted((new, old) for old, new in members), folder=folder)
+        _write(archive, copy_member, sorted((new, old) for old, new in members), folder=folder)
 
 
 def _write(
-    archive: Path, packed: Callable[[Given], tuple[str, Packed]], members: list[Given], *, folder: str | None = None
+    archive: Path, make: Callable[[Item], tuple[str, Packed]], members: list[Item], *, folder: str | None = None
 ) -> None:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -121,7 +123,7 @@ def _write(
         if folder:
             writer.add(f"{folder}/", Packed(STORED, 0, 0, [], 0))
         seen: set[str] = set()
-        for name, content in _in_parallel(packed, members):
+        for name, content in _in_parallel(make, members):
             if name in seen:
                 raise ValueError(f"{archive.name} would hold {name} twice")
             seen.add(name)
@@ -129,17 +131,17 @@ def _write(
             advance(1)
 
 
-def _packed(source: Path | bytes, method: int, scratch: Path) -> Packed:
-    """Content ready to be written; what is too large to hold in memory is read in parts."""
+def _compress(source: Path | bytes, method: int, scratch: Path) -> Packed:
+    """Return content ready to be written; a file too large for memory is read in parts."""
     if isinstance(source, Path) and source.stat().st_size > _LARGE:
-        return _stored_in_parts(source) if method == STORED else _deflated_in_parts(source, scratch)
+        return _store_in_parts(source) if method == STORED else _deflate_in_parts(source, scratch)
     content = source if isinstance(source, bytes) else source.read_bytes()
-    squeezer = zlib.compressobj(wbits=-15)
-    packed = squeezer.compress(content) + squeezer.flush() if method == DEFLATED else content
+    compressor = zlib.compressobj(wbits=-15)
+    packed = compressor.compress(content) + compressor.flush() if method == DEFLATED else content
     return Packed(method, zlib.crc32(content), len(content), [packed], len(packed))
 
 
-def _stored_in_parts(path: Path) -> Packed:
+def _store_in_parts(path: Path) -> Packed:
     checksum = 0
     for chunk in _parts(path):
         checksum = zlib.crc32(chunk, checksum)
@@ -147,14 +149,14 @@ def _stored_in_parts(path: Path) -> Packed:
     return Packed(STORED, checksum, size, _parts(path), size)
 
 
-def _deflated_in_parts(path: Path, scratch: Path) -> Packed:
-    """Deflated to a nameless file first, because a zip file tells the packed size before the content."""
-    checksum, squeezer = 0, zlib.compressobj(wbits=-15)
-    file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed when its content was written
+def _deflate_in_parts(path: Path, scratch: Path) -> Packed:
+    """Deflate to a temporary file first, because a zip file states the compressed size before the content."""
+    checksum, compressor = 0, zlib.compressobj(wbits=-15)
+    file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed after its content is written
     for chunk in _parts(path):
         checksum = zlib.crc32(chunk, checksum)
-        file.write(squeezer.compress(chunk))
-    file.write(squeezer.flush())
+        file.write(compressor.compress(chunk))
+    file.write(compressor.flush())
     length = file.tell()
 
     def content() -> Iterator[bytes]:
@@ -180,10 +182,10 @@ def _chunks(handle: int, start: int, length: int) -> Iterator[bytes]:
         start, length = start + len(chunk), length - len(chunk)
 
 
-def _in_parallel(work: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
-    """The results in order, with a few items being worked on at a time and no more held in memory."""
+def _in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield the results in order, with only a few items in memory at a time."""
     with ThreadPoolExecutor(_WORKERS) as pool:
-        waiting: deque[Future[Made]] = deque()
+        waiting: deque[Future[Result]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))
             if len(waiting) >= 4 * _WORKERS:
@@ -193,18 +195,26 @@ def _in_parallel(work: Callable[[Given], Made], items: Iterable[Given]) -> Itera
 
 
 @contextmanager
-def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+def _open(archive: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive of the raw data; whatever is wrong with it is a `SourceError` that names it."""
     try:
         with zipfile.ZipFile(archive) as content:
             yield content
-    except FileNotFoundError:
-        raise SourceError(f"the raw data lacks {archive.name}") from None
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise SourceError(f"{archive.name} is not a whole zip file: {error}") from None
+    except FileNotFoundError as error:
+        if error.filename is None or Path(error.filename) != archive:
+            raise
+        raise SourceError(f"the raw data has no {archive.name}") from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+        raise SourceError(f"{archive.name} is damaged or not a zip file: {error}") from None
+    except NotImplementedError as error:  # a compression method that Python does not know
+        raise SourceError(f"{archive.name} uses an unsupported zip feature: {error}") from None
 
 
 def _member(content: zipfile.ZipFile, archive: Path, name: str) -> zipfile.ZipInfo:
     try:
-        return content.getinfo(name)
+        info = content.getinfo(name)
     except KeyError:
         raise SourceError(f"{archive.name} holds no {name}") from None
+    if info.flag_bits & _ENCRYPTED:
+        raise SourceError(f"{archive.name}: {name} is encrypted with a password")
+    return info

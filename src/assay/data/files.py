@@ -1,7 +1,7 @@
-"""Moving files from raw to public: copied, never linked, in the order of their new names.
+"""Copying files from raw to public: never linked, and in the order of their new names.
 
-Links would give labels away: a linked file keeps its inode number and its count of names, and both follow the order of
-the raw data. A copy that shares its blocks with the original (a reflink) has an inode of its own and is safe.
+Links would leak labels: a linked file keeps its inode number and link count, and both follow the order of the raw data.
+A copy that shares its blocks with the original (a reflink) has its own inode and is safe.
 """
 
 import errno
@@ -19,7 +19,7 @@ _CANNOT_SHARE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errn
 
 
 def copy(pairs: Iterable[tuple[Path, Path]]) -> None:
-    """Copy each source to its destination, in the order of the destinations' names, and make their folders."""
+    """Copy each source to its destination, in the order of the destinations' names, and create their folders."""
     ordered = sorted((os.fspath(destination), os.fspath(source)) for source, destination in pairs)
     _refuse_repeated([destination for destination, _ in ordered])
     folders: set[str] = set()
@@ -30,26 +30,41 @@ def copy(pairs: Iterable[tuple[Path, Path]]) -> None:
             if folder not in folders:
                 os.makedirs(folder, exist_ok=True)  # noqa: PTH103
                 folders.add(folder)
-            sharing = sharing and _shared(source, destination)
+            sharing = sharing and _share_blocks(source, destination)
             if not sharing:
                 shutil.copyfile(source, destination)
             advance(1)
 
 
 def copy_tree(source: Path, destination: Path) -> None:
-    """Copy every file below a folder to the same place below another."""
+    """Copy every file below a folder to the same path below another."""
     copy((path, destination / path.relative_to(source)) for path in source.rglob("*") if path.is_file())
 
 
-def listed(folder: Path, suffix: str) -> list[Path]:
-    """The files directly in a folder whose names end so, sorted by name as text."""
+def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: str) -> None:
+    """Copy the file `ID.suffix` of each id from one folder to another."""
+    copy((source / f"{id}{suffix}", destination / f"{id}{suffix}") for id in ids)
+
+
+def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object]) -> None:
+    """Copy the folder of each id, with everything in it, from one folder to another."""
+    copy(
+        (path, destination / path.relative_to(source))
+        for id in ids
+        for path in (source / str(id)).rglob("*")
+        if path.is_file()
+    )
+
+
+def list_files(folder: Path, suffix: str) -> list[Path]:
+    """Return the files directly in a folder whose names have this suffix, sorted by name as text."""
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if entry.name.endswith(suffix) and entry.is_file())
     return [folder / name for name in names]
 
 
-def _shared(source: str, destination: str) -> bool:
-    """Whether the file system could copy by sharing blocks; where it cannot for one file, it cannot for the next."""
+def _share_blocks(source: str, destination: str) -> bool:
+    """Copy by sharing blocks if the file system can; if it cannot for one file, it cannot for the next."""
     with open(source, "rb", 0) as original, open(destination, "wb", 0) as copied:  # noqa: PTH123
         try:
             fcntl.ioctl(copied, _SHARE_BLOCKS, original.fileno())

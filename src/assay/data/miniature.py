@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import UsageError
+from assay.core.errors import MissingDependency
 
 Pixels = NDArray[np.uint8]
 Samples = NDArray[np.int16]
@@ -55,7 +55,7 @@ class Miniature:
         try:
             from PIL import Image
         except ModuleNotFoundError:
-            raise UsageError("pictures need Pillow; run: pip install 'assay[mlebench]'") from None
+            raise MissingDependency("images", "mlebench") from None
         content = io.BytesIO()
         Image.fromarray(pixels).save(content, _FORMATS[suffix])
         return content.getvalue()

@@ -1,23 +1,23 @@
 """Tables as pandas reads and writes them, so that prepared files have the published benchmark's bytes.
 
 Values are parsed and printed again: `0.10` becomes `0.1`, `NA` an empty field, a whole number in a column with gaps
-gets a `.0`. The type of a column is decided on the whole raw file, before anything is split.
+gets a `.0`. The type of a column is inferred from the whole raw file, before anything is split.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 import pandas as pd
 
-from assay.core.errors import SourceError
+from assay.core.errors import MissingDependency, SourceError
 from assay.data import archives
 from assay.data.splits import Split
 
 Value = str | int | float | bool
 
-# From version 3 on pandas always reads floats exactly, and warns where it is asked to.
+# From version 3 on pandas always parses floats exactly, and warns when asked to.
 EXACT_FLOATS: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 
 
@@ -26,42 +26,80 @@ def read(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
     return cast(pd.DataFrame, pd.read_csv(source, **EXACT_FLOATS, **options))
 
 
+def read_zipped(archive: Path, name: str | None = None, **options: Any) -> pd.DataFrame:
+    """Read a CSV file inside a zip file; by default it is named like the zip file without `.zip`."""
+    with archives.open_member(archive, name or archive.stem) as file:
+        return read(file, **options)
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a Parquet file, or only some columns of it."""
+    frame = _fastparquet().ParquetFile(path).to_pandas(columns=None if columns is None else list(columns))
+    return cast(pd.DataFrame, frame)
+
+
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
     """Raise `SourceError` unless a table of the raw data has exactly these columns in this order."""
     if list(frame.columns) != list(columns):
-        found, wanted = (", ".join(map(str, names)) for names in (frame.columns, columns))
-        raise SourceError(f"{name} has the columns {found}; they should be {wanted}")
+        found, expected = (", ".join(map(str, names)) for names in (frame.columns, columns))
+        raise SourceError(f"{name} has the columns {found}; expected are {expected}")
 
 
 def write(frame: pd.DataFrame, path: Path, **options: Any) -> None:
-    """Write a CSV file as pandas does by default, without row numbers, and make its folder."""
+    """Write a CSV file as pandas does by default, without row numbers, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.to_csv(path, index=False, **options)
 
 
 def write_zipped(frame: pd.DataFrame, archive: Path, **options: Any) -> None:
-    """Write a CSV file into a zip file of its own, called as the zip file without `.zip`."""
+    """Write a CSV file into its own zip file; it is named like the zip file without `.zip`."""
     archives.pack(archive, [(archive.stem, frame.to_csv(index=False, **options).encode())])
 
 
+def write_json_lines(frame: pd.DataFrame, path: Path, **options: Any) -> None:
+    """Write one JSON object per row and line, as pandas does: no spaces, `/` escaped, floats with 10 decimals."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.to_json(path, orient="records", lines=True, **options)
+
+
+def write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    """Write a Parquet file with fastparquet, the published writer; its footer names the versions of both libraries."""
+    library = _fastparquet()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    library.write(str(path), frame, compression="snappy", write_index=False)
+
+
 def split(frame: pd.DataFrame, rows: Split) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The training and the test rows, each in the order in which the split names them."""
+    """Return the training and the test rows, each in the order of the split."""
     train, test = (frame.take(side).reset_index(drop=True) for side in rows)
     return train, test
 
 
+def renumber(
+    frame: pd.DataFrame, column: str, template: str = "{}", *, start: int = 0
+) -> tuple[pd.DataFrame, list[tuple[Any, Any]]]:
+    """Replace a column by new ids in the order of the rows, and return the (old, new) pairs too.
+
+    The template formats a counter, as in `Train_{}` or `clip_{:08d}.wav`; with `{}` alone the new ids are numbers.
+    """
+    numbers = range(start, start + len(frame))
+    new: list[Any] = list(numbers) if template == "{}" else [template.format(number) for number in numbers]
+    pairs = list(zip(frame[column], new, strict=True))
+    return frame.assign(**{column: new}), pairs
+
+
 def sample(frame: pd.DataFrame, id: str | Sequence[str], values: Mapping[str, Value]) -> pd.DataFrame:
-    """A sample submission: the ids of the frame's rows, and in every further column a constant."""
+    """Return a sample submission: the ids of the frame's rows, and a constant in every further column."""
     return _constants(frame, [id] if isinstance(id, str) else id, values)
 
 
 def one_hot(
     frame: pd.DataFrame, id: str, column: str, classes: Sequence[str], *, append_unlisted: bool = False
 ) -> pd.DataFrame:
-    """The id, and for each class a column that is 1 where the row is of that class and 0 elsewhere.
+    """Return the id, and for each class a column that is 1 in the rows of that class and 0 elsewhere.
 
-    A class that is not listed is a fault of the data: its rows would belong to no class at all. Where such classes are
-    to be appended, as some published preparations do, each gets a last column that is 1.0 in its rows and else empty.
+    A class that is not listed is an error in the data: its rows would belong to no class at all. With
+    `append_unlisted`, as some published preparations do, it gets a last column that is 1.0 in its rows and else empty.
     """
     indicators = {name: (frame[column] == name).astype(int) for name in classes}
     unlisted = [name for name in frame[column].unique() if name not in indicators]
@@ -69,6 +107,63 @@ def one_hot(
         raise ValueError(f"column {column} holds classes that are not listed: {unlisted[:3]}")
     appended = {name: (frame[column] == name).astype(float).replace(0, np.nan) for name in unlisted}
     return pd.DataFrame({id: frame[id], **indicators, **appended})
+
+
+def multi_hot(
+    frame: pd.DataFrame, id: str, column: str, classes: Sequence[str], *, separator: str = " "
+) -> pd.DataFrame:
+    """Return the id, and for each class a column that is 1 where it is among the row's separated labels, else 0."""
+    labels = [set(str(text).split(separator)) for text in frame[column]]
+    indicators = {name: [int(name in row) for row in labels] for name in classes}
+    return pd.DataFrame({id: frame[id].to_numpy(), **indicators})
+
+
+def melt(
+    frame: pd.DataFrame,
+    id: str,
+    columns: Sequence[str],
+    *,
+    template: str = "{id}_{column}",
+    names: tuple[str, str] = ("id", "value"),
+) -> pd.DataFrame:
+    """Return a long table: for each row and column, an id made from both, and the value."""
+    ids = [template.format(id=key, column=column) for key in frame[id] for column in columns]
+    values = frame[list(columns)].to_numpy().ravel()
+    return pd.DataFrame({names[0]: ids, names[1]: values})
+
+
+def explode(
+    frame: pd.DataFrame,
+    id: str,
+    columns: Sequence[str],
+    *,
+    length: str,
+    template: str = "{id}_{position}",
+    name: str = "id",
+    fill: Value = 0,
+    flag: str | None = None,
+) -> pd.DataFrame:
+    """Return a row for each position of the lists in `columns`, up to the length given in the column `length`.
+
+    Positions behind the end of a list get `fill`; `flag` names a column that is True where the list has a value.
+    """
+    ids: list[str] = []
+    values: dict[str, list[Any]] = {column: [] for column in columns}
+    scored: list[bool] = []
+    for _, row in frame.iterrows():
+        count = int(row[length])
+        ids += [template.format(id=row[id], position=position) for position in range(count)]
+        present = min(len(row[columns[0]]), count)
+        scored += [position < present for position in range(count)]
+        for column in columns:
+            values[column] += [*row[column][:present], *([fill] * (count - present))]
+    flags = {} if flag is None else {flag: scored}
+    return pd.DataFrame({name: ids, **values, **flags})
+
+
+def first_per_key(frame: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return one row per key, sorted by key: the first value of each column that is not missing."""
+    return frame.groupby(key, as_index=False).first()
 
 
 def write_csv_split(
@@ -80,7 +175,7 @@ def write_csv_split(
     id: str,
     sample: Mapping[str, Value],
     whole_sample: bool = False,
-    targets: Sequence[str] | None = None,
+    targets: Iterable[str] | None = None,
     train_name: str = "train.csv",
     test_name: str | None = "test.csv",
     answers_name: str = "test.csv",
@@ -88,9 +183,9 @@ def write_csv_split(
 ) -> None:
     """Write the files most competitions have.
 
-    Public are the training rows, the test rows without `targets` (the columns of `sample` if not given; not written
-    without a name) and a sample submission of constants; private are the test rows with all their columns. A whole
-    sample submission has all columns of the test rows, in their order; otherwise it has the id and its constants alone.
+    Public are the training rows, the test rows without `targets` (by default the columns of `sample`; not written if
+    `test_name` is None) and a sample submission of constants; private are the test rows with all columns. The sample
+    submission has the id and its constants, or with `whole_sample` all columns of the test rows in their order.
     """
     write(train, public / train_name)
     write(test, private / answers_name)
@@ -101,3 +196,11 @@ def write_csv_split(
 
 def _constants(frame: pd.DataFrame, ids: Sequence[str], values: Mapping[str, Value]) -> pd.DataFrame:
     return pd.DataFrame({**{name: frame[name] for name in ids}, **values}, index=frame.index)
+
+
+def _fastparquet() -> Any:
+    try:
+        import fastparquet
+    except ModuleNotFoundError:
+        raise MissingDependency("reading and writing Parquet files", "mlebench") from None
+    return fastparquet

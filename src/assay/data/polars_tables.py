@@ -15,7 +15,7 @@ def read(*paths: Path) -> pl.DataFrame:
 
 
 def write(table: pl.DataFrame, path: Path) -> None:
-    """Write a CSV file: comma, line feed, a header, quotes only where needed."""
+    """Write a CSV file (comma, line feed, header, quotes only where needed), and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.write_csv(path)
 
@@ -23,22 +23,22 @@ def write(table: pl.DataFrame, path: Path) -> None:
 def with_id(
     table: pl.DataFrame, name: str, values: Iterable[str | int], *, instead_of: str | None = None
 ) -> pl.DataFrame:
-    """The table with a new first column of ids, which must all differ, and without the old one."""
+    """Return the table with a new first column of unique ids, and without the old one."""
     ids = pl.Series(name, list(values))
     if ids.n_unique() != table.height:
-        raise ValueError(f"{table.height} rows need as many different ids; there are {ids.n_unique()}")
+        raise ValueError(f"{table.height} rows need as many distinct ids; there are {ids.n_unique()}")
     return table.drop(instead_of or []).select(ids, pl.exclude(name))
 
 
-def renumbered(keys: Iterable[str], *, seed: int) -> dict[str, int]:
-    """A new number for each distinct key, 1, 2, 3, …, drawn at random so that it tells nothing of the old one."""
+def random_numbers(keys: Iterable[str], *, seed: int) -> dict[str, int]:
+    """Return a new number for each distinct key, 1, 2, 3, …, drawn at random so that it is unrelated to the old one."""
     distinct = sorted(set(keys))
     numbers = np.random.RandomState(seed).permutation(len(distinct)) + 1
     return dict(zip(distinct, numbers.tolist(), strict=True))
 
 
 def take(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
-    """These rows, in this order."""
+    """Return these rows, in this order."""
     return table.select(pl.all().gather(rows.tolist()))
 
 
@@ -51,9 +51,9 @@ def write_split(
     public: Path,
     private: Path,
 ) -> None:
-    """Write the files most tasks have: `train.csv`, `test.csv`, `sample_submission.csv`, and the hidden `answers.csv`.
+    """Write the files most tasks have: `train.csv`, `test.csv`, `sample_submission.csv`, and the private `answers.csv`.
 
-    `sample` names the target columns and the constant that the sample submission holds in each.
+    `sample` names the target columns and the constant that the sample submission has in each.
     """
     targets = list(sample)
     write(train, public / "train.csv")

@@ -1,6 +1,11 @@
-"""Who goes to training and who to test: the published benchmark's exact rule, written out so that it never drifts."""
+"""Splitting rows into training and test: the published benchmark's exact rules, written out so that they never drift.
+
+Every function returns row numbers in the order in which the rows are to be written. Sizes are a number of rows (`int`)
+or a share of them (`float`).
+"""
 
 import math
+import random
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,9 +22,13 @@ class Split(NamedTuple):
     train: Rows
     test: Rows
 
+    def in_raw_order(self) -> "Split":
+        """Return the same rows on each side in the order of the raw data."""
+        return Split(np.sort(self.train), np.sort(self.test))
+
 
 def random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
-    """Split `count` rows at random; sizes are a number of rows (`int`) or a share of them (`float`).
+    """Split `count` rows at random.
 
     With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows
     are the first of the permutation: this is what scikit-learn's `train_test_split` does.
@@ -48,10 +57,72 @@ def random_groups(keys: Sequence[Hashable], *, seed: int, test: Size | None = No
     return Split(*(np.flatnonzero(np.isin(numbers, side)) for side in groups))
 
 
+def random_sorted_groups(
+    keys: Sequence[Any], *, seed: int, test: Size | None = None, train: Size | None = None
+) -> Split:
+    """Split rows by group, with groups sorted by key and then written one after the other in the shuffled order.
+
+    Rows of a group keep their order. This is `train_test_split` of a pandas `groupby`.
+    """
+    numbers = np.unique(np.asarray(keys), return_inverse=True)[1]
+    groups = random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers))
+    starts = ends - np.bincount(numbers)
+    return Split(*(np.concatenate([order[starts[group] : ends[group]] for group in side]) for side in groups))
+
+
+def random_rows_or_groups(
+    keys: Sequence[Hashable], *, by_group: bool, seed: int, test: Size | None = None, train: Size | None = None
+) -> Split:
+    """Split by group if `by_group`, else row by row: for tasks whose `fixed` edition keeps groups whole."""
+    if by_group:
+        return random_groups(keys, seed=seed, test=test, train=train)
+    return random_rows(len(keys), seed=seed, test=test, train=train)
+
+
+def first_rows(count: int, *, train: float) -> Split:
+    """Split in the order of the rows: the first share is for training, the rest for test."""
+    cut = int(train * count)
+    return Split(np.arange(cut), np.arange(cut, count))
+
+
+def by_predicate(is_test: Sequence[bool] | NDArray[np.bool_]) -> Split:
+    """Split by a condition, such as a date or a list of ids; rows keep their order."""
+    mask = np.asarray(is_test, dtype=bool)
+    return Split(np.flatnonzero(~mask), np.flatnonzero(mask))
+
+
+def per_class(labels: Sequence[Hashable], *, test: float, seed: int) -> Split:
+    """Split the rows of each class at random, so that every class with two rows or more is on both sides.
+
+    Classes come in the order in which they first appear. A single row is for training; of two to four rows the last
+    `max(1, int(test * n))` are for test; larger classes are split as by `random_rows`. The test rows of all classes
+    together are then shuffled by Python's `random.Random(seed)`.
+    """
+    numbers = appearance_numbers(labels)
+    order = np.argsort(numbers, kind="stable")
+    train_rows: list[int] = []
+    test_rows: list[int] = []
+    for rows in np.split(order, np.cumsum(np.bincount(numbers))[:-1]):
+        if len(rows) == 1:
+            train_rows += rows.tolist()
+        elif len(rows) < 5:
+            cut = len(rows) - max(1, int(test * len(rows)))
+            train_rows += rows[:cut].tolist()
+            test_rows += rows[cut:].tolist()
+        else:
+            split = random_rows(len(rows), test=test, seed=seed)
+            train_rows += rows[split.train].tolist()
+            test_rows += rows[split.test].tolist()
+    random.Random(seed).shuffle(test_rows)
+    return Split(np.array(train_rows, dtype=np.intp), np.array(test_rows, dtype=np.intp))
+
+
 def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
-    """Number each distinct key 0, 1, 2, … as it first appears, and give every row its key's number."""
+    """Number each distinct key 0, 1, 2, … as it first appears, and return the number of every row's key."""
     import pandas as pd
 
-    column: Any = keys  # pandas takes any, its stubs do not say so
+    column: Any = keys  # pandas accepts any sequence, but its stubs do not say so
     numbers: Rows = pd.factorize(pd.Series(column))[0].astype(np.intp)
     return numbers

@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import UsageError
+from assay.core.errors import MissingDependency
 
 
 def extract(archive: Path, folder: Path) -> None:
-    """Unpack all of an archive below a folder."""
+    """Extract all of an archive below a folder."""
     with _library().SevenZipFile(archive) as content:
         content.extractall(folder)
 
 
 def pack(archive: Path, members: Iterable[tuple[str, Path]]) -> None:
-    """Make a new archive of files under the given names, sorted by name, stored as they are and all of one time."""
+    """Write a new archive of files under the given names, sorted by name, uncompressed and all with the same time."""
     library = _library()
     archive.parent.mkdir(parents=True, exist_ok=True)
     with library.SevenZipFile(archive, "w", filters=[{"id": library.FILTER_COPY}]) as content:
@@ -28,5 +28,5 @@ def _library() -> Any:
     try:
         import py7zr
     except ModuleNotFoundError:
-        raise UsageError("7z files need py7zr; run: pip install 'assay[mlebench]'") from None
+        raise MissingDependency("7z files", "mlebench") from None
     return py7zr

@@ -1,8 +1,8 @@
-"""Writing zip files from contents that may be compressed already.
+"""A zip writer for contents that may already be compressed.
 
-The standard library compresses one member after the other on one core, and cannot take over a member that is compressed
-in another archive. Both matter with a hundred thousand images. Members bear the earliest time a zip file knows, so that
-equal contents make equal archives.
+The standard library compresses members one after the other on one core, and cannot copy a compressed member from
+another archive. Both matter with a hundred thousand images. All members have the earliest time that the format allows,
+so that equal contents give equal archives.
 """
 
 import struct
@@ -21,7 +21,7 @@ _REGULAR_FILE, _FOLDER = 0o100644 << 16, 0o40755 << 16 | 0x10
 
 @dataclass(frozen=True)
 class Packed:
-    """A member's content as it stands in an archive."""
+    """A member's content as it is stored in an archive."""
 
     method: int
     checksum: int
@@ -39,7 +39,7 @@ class ZipWriter:
         self._offset = 0
 
     def add(self, name: str, packed: Packed) -> None:
-        """Write one member; a name that ends in `/` is a folder's."""
+        """Write one member; a name that ends in `/` is a folder."""
         encoded, offset = name.encode(), self._offset
         large = packed.size >= _LARGE or packed.packed_size >= _LARGE
         extra = struct.pack("<HHQQ", 1, 16, packed.size, packed.packed_size) if large else b""

@@ -17,10 +17,10 @@ VALUES = [repr(level / 255) for level in range(256)]
 
 def prepare(job: PrepareJob) -> None:
     """The split goes through the pages in the order of their names as text: 10.png comes before 2.png."""
-    pages = archives.listed(job.raw / "train.zip", "train", ".png")
+    pages = archives.list_folder(job.raw / "train.zip", "train", ".png")
     test = [pages[row] for row in random_rows(len(pages), test=0.2, seed=0).test]
     unpack(job.raw, set(test), job.public, pages_only=job.edition == "fixed")
-    cleaned = sorted({*test} & {*archives.listed(job.raw / "train_cleaned.zip", "train_cleaned", ".png")})
+    cleaned = sorted({*test} & {*archives.list_folder(job.raw / "train_cleaned.zip", "train_cleaned", ".png")})
     if not cleaned:
         raise SourceError("train_cleaned.zip holds none of the test pages")
     with (job.public / "sampleSubmission.csv").open("w") as sample, (job.private / "answers.csv").open("w") as answers:
@@ -41,8 +41,8 @@ def unpack(raw: Path, test: set[str], public: Path, *, pages_only: bool) -> None
     found: dict[str, tuple[str, str]] = {}
     for folder in ("train", "train_cleaned"):
         archive = f"{folder}.zip"
-        pages = {f"{folder}/{page}" for page in archives.listed(raw / archive, folder, ".png")}
-        for name in pages if pages_only else archives.names(raw / archive):
+        pages = {f"{folder}/{page}" for page in archives.list_folder(raw / archive, folder, ".png")}
+        for name in pages if pages_only else archives.list_names(raw / archive):
             if name not in pages or name.removeprefix(f"{folder}/") not in test:
                 found[name] = (archive, name)
             elif folder == "train":

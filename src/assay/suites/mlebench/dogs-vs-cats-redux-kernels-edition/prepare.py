@@ -11,7 +11,7 @@ from assay.data.splits import random_rows
 
 def prepare(job: PrepareJob) -> None:
     """A training photograph is called after what it shows; those of the test are only numbered."""
-    photographs = archives.listed(job.raw / "train.zip", "train", ".jpg")
+    photographs = archives.list_folder(job.raw / "train.zip", "train", ".jpg")
     train, test = ([photographs[row] for row in rows] for rows in random_rows(len(photographs), test=0.1, seed=0))
     numbers = {"cat": count(), "dog": count()}
     kinds = ["cat" if "cat" in name else "dog" for name in train]

@@ -10,7 +10,7 @@ from assay.data.splits import Split, random_rows
 def prepare(job: PrepareJob) -> None:
     """The test side takes the share of all patches that the competition's own unlabelled test had."""
     labels = pandas_tables.read(job.raw / "train_labels.csv")
-    unlabelled = len(files.listed(job.raw / "test", ".tif"))
+    unlabelled = len(files.list_files(job.raw / "test", ".tif"))
     split = random_rows(len(labels), test=unlabelled / (len(labels) + unlabelled), seed=0)
     train, test = pandas_tables.split(labels, Split(*map(np.sort, split)))
     pandas_tables.write_csv_split(

@@ -45,7 +45,7 @@ def table(archive: Path, name: PurePosixPath) -> pd.DataFrame:
 def unpack(archive: Path, recordings: set[str], public: Path) -> None:
     """Write the files that belong to all or to one of the recordings; only some have an example of segmentation."""
     examples = SUPPLEMENTAL / "segmentation_examples"
-    found = archives.listed(archive, str(TOP / examples), ".bmp")
+    found = archives.list_folder(archive, str(TOP / examples), ".bmp")
     (public / examples).mkdir(parents=True)
     wanted = [
         *WHOLE,

@@ -17,7 +17,7 @@ def prepare(job: PrepareJob) -> None:
     with archives.open_member(job.raw / "train.csv.zip", "train.csv") as file:
         materials = pandas_tables.read(file)
     train, test = pandas_tables.split(materials, random_rows(len(materials), test=0.1, seed=0))
-    found = (PurePosixPath(name) for name in archives.names(job.raw / "train.zip", below="train/", suffix=".xyz"))
+    found = (PurePosixPath(name) for name in archives.list_names(job.raw / "train.zip", below="train/", suffix=".xyz"))
     atoms = {int(path.parent.name): str(path) for path in found if len(path.parts) == 3}
     places = []
     for name, side in (("train", train), ("test", test)):

@@ -10,7 +10,9 @@ from assay.data.splits import random_rows
 def prepare(job: PrepareJob) -> None:
     """The raw folders are the only labels; a random seventh or so of the photos is the test."""
     folders = sorted(path.name for path in (job.raw / "train").iterdir() if path.is_dir())
-    photos = [(path.name, species) for species in folders for path in files.listed(job.raw / "train" / species, ".png")]
+    photos = [
+        (path.name, species) for species in folders for path in files.list_files(job.raw / "train" / species, ".png")
+    ]
     table = pd.DataFrame(photos, columns=["file", "species"])
     train, test = pandas_tables.split(table, random_rows(len(table), test=0.14, seed=0))
     pandas_tables.write(test, job.private / "answers.csv")

@@ -12,7 +12,7 @@ FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_c
 
 def prepare(job: PrepareJob) -> None:
     """Rows keep their order. `fixed` takes the labels out of the test images' TFRecord files."""
-    records = [path for path in files.listed(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
+    records = [path for path in files.list_files(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
     held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
     lesions = pandas_tables.read(job.raw / "train.csv")
     pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")

@@ -12,7 +12,7 @@ from assay.data.job import PrepareJob
 
 def prepare(job: PrepareJob) -> None:
     """A clip's name begins with its day and ends in its label; clips get new numbers, and test clips lose the label."""
-    clips = archives.listed(job.raw / "train2.zip", "train2")
+    clips = archives.list_folder(job.raw / "train2.zip", "train2")
     days = sorted({_day(clip) for clip in clips})
     if len(days) != 4:
         raise SourceError(f"train2.zip holds clips of {len(days)} days and not of four: {', '.join(days[:6])}")

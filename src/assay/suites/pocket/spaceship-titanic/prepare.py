@@ -1,7 +1,7 @@
 """Makes the spaceship-titanic task: a new split by travel group, under new passenger numbers."""
 
 from assay.data.job import PrepareJob
-from assay.data.polars_tables import read, renumbered, take, with_id, write_split
+from assay.data.polars_tables import random_numbers, read, take, with_id, write_split
 from assay.data.splits import random_groups
 
 TEST = 0.4
@@ -13,7 +13,7 @@ def prepare(job: PrepareJob) -> None:
     folder = job.raw / "classifier_model/dataset"
     passengers = read(folder / "train.csv", folder / "test.csv")
     groups, places = zip(*(name.split("_") for name in passengers["PassengerId"]), strict=True)
-    number = renumbered(groups, seed=SEED)
+    number = random_numbers(groups, seed=SEED)
     fresh = [f"{number[group]:04d}_{place}" for group, place in zip(groups, places, strict=True)]
     passengers = with_id(passengers, "PassengerId", fresh, instead_of="PassengerId")
     train, test = (take(passengers, rows).sort("PassengerId") for rows in random_groups(groups, test=TEST, seed=SEED))
