@@ -140,7 +140,7 @@ def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: 
 
 
 def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"lacks none\.zip"):
+    with pytest.raises(SourceError, match=r"has no none\.zip"):
         archives.list_names(tmp_path / "none.zip")
     (tmp_path / "bad.zip").write_bytes(b"PK nothing")
     with pytest.raises(SourceError, match=r"bad\.zip is damaged or not a zip file"):
