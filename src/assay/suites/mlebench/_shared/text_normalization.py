@@ -21,8 +21,7 @@ MISSING = ["NA", "null", "None", "nan"]
 
 def prepare_tokens(job: PrepareJob, *, language: str) -> None:
     """Keep sentences whole and renumber them on each side; only `fixed` keeps words that pandas reads as missing."""
-    with archives.open_member(job.raw / f"{language}_train.csv.zip", f"{language}_train.csv") as file:
-        tokens = pandas_tables.read(file, keep_default_na=job.edition != "fixed")
+    tokens = pandas_tables.read_zipped(job.raw / f"{language}_train.csv.zip", keep_default_na=job.edition != "fixed")
     pandas_tables.check_columns(tokens, COLUMNS, f"{language}_train.csv")
     rows = random_groups(tokens["sentence_id"].tolist(), test=0.1, seed=0)
     train, test = (_renumber(side) for side in pandas_tables.split(tokens, rows))

@@ -1,4 +1,4 @@
-"""Makes the aerial-cactus-identification task: labelled thumbnails split at random, each side in an archive."""
+"""Aerial cactus identification: labeled thumbnails split at random, each side in its own archive."""
 
 from assay.data import archives, pandas_tables
 from assay.data.job import PrepareJob
@@ -6,7 +6,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """An id is the name of a picture, its ending included; the new archives have no folder inside."""
+    """Split the labels; ids are file names with their suffix, and the new archives have no folder inside."""
     labels = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(labels, random_rows(len(labels), test=0.19, seed=0))
     pandas_tables.write_csv_split(
@@ -14,5 +14,5 @@ def prepare(job: PrepareJob) -> None:
         public=job.public, private=job.private,
     )  # fmt: skip
     for side, table in (("train", train), ("test", test)):
-        pictures = ((f"train/{name}", name) for name in table["id"])
-        archives.repack(job.public / f"{side}.zip", job.raw / "train.zip", pictures)
+        images = ((f"train/{name}", name) for name in table["id"])
+        archives.repack(job.public / f"{side}.zip", job.raw / "train.zip", images)

@@ -1,4 +1,4 @@
-"""Makes the aptos2019-blindness-detection task: graded photographs of the retina split at random."""
+"""APTOS 2019 blindness detection: graded photographs of the retina split at random."""
 
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
@@ -6,12 +6,11 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """Only the graded photographs are of use: the competition's own test grades were never released."""
+    """Split the graded photographs; the grades of the competition's own test set were never released."""
     grades = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(grades, random_rows(len(grades), test=0.1, seed=0))
     pandas_tables.write_csv_split(
         train, test, id="id_code", sample={"diagnosis": 0}, whole_sample=True, public=job.public, private=job.private
     )
     for side, table in (("train", train), ("test", test)):
-        names = [f"{code}.png" for code in table["id_code"]]
-        files.copy((job.raw / "train_images" / name, job.public / f"{side}_images" / name) for name in names)
+        files.copy_by_id(job.raw / "train_images", job.public / f"{side}_images", table["id_code"], ".png")

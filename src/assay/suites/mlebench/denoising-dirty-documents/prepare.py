@@ -1,4 +1,4 @@
-"""Makes the denoising-dirty-documents task: pages split at random, the clean test pages written out pixel by pixel."""
+"""Denoising dirty documents: pages split at random; the answers are the clean test pages, pixel by pixel."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ VALUES = [repr(level / 255) for level in range(256)]
 
 
 def prepare(job: PrepareJob) -> None:
-    """The split goes through the pages in the order of their names as text: 10.png comes before 2.png."""
+    """Split the pages in the order of their names as text: 10.png comes before 2.png."""
     pages = archives.list_folder(job.raw / "train.zip", "train", ".png")
     test = [pages[row] for row in random_rows(len(pages), test=0.2, seed=0).test]
     unpack(job.raw, set(test), job.public, pages_only=job.edition == "fixed")
@@ -27,16 +27,16 @@ def prepare(job: PrepareJob) -> None:
         sample.write("id,value\n")
         answers.write("id,value\n")
         for page in cleaned:
-            levels = grey_levels(job.raw / "train_cleaned.zip", f"train_cleaned/{page}")
+            levels = gray_levels(job.raw / "train_cleaned.zip", f"train_cleaned/{page}")
             for ids, line in pixel_rows(page.removesuffix(".png"), levels):
                 sample.write("".join([f"{id},1\n" for id in ids]))
                 answers.write("".join([f"{id},{VALUES[level]}\n" for id, level in zip(ids, line, strict=True)]))
 
 
 def unpack(raw: Path, test: set[str], public: Path, *, pages_only: bool) -> None:
-    """Unpack both archives, the test pages to a folder of their own and without the clean ones.
+    """Extract both archives, with the test pages in their own folder and without the clean ones.
 
-    What else an archive holds is unpacked too, unless only pages are wanted; what both hold comes from the second.
+    Other members of the archives are extracted too unless `pages_only`; a name in both comes from the second.
     """
     found: dict[str, tuple[str, str]] = {}
     for folder in ("train", "train_cleaned"):
@@ -52,14 +52,14 @@ def unpack(raw: Path, test: set[str], public: Path, *, pages_only: bool) -> None
         archives.extract(raw / archive, members)
 
 
-def grey_levels(archive: Path, name: str) -> NDArray[np.uint8]:
-    """The levels of a page, 0 for black to 255 for white."""
+def gray_levels(archive: Path, name: str) -> NDArray[np.uint8]:
+    """Return the gray levels of a page, 0 for black to 255 for white."""
     with archives.open_member(archive, name) as file, Image.open(file) as picture:
         return np.asarray(picture.convert("L"))
 
 
 def pixel_rows(page: str, levels: NDArray[np.uint8]) -> Iterator[tuple[list[str], list[int]]]:
-    """The ids and levels of each row of pixels: an id is the page, the row and the column, which count from 1."""
+    """Yield the ids and levels of each row of pixels; an id is page, row and column, counted from 1."""
     columns = [f"_{column}" for column in range(1, levels.shape[1] + 1)]
     for row, line in enumerate(levels.tolist(), start=1):
         start = f"{page}_{row}"

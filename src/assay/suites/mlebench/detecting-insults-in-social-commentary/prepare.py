@@ -1,4 +1,4 @@
-"""Makes the detecting-insults-in-social-commentary task: the competition's own split, whose labels were released."""
+"""Detecting insults: the competition's own split, whose labels were released."""
 
 from assay.core.errors import SourceError
 from assay.data import files, pandas_tables
@@ -8,12 +8,12 @@ COLUMNS = ["Insult", "Date", "Comment"]
 
 
 def prepare(job: PrepareJob) -> None:
-    """A row's id is its comment; the files with labels pass through as they are, byte for byte."""
+    """Copy the labeled files byte for byte; a row's id is its comment."""
     train, test = pandas_tables.read(job.raw / "train.csv"), pandas_tables.read(job.raw / "test_with_solutions.csv")
     pandas_tables.check_columns(train, COLUMNS, "train.csv")
     pandas_tables.check_columns(test, [*COLUMNS, "Usage"], "test_with_solutions.csv")
     if train["Comment"].isin(test["Comment"]).any():
-        raise SourceError("a comment of test_with_solutions.csv is in train.csv as well")
+        raise SourceError("a comment of test_with_solutions.csv is also in train.csv")
     files.copy([
         (job.raw / "train.csv", job.public / "train.csv"),
         (job.raw / "test_with_solutions.csv", job.private / "test.csv"),

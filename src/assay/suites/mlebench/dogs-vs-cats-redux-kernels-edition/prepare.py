@@ -1,4 +1,4 @@
-"""Makes the dogs-vs-cats-redux-kernels-edition task: photographs split at random and numbered anew."""
+"""Dogs vs. cats redux: photographs split at random and renumbered."""
 
 from itertools import count
 
@@ -10,7 +10,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """A training photograph is called after what it shows; those of the test are only numbered."""
+    """Name training photographs after what they show and test photographs by number only."""
     photographs = archives.list_folder(job.raw / "train.zip", "train", ".jpg")
     train, test = ([photographs[row] for row in rows] for rows in random_rows(len(photographs), test=0.1, seed=0))
     numbers = {"cat": count(), "dog": count()}

@@ -1,4 +1,4 @@
-"""Makes the mlsp-2013-birds task: the recordings with known labels split anew and numbered anew in all their files."""
+"""MLSP 2013 birds: the recordings with known labels, split again and renumbered in all their files."""
 
 import io
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ SPECIES = 19
 
 
 def prepare(job: PrepareJob) -> None:
-    """Recordings of fold 0 have known labels; a fifth of them become the new test, which is called fold 1."""
+    """Use a fifth of the recordings with known labels (fold 0) as the new test set, called fold 1."""
     archive = job.raw / f"{TOP}.zip"
     folds = table(archive, ESSENTIAL / "CVfolds_2.txt").query("fold == 0")
     number = {old: new for new, old in enumerate(folds["rec_id"])}
@@ -37,13 +37,13 @@ def prepare(job: PrepareJob) -> None:
 
 
 def table(archive: Path, name: PurePosixPath) -> pd.DataFrame:
-    """A text file of the archive that is a table."""
+    """Read a text file of the archive that is a table."""
     with archives.open_member(archive, str(TOP / name)) as file:
         return pandas_tables.read(file)
 
 
 def unpack(archive: Path, recordings: set[str], public: Path) -> None:
-    """Write the files that belong to all or to one of the recordings; only some have an example of segmentation."""
+    """Extract the files of all or single recordings; only some have an example of segmentation."""
     examples = SUPPLEMENTAL / "segmentation_examples"
     found = archives.list_folder(archive, str(TOP / examples), ".bmp")
     (public / examples).mkdir(parents=True)
@@ -59,7 +59,7 @@ def unpack(archive: Path, recordings: set[str], public: Path) -> None:
 def write_texts(
     archive: Path, number: Mapping[int, int], test: set[int], public: Path, *, repaired: bool
 ) -> list[tuple[int, str]]:
-    """Write the files that are lists of lines with labels hidden where they are asked for; return the labels."""
+    """Write the line-based files, with the labels of test recordings hidden; return all labels."""
     header, labels = lines(archive, ESSENTIAL / LABELS, number)
     shown = [(new, "?" if new in test else found) for new, found in labels]
     write_lines(
@@ -75,7 +75,7 @@ def write_texts(
 
 
 def write_answers(labels: Iterable[tuple[int, str]], test: set[int], public: Path, private: Path) -> None:
-    """Write a row for each test recording and species: answers in the labels' order, the sample in that of numbers."""
+    """Write a row per test recording and species: answers in the order of the labels, the sample in numeric order."""
     heard = {new: {int(label) for label in found.split(",") if label} for new, found in labels if new in test}
     rows = [(100 * new + species, int(species in found)) for new, found in heard.items() for species in range(SPECIES)]
     pandas_tables.write(pd.DataFrame(rows, columns=["Id", "Probability"]), private / "answers.csv")
@@ -84,7 +84,7 @@ def write_answers(labels: Iterable[tuple[int, str]], test: set[int], public: Pat
 
 
 def lines(archive: Path, name: PurePosixPath, number: Mapping[int, int]) -> tuple[str, list[tuple[int, str]]]:
-    """The header of a text file, and of each kept recording's line the new number and what follows the first comma."""
+    """Return the header of a text file, and for each kept recording its new number and the rest of its line."""
     with archives.open_member(archive, str(TOP / name)) as file:
         header, *rows = (line.rstrip("\n") for line in io.TextIOWrapper(file, "utf-8"))
     parts = [row.partition(",") for row in rows]
@@ -92,5 +92,5 @@ def lines(archive: Path, name: PurePosixPath, number: Mapping[int, int]) -> tupl
 
 
 def write_lines(path: Path, header: str, rows: Iterable[str]) -> None:
-    """Write a text file: a header, and a line for each row."""
+    """Write a text file: a header and one line per row."""
     path.write_text("".join(f"{line}\n" for line in (header, *rows)))

@@ -1,4 +1,4 @@
-"""Makes the transparent-conductors task: materials under new numbers, each with a file of the places of its atoms."""
+"""Nomad2018 transparent conductors: materials under new numbers, each with a file of its atoms' positions."""
 
 from pathlib import PurePosixPath
 
@@ -10,21 +10,21 @@ SAMPLE = {"formation_energy_ev_natom": 0.1779, "bandgap_energy_ev": 1.8892}
 
 
 def prepare(job: PrepareJob) -> None:
-    """Both sides are numbered from 1 in the order of the split, and the folders of the atoms' places with them.
+    """Number both sides from 1 in the order of the split, and the folders of the atoms' positions with them.
 
-    A raw folder is called by its material's number; whatever its one file is called, the new one is `geometry.xyz`.
+    A raw folder is named by its material's number; whatever its one file is called, the new one is `geometry.xyz`.
     """
-    with archives.open_member(job.raw / "train.csv.zip", "train.csv") as file:
-        materials = pandas_tables.read(file)
-    train, test = pandas_tables.split(materials, random_rows(len(materials), test=0.1, seed=0))
+    materials = pandas_tables.read_zipped(job.raw / "train.csv.zip")
+    sides = pandas_tables.split(materials, random_rows(len(materials), test=0.1, seed=0))
     found = (PurePosixPath(name) for name in archives.list_names(job.raw / "train.zip", below="train/", suffix=".xyz"))
     atoms = {int(path.parent.name): str(path) for path in found if len(path.parts) == 3}
-    places = []
-    for name, side in (("train", train), ("test", test)):
-        old, side["id"] = list(side["id"]), range(1, len(side) + 1)
-        places += [
-            (atoms.get(before, f"train/{before}/geometry.xyz"), job.public / name / str(after) / "geometry.xyz")
-            for before, after in zip(old, side["id"], strict=True)
+    tables, moves = [], []
+    for name, side in zip(("train", "test"), sides, strict=True):
+        table, pairs = pandas_tables.renumber(side, "id", start=1)
+        tables.append(table)
+        moves += [
+            (atoms.get(old, f"train/{old}/geometry.xyz"), job.public / name / str(new) / "geometry.xyz")
+            for old, new in pairs
         ]
-    archives.extract(job.raw / "train.zip", places)
-    pandas_tables.write_csv_split(train, test, public=job.public, private=job.private, id="id", sample=SAMPLE)
+    archives.extract(job.raw / "train.zip", moves)
+    pandas_tables.write_csv_split(*tables, public=job.public, private=job.private, id="id", sample=SAMPLE)

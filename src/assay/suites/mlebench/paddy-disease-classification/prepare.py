@@ -1,4 +1,4 @@
-"""Makes the paddy disease task: photos of rice plants, those to learn from in a folder for each disease."""
+"""Paddy disease classification: photographs of rice plants, the training ones in a folder per disease."""
 
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
@@ -6,7 +6,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """A random quarter of the photos is the test; the published sample submission answers nothing."""
+    """Use a random quarter of the photographs as the test set; the published sample submission has empty labels."""
     photos = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(photos, random_rows(len(photos), train=0.75, seed=0))
     answer = "normal" if job.edition == "fixed" else ""

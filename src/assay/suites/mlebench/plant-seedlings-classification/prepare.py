@@ -1,4 +1,4 @@
-"""Makes the plant seedlings task: photos of seedlings, those to learn from in a folder for each species."""
+"""Plant seedlings classification: photographs of seedlings, the training ones in a folder per species."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """The raw folders are the only labels; a random seventh or so of the photos is the test."""
+    """Use 14 % of the photographs as the test set; the raw folders are the only labels."""
     folders = sorted(path.name for path in (job.raw / "train").iterdir() if path.is_dir())
     photos = [
         (path.name, species) for species in folders for path in files.list_files(job.raw / "train" / species, ".png")

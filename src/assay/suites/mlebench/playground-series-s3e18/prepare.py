@@ -1,4 +1,4 @@
-"""Makes the enzyme substrate task: figures about molecules, and which classes of enzymes act on them."""
+"""Playground series S3E18: features of molecules, and which classes of enzymes act on them."""
 
 from assay.data import pandas_tables
 from assay.data.job import PrepareJob
@@ -6,9 +6,9 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """A random tenth of the molecules is the test. Six classes are known of each; only the first two are asked for.
+    """Use a random tenth of the molecules as the test set; only the first two of six known classes are asked for.
 
-    The columns of the sample submission have the order that they have in the raw table.
+    The columns of the sample submission are in the order of the raw table.
     """
     molecules = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(molecules, random_rows(len(molecules), test=0.1, seed=0))

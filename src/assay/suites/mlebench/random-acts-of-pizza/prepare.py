@@ -1,4 +1,4 @@
-"""Makes the pizza task: requests as JSON records, those to be judged with the fields known when they were posted."""
+"""Random acts of pizza: requests as JSON records; test records have only the fields known when they were posted."""
 
 import json
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ GIVER = "giver_username_if_known"
 
 
 def prepare(job: PrepareJob) -> None:
-    """The share of test is that of Kaggle's own; its records also say which fields a request to be judged may have.
+    """Give the test set the share and the fields that Kaggle's own test set has.
 
-    `fixed` leaves out who gave the pizza: a name there means that somebody did.
+    `fixed` removes the name of the giver: a name there means that the requester received a pizza.
     """
     requests, unlabelled = (json.loads((job.raw / name).read_bytes()) for name in ("train.json", "test.json"))
     if any(each.keys() != records[0].keys() for records in (requests, unlabelled) for each in records):
@@ -37,11 +37,11 @@ def prepare(job: PrepareJob) -> None:
 
 
 def _only(request: Record, fields: Iterable[str], hidden: set[str]) -> Record:
-    """These fields of a request, in their order, but for the hidden ones."""
+    """Return these fields of a request, in their order, except the hidden ones."""
     return {field: request[field] for field in fields if field not in hidden}
 
 
 def _write(path: Path, records: list[Record]) -> None:
-    """Write records as a JSON file, and the same file again inside a zip file."""
+    """Write records as a JSON file, and the same file inside a zip file."""
     path.write_text(json.dumps(records, indent=4))
     archives.pack(path.with_suffix(".zip"), [(path.name, path)])

@@ -5,32 +5,20 @@ import numpy as np
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
-LABELS = [
-    "ETT - Abnormal",
-    "ETT - Borderline",
-    "ETT - Normal",
-    "NGT - Abnormal",
-    "NGT - Borderline",
-    "NGT - Incompletely Imaged",
-    "NGT - Normal",
-    "CVC - Abnormal",
-    "CVC - Borderline",
-    "CVC - Normal",
-    "Swan Ganz Catheter Present",
-]
 STUDIES, PATIENTS = 400, 130
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Most patients have several images; about half of the lines are also drawn, as lists of points."""
-    holds = make.rng.random((STUDIES, len(LABELS))) < 0.5
+    names = job.columns
+    holds = make.rng.random((STUDIES, len(names))) < 0.5
     digits = make.rng.integers(0, 10, (STUDIES, 38))
     studies = ["1.2.826.0.1.3680043.8.498." + "".join(map(str, row)) for row in digits]
     for study, row in zip(studies, holds, strict=True):
         stripes = [make.texture((8, 32), 0.7 if held else 0.3) for held in row]
         make.image(job.raw / "train" / f"{study}.jpg", np.concatenate(stripes))
     patients = make.rng.choice(make.hex_ids(PATIENTS, 9), STUDIES)
-    labels = {name: holds[:, place].astype(int) for place, name in enumerate(LABELS)}
+    labels = {name: holds[:, place].astype(int) for place, name in enumerate(names)}
     make.csv(job.raw / "train.csv", {"StudyInstanceUID": studies, **labels, "PatientID": patients})
     drawn = [(study, place) for study, place in np.argwhere(holds) if make.rng.random() < 0.5]
     lines = make.rng.integers(0, 2000, (len(drawn), 5, 2)).tolist()
@@ -38,7 +26,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         job.raw / "train_annotations.csv",
         {
             "StudyInstanceUID": [studies[study] for study, _ in drawn],
-            "label": [LABELS[place] for _, place in drawn],
+            "label": [names[place] for _, place in drawn],
             "data": [str(points) for points in lines],
         },
     )

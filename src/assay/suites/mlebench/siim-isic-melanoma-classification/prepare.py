@@ -1,4 +1,4 @@
-"""Makes the melanoma task: the images of two TFRecord files are to be judged, all others come with their diagnosis."""
+"""SIIM-ISIC melanoma: the images of two TFRecord files are the test set; all others come with their diagnosis."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_c
 
 
 def prepare(job: PrepareJob) -> None:
-    """Rows keep their order. `fixed` takes the labels out of the test images' TFRecord files."""
+    """Split by TFRecord file, with rows in raw order; `fixed` removes the labels from the test TFRecord files."""
     records = [path for path in files.list_files(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
     held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
     lesions = pandas_tables.read(job.raw / "train.csv")
@@ -45,7 +45,7 @@ def _image_names(records: list[Path]) -> set[str]:
 
 
 def _renamed(records: list[Path], side: str, public: Path) -> list[tuple[Path, Path]]:
-    """Where each file goes: numbered anew in order, with the count that its name has."""
+    """Return the destination of each file: renumbered in order, with the count from its name."""
     return [
         (path, public / "tfrecords" / f"{side}{number:02d}-{path.stem.split('-')[1]}.tfrec")
         for number, path in enumerate(records)

@@ -1,4 +1,4 @@
-"""Makes the forest-cover task: a tenth of 4 million made-up patches of land is to be classified."""
+"""Tabular playground December 2021: the forest cover of 4 million synthetic patches of land."""
 
 from assay.data import pandas_tables
 from assay.data.job import PrepareJob
@@ -6,7 +6,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """Ids stay as they are."""
+    """Use a random tenth as the test set; ids stay as they are."""
     patches = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(patches, random_rows(len(patches), test=0.1, seed=0))
     pandas_tables.write_csv_split(

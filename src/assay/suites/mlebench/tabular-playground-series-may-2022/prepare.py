@@ -1,4 +1,4 @@
-"""Makes the May 2022 playground task: 100,000 rows of anonymous features are to be classified."""
+"""Tabular playground May 2022: rows of anonymous features with a binary target."""
 
 from assay.data import pandas_tables
 from assay.data.job import PrepareJob
@@ -6,7 +6,7 @@ from assay.data.splits import random_rows
 
 
 def prepare(job: PrepareJob) -> None:
-    """Rows are numbered anew in the order of the split, the test rows after the training rows."""
+    """Use 100,000 rows as the test set; rows are renumbered in the order of the split, test after training."""
     rows = pandas_tables.read(job.raw / "train.csv")
     train, test = pandas_tables.split(rows, random_rows(len(rows), test=100_000, seed=0))
     train["id"], test["id"] = range(len(train)), range(len(train), len(rows))

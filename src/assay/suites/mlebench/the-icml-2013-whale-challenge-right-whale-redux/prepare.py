@@ -1,4 +1,4 @@
-"""Makes the right whale task: two days of sound clips to learn from, and the two days after them to be judged."""
+"""Right whale redux: two days of sound clips for training, and the next two days for the test."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ from assay.data.job import PrepareJob
 
 
 def prepare(job: PrepareJob) -> None:
-    """A clip's name begins with its day and ends in its label; clips get new numbers, and test clips lose the label."""
+    """Split by day, which starts a clip's name; clips get new numbers, and test clips lose the label in their name."""
     clips = archives.list_folder(job.raw / "train2.zip", "train2")
     days = sorted({_day(clip) for clip in clips})
     if len(days) != 4:
-        raise SourceError(f"train2.zip holds clips of {len(days)} days and not of four: {', '.join(days[:6])}")
+        raise SourceError(f"train2.zip holds clips of {len(days)} days instead of four: {', '.join(days[:6])}")
     train = [clip for clip in clips if _day(clip) in days[:2]]
     test = [clip for clip in clips if _day(clip) in days[2:]]
     if odd := [clip for clip in train if not clip.endswith(".aif")]:
