@@ -99,6 +99,18 @@ def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_e
     assert (report["total_runs"], report["total_valid_submissions"]) == (len(entries), 1)
 
 
+def test_large_files_are_graded_in_worker_processes_with_the_same_results(assay_prepared, good, tmp_path):
+    (tmp_path / "good.csv").write_bytes(good)
+    (tmp_path / "large.csv").write_bytes(good + b"9" * 11_000_000)
+    entries: list[tuple[str, str | None]] = [("pocket/house-price", str(tmp_path / "good.csv"))]
+    one = graded(assay_prepared, write_list(tmp_path / "one.jsonl", entries), tmp_path / "one")
+    entries.append(("pocket/house-price", str(tmp_path / "large.csv")))
+    two = graded(assay_prepared, write_list(tmp_path / "two.jsonl", entries), tmp_path / "two")
+    first, second = two["competition_reports"]
+    assert first | {"created_at": ""} == one["competition_reports"][0] | {"created_at": ""}
+    assert "bytes; at most" in second["why"]
+
+
 def test_the_report_has_the_published_keys_in_their_order(assay_prepared, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     listing = write_list(tmp_path / "list.jsonl", [("pocket/house-price", str(tmp_path / "good.csv"))])

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from assay.grading.batch import report
+from assay.grading.batch import make_report
 from assay.grading.grade import compute_improvement, find_medal, find_percentile, is_above_median, rank_in_panel
 from assay.results.aggregate import aggregate_reports, read_reports
 from assay.tasks import Leaderboard, Measured, Metric, Solution
@@ -57,7 +57,7 @@ def test_strict_editions_call_it_invalid(make_task, graded):
 
 
 def test_reports_with_such_scores_are_legal_json_and_can_be_added_up(champs, graded, tmp_path):
-    content = report([graded(champs, ANSWERS, ANSWERS)])
+    content = make_report([graded(champs, ANSWERS, ANSWERS)])
     path = tmp_path / "grading_report.json"
     path.write_text(json.dumps(content, allow_nan=False))
     assert content["competition_reports"][0]["score"] is None

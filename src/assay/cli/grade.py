@@ -128,19 +128,12 @@ def grade_batch_command(
     Examples:
       assay grade-batch submissions.jsonl --out reports
     """
-    from assay.grading.batch import NotGraded, grade_all, read_list, report, write_report
+    from assay.grading.batch import BatchConfig, NotGraded, grade_all, make_report, read_list, write_report
 
     entries = read_list(listing)
-    results = grade_all(
-        entries,
-        home=Home.default(),
-        folders=folders,
-        edition=edition,
-        variant=variant,
-        sandbox=sandbox,
-        progress=choose_progress(quiet or json_),
-    )
-    written = write_report(out, report(results))
+    config = BatchConfig(Home.default(), folders, edition, variant, sandbox)
+    results = grade_all(entries, config, progress=choose_progress(quiet or json_))
+    written = write_report(out, make_report(results))
     if json_:
         echo(written.read_text("utf-8"), nl=False)
     else:

@@ -1,4 +1,4 @@
-"""Many submissions at once: the published benchmark's list of submissions in, its report out.
+"""Grade a list of submissions in the published benchmark's format, and write its report.
 
 A line of the list is a JSON object with `competition_id` and `submission_path`; blank lines and comments (`#`, `//`)
 are skipped. Whatever one line holds, the others are graded.
@@ -11,17 +11,20 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.core.disk import write_json
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.grading.result import Grade
-from assay.tasks import Registry
+from assay.tasks import Registry, Task
+
+if TYPE_CHECKING:
+    from assay.data.store import Prepared
+    from assay.lab.interface import SandboxName
 
 TOTALS = {
     "total_runs_with_submissions": "submission_exists",
@@ -32,6 +35,13 @@ TOTALS = {
     "total_bronze_medals": "bronze_medal",
     "total_above_median": "above_median",
 }
+
+# Starting workers takes a second or two, so they must have more than that to do.
+_MIN_PARALLEL_SECONDS = 5.0
+_SECONDS_PER_FILE = 0.01
+_BYTES_PER_SECOND = 30 * 10**6
+# A large file may take much memory; in a worker it can only end that worker.
+_MAX_SIZE_IN_PROCESS = 10 * 10**6
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class NotGraded:
-    """A line that could not be graded for a reason that is not the submission's."""
+    """A line that could not be graded for a reason other than the submission itself."""
 
     line: int
     task: str
@@ -53,45 +63,58 @@ class NotGraded:
 
 
 def read_list(path: Path) -> list[Entry]:
-    """The submissions listed in a JSONL file; `UsageError` names the first line that is not one."""
+    """Return the submissions listed in a JSONL file; `UsageError` names the first line that is not one."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as a list of submissions: {error}") from None
-    return [_entry(path, number, line) for number, line in enumerate(lines, 1) if _counts(line)]
+    return [_parse_line(path, number, line) for number, line in enumerate(lines, 1) if not _is_comment(line)]
+
+
+@dataclass(frozen=True)
+class BatchConfig:
+    """What all submissions of a list have in common: where their tasks and data are, and how they are graded."""
+
+    home: Home
+    folders: tuple[Path, ...] = ()
+    edition: str | None = None
+    variant: str = "real"
+    sandbox: "SandboxName" = "bubblewrap"
 
 
 def grade_all(
-    entries: Sequence[Entry],
-    *,
-    home: Home,
-    folders: Sequence[Path] = (),
-    edition: str | None = None,
-    variant: str = "real",
-    sandbox: str = "bubblewrap",
-    processes: int | None = None,
-    progress: Progress,
+    entries: Sequence[Entry], config: BatchConfig, *, processes: int | None = None, progress: Progress
 ) -> list[Grade | NotGraded]:
-    """Grade every entry, several at once; the results are in the order of the entries.
+    """Grade every entry and return the results in the same order.
 
-    Timed tasks are graded last and one at a time, as their score depends on what else runs.
+    Short lists of small files are graded in this process, others in several. Timed tasks are graded last and one at a
+    time, because their score depends on what else is running.
     """
-    known = Registry(folders)
-    timed = {entry for entry in entries if _is_timed(known, entry.task)}
-    judge = partial(_judge, home=home.root, folders=tuple(folders), edition=edition, variant=variant, sandbox=sandbox)
+    grader = _Grader(config)
+    timed = [entry for entry in entries if grader.is_timed(entry)]
+    others = [entry for entry in entries if entry not in set(timed)]
     results: dict[Entry, Grade | NotGraded] = {}
     with progress.stage(f"grading {len(entries)} submissions", total=len(entries)) as advance:
-        results |= _in_processes(judge, [entry for entry in entries if entry not in timed], processes, advance)
-        results |= _in_processes(judge, list(timed), 1, advance)
+        if _pays_for_workers(others, grader):
+            results |= _grade_in_workers(others, config, processes or len(os.sched_getaffinity(0)), advance)
+        else:
+            for entry in others:
+                results[entry] = grader.grade(entry)
+                advance(1)
+        for entry in timed:
+            results[entry] = grader.grade(entry)
+            advance(1)
     return [results[entry] for entry in entries]
 
 
-def report(results: Sequence[Grade | NotGraded]) -> dict[str, Any]:
-    """The published grading report of these grades, with its keys in its order; `not_graded` is ours."""
+def make_report(results: Sequence[Grade | NotGraded]) -> dict[str, Any]:
+    """Return the published grading report of these grades, with its keys in its order, and our own `not_graded`."""
     grades = [result for result in results if isinstance(result, Grade)]
     totals = {name: sum(getattr(grade, field) for grade in grades) for name, field in TOTALS.items()}
     faults = [
-        {"line": one.line, "competition_id": one.task, "why": one.why} for one in results if isinstance(one, NotGraded)
+        {"line": result.line, "competition_id": result.task, "why": result.why}
+        for result in results
+        if isinstance(result, NotGraded)
     ]
     return {
         "total_runs": len(grades),
@@ -110,11 +133,11 @@ def write_report(folder: Path, content: dict[str, Any]) -> Path:
     return path
 
 
-def _counts(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith(("#", "//"))
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith(("#", "//"))
 
 
-def _entry(path: Path, number: int, line: str) -> Entry:
+def _parse_line(path: Path, number: int, line: str) -> Entry:
     try:
         content = json.loads(line)
         task, submission = content["competition_id"], content["submission_path"]
@@ -127,51 +150,93 @@ def _entry(path: Path, number: int, line: str) -> Entry:
     return Entry(number, task, submission)
 
 
-def _is_timed(known: Registry, name: str) -> bool:
+class _Grader:
+    """Grades entries; each task and its prepared data are loaded once."""
+
+    def __init__(self, config: BatchConfig) -> None:
+        self._config = config
+        self._registry = Registry(config.folders)
+        self._tasks: dict[str, Task] = {}
+        self._prepared: dict[str, Prepared] = {}
+
+    def grade(self, entry: Entry) -> Grade | NotGraded:
+        """Grade one entry; say why if that is impossible."""
+        from assay.data.store import load_prepared
+        from assay.grading.grade import grade_submission
+
+        config = self._config
+        try:
+            task = self._task(entry.task)
+            if entry.task not in self._prepared:
+                self._prepared[entry.task] = load_prepared(config.home, task, config.edition, config.variant)
+            source = Path(entry.path) if entry.path else None
+            return grade_submission(source, task, self._prepared[entry.task], home=config.home, sandbox=config.sandbox)
+        except AssayError as error:
+            return NotGraded(entry.line, entry.task, str(error))
+
+    def is_timed(self, entry: Entry) -> bool:
+        """Return whether the score of an entry is a time measurement."""
+        try:
+            return self._task(entry.task).timed
+        except UsageError:
+            return False  # grading the entry reports the unknown task
+
+    def runs_code(self, entry: Entry) -> bool:
+        """Return whether an entry is graded by running it in a lab."""
+        try:
+            return self._task(entry.task).judged_in_lab
+        except UsageError:
+            return False
+
+    def _task(self, name: str) -> Task:
+        if name not in self._tasks:
+            self._tasks[name] = self._registry.competition(name)
+        return self._tasks[name]
+
+
+def _pays_for_workers(entries: Sequence[Entry], grader: _Grader) -> bool:
+    """Return whether grading is estimated to take so long, or so much memory, that workers are worth their start."""
+    if any(grader.runs_code(entry) for entry in entries):
+        return True
+    sizes = [_file_size(entry) for entry in entries]
+    seconds = len(entries) * _SECONDS_PER_FILE + sum(sizes) / _BYTES_PER_SECOND
+    return seconds > _MIN_PARALLEL_SECONDS or max(sizes, default=0) > _MAX_SIZE_IN_PROCESS
+
+
+def _file_size(entry: Entry) -> int:
     try:
-        return known.competition(name).timed
-    except UsageError:
-        return False  # told by the line's own result
+        return Path(entry.path).stat().st_size if entry.path else 0
+    except (OSError, ValueError):
+        return 0  # grading the entry reports what is wrong with its file
 
 
-def _judge(
-    entry: Entry, *, home: Path, folders: tuple[Path, ...], edition: str | None, variant: str, sandbox: Any
-) -> Grade | NotGraded:
-    from assay.data.store import load_prepared
-    from assay.grading.grade import grade_submission
-
-    try:
-        task = Registry(folders).competition(entry.task)
-        data = load_prepared(Home(home), task, edition, variant)
-        return grade_submission(Path(entry.path) if entry.path else None, task, data, home=Home(home), sandbox=sandbox)
-    except AssayError as error:
-        return NotGraded(entry.line, entry.task, str(error))
-
-
-def _in_processes(
-    judge: "partial[Grade | NotGraded]", entries: Sequence[Entry], processes: int | None, advance: Advance
+def _grade_in_workers(
+    entries: Sequence[Entry], config: BatchConfig, processes: int, advance: Advance
 ) -> dict[Entry, Grade | NotGraded]:
-    """Judge in other processes. If one of them dies, the entries that are left go on one by one, to find out which."""
+    """Grade in worker processes. If one dies, grade the remaining entries one by one, to find out which killed it."""
     results: dict[Entry, Grade | NotGraded] = {}
-    workers = min(processes or len(os.sched_getaffinity(0)), len(entries)) or 1
     try:
-        for entry, result in _pool(judge, entries, workers):
+        for entry, result in _map_in_pool(entries, config, min(processes, len(entries))):
             results[entry] = result
             advance(1)
     except BrokenProcessPool:
         for entry in [entry for entry in entries if entry not in results]:
             try:
-                results |= dict(_pool(judge, [entry], 1))
+                results |= dict(_map_in_pool([entry], config, 1))
             except BrokenProcessPool:
-                results[entry] = NotGraded(entry.line, entry.task, "grading it ended the grader's process")
+                results[entry] = NotGraded(entry.line, entry.task, "the grading process died")
             advance(1)
     return results
 
 
-def _pool(
-    judge: "partial[Grade | NotGraded]", entries: Sequence[Entry], workers: int
+def _map_in_pool(
+    entries: Sequence[Entry], config: BatchConfig, workers: int
 ) -> Iterator[tuple[Entry, Grade | NotGraded]]:
     context = get_context("forkserver")
     context.set_forkserver_preload(["assay.grading.grade"])
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from zip(entries, pool.map(judge, entries), strict=True)
+        yield from zip(entries, pool.map(_grade_alone, entries, [config] * len(entries)), strict=True)
+
+
+def _grade_alone(entry: Entry, config: BatchConfig) -> Grade | NotGraded:
+    return _Grader(config).grade(entry)

@@ -14,7 +14,7 @@ from typing import Any
 from assay.core.disk import random_token
 from assay.core.errors import UsageError
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
-from assay.grading.batch import NotGraded, report
+from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
 from assay.records import RunFolder, TrialFolder
 from assay.records.signature import run_digest
@@ -60,7 +60,7 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
         place = f"{rules}/{_file_name(file.label)}/seed-{file.seed:03}_grading_report.json"
         why = state.why or f"the trial is {state.status}"
         found[place].append(grade or NotGraded(number, file.task.partition("/")[2], why))
-    return {place: report(grades) for place, grades in sorted(found.items())}
+    return {place: make_report(grades) for place, grades in sorted(found.items())}
 
 
 def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:

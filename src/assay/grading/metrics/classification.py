@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.formats.texts import MISSING_WORDS
 
-_ONE = np.uint64(1)
-_ALL_BUT_SIGN = np.int64(2**63 - 1)
-
 
 def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equal: bool = False) -> float:
     """The share of rows that are exactly right: `mean(truth == prediction)`.
@@ -130,47 +127,13 @@ def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """
     if truth.ndim == 2:
         return float(np.mean([roc_auc(truth[:, column], prediction[:, column]) for column in range(truth.shape[1])]))
-    positive, order = truth.astype(bool), _order(prediction)
-    twice_won = positives = negatives = 0
-    below_zero = order < 0
-    for part in [below_zero, ~below_zero] if below_zero.any() else [slice(None)]:
-        won, more_positives, more_negatives = _pairs(order[part], positive[part])
-        twice_won += won + 2 * more_positives * negatives
-        positives, negatives = positives + more_positives, negatives + more_negatives
-    return twice_won / 2 / (positives * negatives) if positives and negatives else float("nan")
-
-
-def _order(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Whole numbers that are ordered as the values are, and equal where they are."""
-    if values.dtype.kind in "bi":
-        return values.astype(np.int64)
-    # The bits of floats without a sign are ordered as they are. Adding zero makes one of the two zeros.
-    bits = (values.astype(np.float64, copy=False) + 0.0).view(np.int64)
-    signed = bits < 0
-    bits[signed] ^= _ALL_BUT_SIGN
-    return bits
-
-
-def _pairs(order: NDArray[np.int64], positive: NDArray[np.bool_]) -> tuple[int, int, int]:
-    """Twice the pairs that a positive wins, ties counting half; the positives; the negatives.
-
-    The values are all negative or none is, so that there is room for a bit that says whether a value is a positive's:
-    one plain sort brings them into order, negatives before positives where they are equal.
-    """
-    if not len(order):
-        return 0, 0, 0
-    marked = (order & _ALL_BUT_SIGN).view(np.uint64)
-    marked <<= _ONE
-    marked |= positive
-    marked.sort()
-    seen = np.cumsum((marked & _ONE).astype(bool), dtype=np.int64)
-    marked >>= _ONE
-    last_of_equals = np.append(np.flatnonzero(marked[1:] != marked[:-1]), len(marked) - 1)
-    seen = seen[last_of_equals]
-    positives = np.diff(seen, prepend=0)
-    negatives = np.diff(last_of_equals, prepend=-1) - positives
-    below = np.cumsum(negatives) - negatives
-    return 2 * int(positives @ below) + int(positives @ negatives), int(seen[-1]), len(marked) - int(seen[-1])
+    positive = truth.astype(bool)
+    winners, losers = np.sort(prediction[positive]), np.sort(prediction[~positive])
+    if not len(winners) or not len(losers):
+        return float("nan")
+    below = int(np.searchsorted(losers, winners, side="left").sum())
+    not_above = int(np.searchsorted(losers, winners, side="right").sum())
+    return (below + not_above) / 2 / (len(winners) * len(losers))
 
 
 def log_loss(
