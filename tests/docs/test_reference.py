@@ -15,8 +15,8 @@ def test_every_command_is_in_the_command_reference_with_its_options():
     for command in COMMANDS:
         assert f"### assay {command}\n" in page
     assert "#### assay lab doctor\n" in page
-    assert "<code>--agent TEXT</code>" in page
-    assert "Example:\n\n```text\nassay tasks\n" in page
+    assert "<code>--agent NAME" in page
+    assert "Examples:\n\n```text\nassay tasks\n" in page
 
 
 def test_the_python_reference_lists_the_public_names_of_every_package_that_has_some():

@@ -1,4 +1,4 @@
-"""README and the concepts page are true."""
+"""The commands, links and names in README and docs exist."""
 
 import re
 import shlex
@@ -10,18 +10,21 @@ from pages import ROOT
 from assay.cli import assay
 from assay.tasks import load_plugin
 
-README = (ROOT / "README.md").read_text()
-COMMANDS = [line.partition("#")[0].strip() for line in README.splitlines() if line.startswith("assay ")]
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = re.compile(r"^(?:\$ )?assay (.*)$", re.MULTILINE)
+COMMANDS = sorted({match for page in PAGES for match in COMMAND.findall(page.read_text().replace("\\\n", ""))})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_in_the_readme_exists_with_its_options(command):
-    _, *words = shlex.split(command)
+def test_every_command_on_a_page_exists_with_its_options(command):
+    words = shlex.split(command, comments=True)
+    if words[0] == "--tasks":
+        words = words[2:]
     name = words[:2] if words[0] == "lab" else words[:1]
     shown = CliRunner().invoke(assay, [*name, "--help"]).output
-    assert "Example:" in shown
+    assert "Examples:" in shown
     for option in [word for word in words if word.startswith("--")]:
-        assert option in shown
+        assert f"{option} " in shown or f"{option}\n" in shown, option
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"])
