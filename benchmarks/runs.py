@@ -118,10 +118,10 @@ class Bench:
         setup = Setup(find_environment(self.home, self.task.environment), data=self.data)
         with slots.acquire_slot(self.home, Limits(), groups=False) as slot:
             (slot.workspace / "data").mkdir()
-            wall = Bubblewrap(self.home, slot, setup)
+            sandbox = Bubblewrap(self.home, slot, setup)
             started = time.perf_counter()
             with ThreadPoolExecutor(self.cores) as pool:
-                list(pool.map(lambda number: run_all(wall), range(trials)))
+                list(pool.map(lambda number: run_all(sandbox), range(trials)))
             return time.perf_counter() - started
 
     @property
@@ -176,12 +176,12 @@ def measure_growth(bench: Bench, sizes: Sequence[int]) -> None:
         print(f"one of {sizes[-1]:,} trials takes {growth:.2f} x one of {sizes[-2]:,}; goal {LINEAR}: {verdict}")
 
 
-def run_all(wall: Bubblewrap) -> None:
+def run_all(sandbox: Bubblewrap) -> None:
     """The steps of one trial."""
     for command in COMMANDS:
-        with wall.words(["sh", "-c", command], {}) as (words, handles):
+        with sandbox.command_line(["sh", "-c", command], {}) as (line, handles):
             subprocess.run(
-                words, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
+                line, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
             )
 
 

@@ -72,13 +72,13 @@ async def measure_steps(home: Home, task: Task, setup: Setup, folder: Path, pair
     """Take steps and run bare commands in turn, in two labs of the same making."""
     with slots.acquire_slot(home, setup.limits, groups=False) as slot:
         (slot.workspace / "data").mkdir()
-        wall = Bubblewrap(home, slot, setup)
+        sandbox = Bubblewrap(home, slot, setup)
         async with open_lab(home, setup) as lab, at_bench(task, lab, folder) as bench:
             for name, command in COMMANDS.items():
                 steps, bare = [], []
                 for _ in range(pairs):
                     steps.append(await seconds(lambda: bench.run(command)))  # noqa: B023
-                    bare.append(await seconds(lambda: run_bare(wall, command)))  # noqa: B023
+                    bare.append(await seconds(lambda: run_bare(sandbox, command)))  # noqa: B023
                 report_step(name, steps, bare)
 
 
@@ -99,11 +99,11 @@ async def at_bench(task: Task, lab: Lab, folder: Path) -> AsyncIterator[Workbenc
         yield Workbench(task, lab, clock, Tape(log), 0, folder / "snapshots", form=lambda content: None)
 
 
-async def run_bare(wall: Bubblewrap, command: Sequence[str]) -> None:
+async def run_bare(sandbox: Bubblewrap, command: Sequence[str]) -> None:
     """The same command in the same walls, by nothing but bubblewrap."""
-    with wall.words(command, {}) as (words, handles):
+    with sandbox.command_line(command, {}) as (line, handles):
         subprocess.run(
-            words, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
+            line, pass_fds=handles, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, check=True
         )
 
 

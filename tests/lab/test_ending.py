@@ -1,6 +1,7 @@
 """Whatever a command leaves running, and however its harness ends, nothing of a lab is left."""
 
 import os
+import platform
 import select
 import signal
 import subprocess
@@ -93,7 +94,9 @@ from assay.lab import Setup, open_lab
 async def main():
     async with open_lab(Home(Path(sys.argv[1])), Setup(Path(sys.argv[2]))) as lab:
         process = await lab.start(["/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo ready; sleep {sys.argv[3]}"])
-        print((await process.receive(6)).decode(), flush=True)
+        ready = await process.receive(6)
+        # then
+        print(ready.decode(), flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main)
@@ -124,6 +127,79 @@ async def test_killing_the_harness_leaves_no_process_and_the_next_lab_clears_the
         assert [folder.name for folder in home.labs.iterdir()] != [name]
         assert leftovers(home, name) == []
     assert leftovers(home) == []
+
+
+# Overwrites the code of the sandbox's first process where it waits, so that it forgets to die with the harness and
+# sleeps for ever: mov edi, 1 (PR_SET_PDEATHSIG); xor esi, esi; mov eax, 157 (prctl); syscall; mov eax, 34 (pause);
+# syscall; jmp to the last mov.
+HIJACK = """
+import os, sys, time
+code = bytes.fromhex("bf01000000 31f6 b89d000000 0f05 b822000000 0f05 ebf7")
+address = int(open("/proc/1/syscall").read().split()[-1], 16)
+memory = os.open("/proc/1/mem", os.O_RDWR)
+assert os.pwrite(memory, code, address) == len(code)
+if os.fork() == 0:
+    if os.fork() == 0:
+        os._exit(0)  # an orphan, whose end wakes the first process
+    os._exit(0)
+os.wait()
+while open("/proc/1/syscall").read().split()[0] != "34":
+    time.sleep(0.01)
+print("ready", flush=True)
+time.sleep(int(sys.argv[1]))
+"""
+HIJACKED_HARNESS = HARNESS.replace(
+    """["/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo ready; sleep {sys.argv[3]}"]""",
+    """["python", "-c", sys.argv[4], sys.argv[3]]""",
+)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the attack is machine code of this processor")
+async def test_a_lab_whose_first_process_was_taken_over_does_not_outlive_the_harness(home: Home, core: Path):
+    word = f"1{fresh_number()}"
+    command = [sys.executable, "-c", HIJACKED_HARNESS, str(home.root), str(core), word, HIJACK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"ready\n"
+        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
+        assert sleepers
+        harness.kill()
+        harness.wait(30)
+        for sleeper in sleepers:
+            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
+            os.close(sleeper)
+    assert host_processes(word) == []
+
+
+async def test_a_paused_process_does_not_outlive_the_harness(home: Home, core: Path):
+    word = f"1{fresh_number()}"
+    pausing = HARNESS.replace("# then", "await process.pause()")
+    command = [sys.executable, "-c", pausing, str(home.root), str(core), word]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"ready\n"
+        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
+        assert sleepers
+        harness.kill()
+        harness.wait(30)
+        for sleeper in sleepers:
+            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
+            os.close(sleeper)
+
+
+async def test_a_lab_ends_at_its_deadline_while_the_event_loop_is_blocked(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        process = await lab.start(["/bin/sh", "-c", "echo ready; while :; do :; done"])
+        await process.receive(6)
+        pids = [os.pidfd_open(pid) for pid in host_processes("while :; do :; done")]
+        lab.kill_after(0.2)
+        # This blocks the loop, as a request that is slow to parse would; only another thread can kill the process.
+        for pid in pids:
+            assert select.select([pid], [], [], 30)[0], "the process outlived its deadline"
+            os.close(pid)
+        assert (await process.kill()).ended == "time"
+        assert (await shell(lab, "sleep 30")).ended == "time"
+        await lab.write("still", b"accessible")
 
 
 async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Home):

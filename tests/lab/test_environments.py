@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from inside import Open, python
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
+from assay.lab import Setup, open_lab
 from assay.lab.environments import build_environment, find_environment
 from assay.tasks import Registry
 
@@ -54,7 +56,7 @@ def test_no_data_that_a_task_is_made_of_is_in_the_environment(core: Path):
 def test_a_file_to_leave_out_must_exist(own: Home, tmp_path: Path):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("without no/such/file.csv\n")
-    with pytest.raises(LabError, match="no package has it"):
+    with pytest.raises(LabError, match="no package has this file"):
         build_environment(own, str(wanted), NoProgress())
 
 
@@ -93,6 +95,40 @@ def test_two_builders_at_once_build_one_that_works_elsewhere(own: Home, tmp_path
     assert not list(moved.glob("lib*/python3*/test"))
 
 
+@pytest.mark.anyio
+async def test_console_scripts_start_the_python_of_their_own_environment(
+    own: Home, core: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_wheel(tmp_path / "hello-1.0-py3-none-any.whl")
+    requirements = tmp_path / "agent.txt"
+    requirements.write_text("hello==1.0\n")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    tools = build_environment(own, str(requirements), NoProgress())
+    async with open_lab(own, Setup(core, tools=tools)) as lab:
+        said = await lab.run(["/opt/agent/bin/hello", "a", "b c"], seconds=30)
+        assert said.stdout.text == "/opt/agent ['a', 'b c']\n", said.stderr.text
+        linked = await lab.run(["sh", "-c", "ln -s /opt/agent/bin/hello mine && ./mine"], seconds=30)
+        assert linked.stdout.text == "/opt/agent []\n", linked.stderr.text
+    async with open_lab(own, Setup(tools)) as lab:
+        assert (await lab.run(["hello"], seconds=30)).stdout.text == "/opt/env []\n"
+
+
+def write_wheel(path: Path) -> None:
+    """Write a package with a console script that prints its interpreter's prefix and its arguments."""
+    info = "hello-1.0.dist-info"
+    files = {
+        "hello.py": "import sys\n\ndef main():\n    print(sys.prefix, sys.argv[1:])\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: hello\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "[console_scripts]\nhello = hello:main\n",
+    }
+    record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(name, text)
+
+
 def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path: Path):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("no-such-package-of-anybody==0.0.1\n")
@@ -112,5 +148,5 @@ def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
 
 
 def test_an_unknown_name_lists_the_known_ones(home: Home):
-    with pytest.raises(UsageError, match=r"there is aide, .*core"):
+    with pytest.raises(UsageError, match=r"choose from aide, .*core"):
         find_environment(home, "nonsense")

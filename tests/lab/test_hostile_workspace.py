@@ -59,7 +59,7 @@ async def test_a_path_that_leaves_the_workspace_is_refused(opened: Open, path: s
 async def test_a_pipe_does_not_hold_the_host_up(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "mkfifo submission.csv")
-        with pytest.raises(UnsafePath, match="not a plain file"):
+        with pytest.raises(UnsafePath, match="not a regular file"):
             await lab.read("submission.csv", max_size=10)
         kept = await lab.snapshot(tmp_path)
     assert kept.left_out == ("submission.csv",)
@@ -78,12 +78,12 @@ async def test_a_folder_is_not_read_and_nothing_stays_open(opened: Open):
 async def test_a_socket_is_not_read(opened: Open):
     async with opened() as lab:
         await python(lab, "import socket; socket.socket(socket.AF_UNIX).bind('submission.csv')")
-        with pytest.raises(UnsafePath, match="not a plain file"):
+        with pytest.raises(UnsafePath, match="not a regular file"):
             await lab.read("submission.csv", max_size=10)
 
 
 def test_a_device_is_not_read():
-    with pytest.raises(UnsafePath, match="not a plain file"):
+    with pytest.raises(UnsafePath, match="not a regular file"):
         workspace.read_file(Path("/dev"), "zero", max_size=10)
 
 
@@ -187,3 +187,18 @@ async def test_the_data_folder_is_not_written_listed_or_kept(opened: Open, publi
         assert [str(path) async for path in lab.files()] == ["mine"]
         assert list((await lab.snapshot(tmp_path)).files) == ["mine"]
         assert (await shell(lab, "cat data/train.csv")).succeeded
+
+
+def test_large_folders_inside_each_other_are_refused_before_all_their_names_are_in_memory(tmp_path: Path):
+    folder = tmp_path
+    for _ in range(5):
+        for number in range(50):
+            (folder / f"file{number}").touch()
+        folder = folder / "0"
+        folder.mkdir()
+    seen = 0
+    with pytest.raises(UnsafePath, match="more than 150 names"):
+        for _ in workspace.walk(tmp_path, max_entries=150):
+            seen += 1
+    # The folder "0" sorts first, so each level is listed before any file of the levels above is visited.
+    assert seen == 1

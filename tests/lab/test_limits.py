@@ -178,3 +178,69 @@ async def test_code_in_a_pinned_lab_stays_on_its_processors(opened: Open):
         seen = await python(lab, "import os; print(len(os.sched_getaffinity(0)))")
     assert "PermissionError" in moved.stderr.text
     assert seen.stdout.text == "1\n"
+
+
+TCP_QUEUES = """
+import socket
+server = socket.create_server(("127.0.0.1", 0), backlog=100)
+held, kept = 0, []
+for _ in range(64):
+    out = socket.create_connection(server.getsockname())
+    kept += [out, server.accept()[0]]
+    for end in kept[-2:]:
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            try:
+                end.setsockopt(socket.SOL_SOCKET, option, 2**24)
+            except PermissionError:
+                pass
+    out.setblocking(False)
+    try:
+        while True:
+            held += out.send(bytes(2**16))
+    except BlockingIOError:
+        pass
+print(held)
+"""
+
+
+async def test_buffers_of_sockets_cannot_be_enlarged_and_tcp_queues_stay_below_the_memory_limit(opened: Open):
+    async with opened(limits=SMALL) as lab:
+        queued = await python(lab, TCP_QUEUES, seconds=60)
+    held_by_kernel(lab, "memory")
+    assert int(queued.stdout.text) < SMALL.memory, queued
+
+
+async def test_netlink_does_not_pass_messages_between_processes(opened: Open):
+    probe = """
+import errno, socket
+for protocol in (0, 2, 16):
+    try:
+        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol).close()
+        print('opened')
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"""
+    async with opened() as lab:
+        assert (await python(lab, probe)).stdout.text.split() == ["opened", "EPROTONOSUPPORT", "EPROTONOSUPPORT"]
+
+
+async def test_a_command_that_fills_the_queues_of_thousands_of_sockets_is_ended(opened: Open):
+    # The kernel counts the queues of UDP sockets neither as memory of a control group nor of a process.
+    fill = """
+import os, socket, time
+for _ in range(6):
+    if os.fork() == 0:
+        kept = []
+        for _ in range(500):
+            one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            one.bind(("127.0.0.1", 0))
+            one.sendto(bytes(60_000), one.getsockname())
+            kept.append(one)
+        time.sleep(60)
+os.wait()
+"""
+    async with opened(limits=SMALL) as lab:
+        assert (await python(lab, fill, seconds=30)).ended == "memory"
+    few = "import socket; kept = [socket.socket() for _ in range(50)]; import time; time.sleep(0.7)"
+    async with opened(limits=SMALL) as lab:
+        assert (await python(lab, few)).succeeded

@@ -1,4 +1,4 @@
-"""A long-lived process is held still while the workspace is read, written and kept, with all that it has started."""
+"""A long-lived process can be paused with all its descendants while the workspace is accessed."""
 
 import os
 from pathlib import Path
@@ -36,7 +36,7 @@ for line in sys.stdin:
     print("got", line, end="", flush=True)
 """
 
-# Starts others faster than anybody can look, each of which lives for a moment and starts more.
+# Starts short-lived processes faster than they can be listed.
 BREEDING = """
 import subprocess, sys, threading
 def breed():
@@ -48,7 +48,7 @@ print("ready", flush=True)
 sys.stdin.read()
 """
 
-# Has a child that stops itself and would leave a file behind if it went on.
+# Has a child that stops itself and would create a file if it continued.
 SELF_STOPPED = """
 import os, signal, sys
 child = os.fork()
@@ -68,7 +68,7 @@ async def sizes(lab) -> dict[str, int]:
 
 
 @SANDBOXES
-async def test_a_paused_process_changes_nothing_and_goes_on_when_woken(opened: Open, sandbox: str):
+async def test_a_paused_process_changes_nothing_and_continues_afterwards(opened: Open, sandbox: str):
     async with opened(sandbox) as lab:
         process = await lab.start(["python", "-c", RESTLESS])
         assert await process.receive(6) == b"ready\n"
@@ -76,7 +76,7 @@ async def test_a_paused_process_changes_nothing_and_goes_on_when_woken(opened: O
         before = await sizes(lab)
         assert (await lab.run(["python", "-c", "print(sum(range(10**7)))"], seconds=60)).succeeded
         after = await sizes(lab)
-        if sandbox == "none":  # nothing holds what has left its parents there
+        if sandbox == "none":  # an orphan cannot be found there
             before.pop("orphan")
             after.pop("orphan")
         assert after == before
@@ -85,14 +85,14 @@ async def test_a_paused_process_changes_nothing_and_goes_on_when_woken(opened: O
         await process.send(b"hello\n")
         assert await process.receive(10) == b"got hello\n"
         grown = after
-        while grown["child-a"] == before["child-a"]:  # for ever, if it had not been woken
+        while grown["child-a"] == before["child-a"]:  # endless, if it had not been continued
             await process.pause()
             grown = await sizes(lab)
             await process.unpause()
         await process.kill()
 
 
-async def test_processes_that_keep_starting_others_are_held_still_too(opened: Open):
+async def test_processes_that_keep_starting_others_are_paused_too(opened: Open):
     async with opened() as lab:
         process = await lab.start(["python", "-c", BREEDING])
         assert await process.receive(6) == b"ready\n"
@@ -102,6 +102,41 @@ async def test_processes_that_keep_starting_others_are_held_still_too(opened: Op
             await lab.run(["python", "-c", "print(sum(range(10**6)))"], seconds=60)
             assert await sizes(lab) == before
             await process.unpause()
+        await process.kill()
+
+
+# Every process forks and exits at once, so that none lives long enough to be listed and stopped.
+FORK_CHAIN = """
+import mmap, os, struct
+with open("counter", "w+b") as file:
+    file.truncate(8)
+    counter = mmap.mmap(file.fileno(), 8)
+print("ready", flush=True)
+first = os.fork()
+if first:
+    os.waitpid(first, 0)
+    input()
+while True:
+    counter[:] = struct.pack("q", struct.unpack("q", counter)[0] + 1)
+    if os.fork():
+        os._exit(0)
+"""
+
+
+async def test_a_chain_of_processes_that_fork_and_exit_is_paused(opened: Open):
+    async with opened() as lab:
+        process = await lab.start(["python", "-c", FORK_CHAIN])
+        assert await process.receive(6) == b"ready\n"
+        last = bytes(8)
+        for _ in range(4):
+            count = last
+            while count == last:  # until the chain has made progress
+                await process.unpause()
+                await process.pause()
+                count = await lab.read("counter", max_size=8)
+            await lab.run(["python", "-c", "print(sum(range(10**6)))"], seconds=60)
+            assert await lab.read("counter", max_size=8) == count
+            last = count
         await process.kill()
 
 
@@ -120,7 +155,7 @@ async def test_a_lab_with_a_paused_process_closes(opened: Open):
         await process.pause()
 
 
-async def test_what_had_stopped_by_itself_is_not_woken(opened: Open):
+async def test_a_process_that_had_stopped_itself_stays_stopped(opened: Open):
     async with opened() as lab:
         process = await lab.start(["python", "-c", SELF_STOPPED])
         assert await process.receive(6) == b"ready\n"
@@ -132,9 +167,9 @@ async def test_what_had_stopped_by_itself_is_not_woken(opened: Open):
         assert not [path async for path in lab.files()]
 
 
-async def test_a_container_is_held_still_by_its_engine(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """No engine is at hand in most test machines, so this records what one would be asked."""
-    log = tmp_path / "asked"
+async def test_a_container_is_paused_by_its_engine(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Most test machines have no engine, so this records how one would be called.
+    log = tmp_path / "calls"
     (tmp_path / "docker").write_text(
         f'#!/bin/sh\necho "$@" >> {log}\ncase "$1" in version) echo 1.0;; run) exec cat;; inspect) echo false;; esac\n'
     )
@@ -144,15 +179,15 @@ async def test_a_container_is_held_still_by_its_engine(opened: Open, tmp_path: P
         process = await lab.start(["cat"])
         await process.send(b"x")
         assert await process.receive(1) == b"x"
-        with pytest.raises(LabError, match="something runs in the lab"):
+        with pytest.raises(LabError, match="a process is running in the lab"):
             await lab.write("a", b"")
         await process.pause()
         await lab.write("a", b"")
         await process.unpause()
         await process.kill()
-    asked = [line.split() for line in log.read_text().splitlines()]
-    (name,) = {words[1] for words in asked if words[0] in ("pause", "unpause")}
-    assert [words[0] for words in asked if name in words] == ["run", "pause", "unpause", "inspect", "rm"]
+    calls = [line.split() for line in log.read_text().splitlines()]
+    (name,) = {words[1] for words in calls if words[0] in ("pause", "unpause")}
+    assert [words[0] for words in calls if name in words] == ["run", "pause", "unpause", "inspect", "rm"]
 
 
 async def test_output_is_received_as_it_comes(opened: Open):

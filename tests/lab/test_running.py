@@ -58,7 +58,7 @@ async def test_a_long_output_keeps_its_beginning_and_its_end(opened: Open):
     assert f"… {long.total - 2 * 65536:,} bytes left out …" in long.text
 
 
-def test_gathering_keeps_every_byte_of_a_short_stream():
+def test_a_short_stream_is_kept_completely():
     gathered = OutputBuffer()
     for byte in range(256):
         gathered.add(bytes([byte]) * 300)
@@ -73,7 +73,7 @@ async def test_a_long_lived_process_answers_until_it_is_killed(opened: Open, san
         for word in (b"one", b"two"):
             await process.send(word + b"\n")
             assert await process.receive(8) == b"got " + word + b"\n"
-        with pytest.raises(LabError, match="something runs in the lab"):
+        with pytest.raises(LabError, match="a process is running in the lab"):
             await lab.read("x", max_size=1)
         assert (await shell(lab, "echo beside")).stdout.text == "beside\n"
         ended = await process.kill()

@@ -68,7 +68,7 @@ async def test_a_machine_without_a_container_engine_is_told_so(opened: Open, mon
 
 @pytest.mark.anyio
 async def test_an_unknown_sandbox_is_a_wrong_call(opened: Open):
-    with pytest.raises(UsageError, match="there is bubblewrap, docker and none"):
+    with pytest.raises(UsageError, match="choose from bubblewrap, docker and none"):
         async with opened("chroot"):
             pass
 

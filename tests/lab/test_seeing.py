@@ -135,3 +135,19 @@ async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers
         listening.close()
     assert listed.stdout.text.split()[:4] == ["0", "1", "2", "3"]  # 3 is the listed folder itself
     assert secret not in listed.stdout.text
+
+
+async def test_the_boot_parameters_configuration_and_disks_of_the_host_are_not_seen(opened: Open):
+    look = """
+import glob, os
+for path in ['/proc/cmdline', '/proc/config.gz', '/proc/diskstats', *glob.glob('/proc/fs/**', recursive=True)]:
+    try:
+        if os.path.isfile(path) and open(path, 'rb').read(1):
+            print(path)
+    except OSError:
+        pass
+"""
+    async with opened("none") as lab:
+        assert "/proc/cmdline" in (await python(lab, look)).stdout.text
+    async with opened() as lab:
+        assert (await python(lab, look)).stdout.text == ""

@@ -1,10 +1,12 @@
 """Snapshots keep a workspace exactly, and cost nothing for what did not change."""
 
+import dataclasses
+import os
 import time
 from pathlib import Path
 
 import pytest
-from inside import Open, shell
+from inside import SMALL, Open, shell
 
 from assay.core.errors import RecordError
 from assay.lab import snapshots
@@ -92,8 +94,8 @@ async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(op
 
 
 def test_a_missing_snapshot_says_which(tmp_path: Path):
-    with pytest.raises(RecordError, match="abc"):
-        snapshots.load_snapshot(tmp_path, "abc")
+    with pytest.raises(RecordError, match="ab" * 32):
+        snapshots.load_snapshot(tmp_path, "ab" * 32)
 
 
 def wait_for_the_clock() -> None:
@@ -101,3 +103,71 @@ def wait_for_the_clock() -> None:
     end = time.monotonic() + 0.1
     while time.monotonic() < end:
         time.sleep(0.01)
+
+
+async def test_sparse_files_take_as_little_space_in_the_store_as_in_the_workspace(opened: Open, tmp_path: Path):
+    limits = dataclasses.replace(SMALL, disk=100 * 10**6)
+    async with opened(limits=limits) as lab:
+        await shell(lab, "for n in 1 2 3 4 5 6; do truncate --size 50M $n; echo $n | dd of=$n conv=notrunc; done")
+        kept = await lab.snapshot(tmp_path)
+        assert stored_bytes(tmp_path) < 10**6
+        # truncate counts in units of 1,048,576 bytes, so one of these fits into a disk of 100,000,000.
+        assert (list(kept.files), kept.left_out) == (["1"], ("2", "3", "4", "5", "6"))
+        await lab.restore(tmp_path, kept)
+        restored = await shell(lab, "stat --format %b 1; head --bytes 1 1")
+        blocks, start = restored.stdout.text.split()
+        assert (int(blocks) * 512 < 10**6, start) == (True, "1")
+
+
+async def test_many_names_of_one_large_file_are_read_once_and_bounded_by_the_disk_limit(opened: Open, tmp_path: Path):
+    async with opened(limits=SMALL) as lab:
+        await shell(lab, "head --bytes 3M /dev/urandom > a; for n in 1 2 3 4 5 6 7 8 9; do ln a b$n; done")
+        before = read_bytes()
+        kept = await lab.snapshot(tmp_path)
+        assert read_bytes() - before < 9 * 2**20, "every name was read"
+    assert kept.size <= SMALL.disk
+    assert kept.left_out, "ten names of three megabytes do not fit into sixteen"
+    assert len(list((tmp_path / "objects").iterdir())) == 1
+
+
+@pytest.mark.parametrize("how", ["path", "link", "other content"])
+async def test_content_that_a_strangers_snapshot_names_is_not_restored(
+    opened: Open, answers: Path, secret: str, tmp_path: Path, how: str
+):
+    # A record may come from anyone: it must not bring a file of this machine into a lab.
+    async with opened() as lab:
+        await lab.write("a", b"mine")
+        kept = await lab.snapshot(tmp_path)
+        file = kept.files["a"]
+        planted = tmp_path / "objects" / file.sha256
+        if how == "path":
+            relative = os.path.relpath(answers, tmp_path / "objects")
+            file = dataclasses.replace(file, sha256=relative)
+        else:
+            planted.unlink()
+            planted.symlink_to(answers) if how == "link" else planted.write_text(secret)
+        with pytest.raises(RecordError):
+            await lab.restore(tmp_path, dataclasses.replace(kept, files={"a": file}))
+        with pytest.raises(RecordError):
+            snapshots.read_object(tmp_path, file.sha256)
+        assert secret not in (await shell(lab, "cat *")).stdout.text
+
+
+async def test_a_manifest_that_does_not_match_its_id_is_refused(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await lab.write("a", b"mine")
+        id = (await lab.snapshot(tmp_path)).id
+    manifest = tmp_path / "manifests" / f"{id}.json"
+    manifest.write_text(manifest.read_text().replace('"a"', '"b"'))
+    with pytest.raises(RecordError, match="does not match"):
+        snapshots.load_snapshot(tmp_path, id)
+
+
+def stored_bytes(store: Path) -> int:
+    """Return how much disk space the objects of a store take."""
+    return sum(path.stat().st_blocks * 512 for path in (store / "objects").iterdir())
+
+
+def read_bytes() -> int:
+    """Return how many bytes this process has read so far."""
+    return int(Path("/proc/self/io").read_text().split()[1])

@@ -115,8 +115,8 @@ def test_gpus_are_given_by_number_and_a_lab_gets_the_nodes_of_its_own(tmp_path):
 def test_a_trial_that_needs_more_gpus_than_there_are_is_refused_before_anything_starts(tiny, home: Home):
     words = [*tiny.run_words("starter"), "--gpus", "2"]
     result = tiny.call(*words)
-    assert result.returncode == 1 and "needs 2 GPUs, and this machine has" in result.stderr
+    assert result.returncode == 1 and "needs 2 GPUs, but this machine has" in result.stderr
     (trial,) = tiny.folder.trials()
     assert trial.file.resources.gpus == 2 and trial.state.status == "waiting"
-    with pytest.raises(AssayError, match="needs 2 GPUs, and this machine has 1"):
+    with pytest.raises(AssayError, match="needs 2 GPUs, but this machine has 1"):
         execute_run(RunFolder(tiny.out), Local(home, gpus=[0]), progress=NoProgress())

@@ -10,6 +10,7 @@ from typing import Any
 from assay.core.disk import atomic_write
 from assay.core.errors import UnsafePath
 from assay.lab.interface import Completed, Lab, Output
+from assay.lab.snapshots import read_object
 
 _INLINE = 50_000
 
@@ -35,7 +36,7 @@ class Contents:
         """The content of which the record says that."""
         if "base64" in told:
             return base64.b64decode(str(told["base64"]))
-        return (self._store / "objects" / str(told["sha256"])).read_bytes()
+        return read_object(self._store, str(told["sha256"]))
 
 
 async def collect(lab: Lab, folder: Path, patterns: Sequence[str], most: int) -> list[str]:

@@ -129,7 +129,7 @@ class _PanelLab:
         setup = Setup(
             environment=self.environment,
             data=self.prepared.public,
-            limits=Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk),
+            limits=Limits.from_resources(resources),
             variables={"SEED": str(seed), "PYTHONHASHSEED": str(seed)},
         )
         async with open_lab(self.home, setup, sandbox=self.sandbox) as lab:

@@ -1,6 +1,9 @@
-"""Where agents act: sealed labs, their Python environments, and snapshots of their workspaces.
+"""Labs, in which the code of agents runs: sandboxes, their Python environments, and snapshots of their workspaces.
 
-Names are imported when first used, so that building an environment needs nothing but the standard library.
+Start reading at `interface.py` (what a lab offers) and `lab.py` (`open_lab`). `workspace.py` is the only module that
+accesses the files of a workspace, `sandboxes/` confines commands, and `host/` has what a lab needs of the machine.
+
+Names are imported on first use, so that building an environment needs nothing but the standard library.
 """
 
 from importlib import import_module
@@ -8,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.lab.environments import build_environment, find_environment
-    from assay.lab.interface import Completed, Lab, Limits, Output, Process, SandboxName, Sealing, Setup
+    from assay.lab.interface import Completed, Lab, LabPaths, Limits, Output, Process, SandboxName, Sealing, Setup
     from assay.lab.lab import open_lab
-    from assay.lab.snapshots import Snapshot
+    from assay.lab.snapshots import Snapshot, load_snapshot
 
 __all__ = [
     "Completed",
     "Lab",
+    "LabPaths",
     "Limits",
     "Output",
     "Process",
@@ -24,11 +28,13 @@ __all__ = [
     "Snapshot",
     "build_environment",
     "find_environment",
+    "load_snapshot",
     "open_lab",
 ]
 
 _MODULES = {
     "Snapshot": "snapshots",
+    "load_snapshot": "snapshots",
     "build_environment": "environments",
     "find_environment": "environments",
     "open_lab": "lab",

@@ -1,4 +1,4 @@
-"""What this machine can enforce on labs, found out by trying each wall in a small one."""
+"""Check what this machine can enforce on labs, by attacking a small one."""
 
 import os
 import shutil
@@ -19,23 +19,23 @@ from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.lab.interface import Completed, Lab, Limits, Setup
 from assay.lab.lab import open_lab
 from assay.lab.sandboxes import bwrap_args, docker
-from assay.lab.sandboxes.base import tool
+from assay.lab.sandboxes.base import find_tool
 
 State = Literal["ok", "degraded", "missing"]
 
 _SMALL = Limits(memory=64 * 2**20, processes=24, cores=0.25, disk=16 * 2**20, file_size=64 * 2**20)
-# Each would take more than a small lab has; one that is not stopped goes on until its time is over.
+# Each tries to exceed a limit of the small lab; one that is not stopped runs until its timeout.
 _ATTACKS = {
     "memory": "tail --bytes 200M /dev/zero",
     "processes": "for i in $(seq 30); do sleep 60 & done",
     "disk": "head --bytes 32M /dev/zero > full && sleep 60",
 }
-_AS_ROOT = "run as root, or have an administrator delegate control groups to you"
+_AS_ROOT = "run as root, or ask an administrator to delegate control groups to you"
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing labs need: whether it is there, what was seen, and what to do if it is not."""
+    """The result of one check: its state, what was found, and what to do about it."""
 
     name: str
     state: State
@@ -44,39 +44,41 @@ class Diagnosis:
 
 
 def diagnose(home: Home) -> list[Diagnosis]:
-    """Try everything a lab needs on this machine; takes a few seconds."""
-    return [*_programs(), *anyio.run(_walls, home), _environment(home), _engine(), _gpus()]
+    """Check everything that labs need on this machine; takes a few seconds."""
+    return [*_check_programs(), *anyio.run(_check_lab, home), _check_environment(home), _check_engine(), _check_gpus()]
 
 
-def _programs() -> Iterator[Diagnosis]:
+def _check_programs() -> Iterator[Diagnosis]:
     try:
-        path = bwrap_args.program()
+        path = bwrap_args.find_bwrap()
         yield Diagnosis("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, bwrap_args.version(path)))}")
     except LabError as error:
         yield Diagnosis("bubblewrap", "missing", "not installed, or too old", str(error))
     for name in ("prlimit", *(("setpriv",) if os.geteuid() == 0 else ())):
         try:
-            yield Diagnosis(name, "ok", tool(name))
+            yield Diagnosis(name, "ok", find_tool(name))
         except LabError as error:
             yield Diagnosis(name, "missing", "not installed", str(error))
 
 
-async def _walls(home: Home) -> list[Diagnosis]:
+async def _check_lab(home: Home) -> list[Diagnosis]:
     try:
-        with _stand_in() as environment:
+        with _placeholder_environment() as environment:
             async with open_lab(home, Setup(environment, limits=_SMALL)) as lab:
-                return [finding async for finding in _try_walls(lab)]
+                return [finding async for finding in _attack(lab)]
     except LabError as error:
-        return [Diagnosis("lab", "missing", "no lab can be opened", str(error))]
+        return [Diagnosis("lab", "missing", "a lab cannot be opened", str(error))]
 
 
-async def _try_walls(lab: Lab) -> AsyncIterator[Diagnosis]:
+async def _attack(lab: Lab) -> AsyncIterator[Diagnosis]:
     sh = partial(_shell, lab)
-    yield Diagnosis("lab", "ok", f"opens, as {lab.sealing.enforced['user']}")
+    yield Diagnosis("lab", "ok", f"opens as {lab.sealing.enforced['user']}")
     seen = await sh("tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs")
-    yield _wall("network", seen.stdout.text == "lo\n", "none but its own loopback", f"it sees {seen.stdout.text}")
+    yield _protection("network", seen.stdout.text == "lo\n", "loopback only", f"code in a lab sees {seen.stdout.text}")
     filtered = await sh("grep -q '^Seccomp:.*2' /proc/self/status && ! unshare --user true")
-    yield _wall("system calls", filtered.succeeded, lab.sealing.enforced["system calls"], "the filter is not in force")
+    yield _protection(
+        "system calls", filtered.succeeded, lab.sealing.enforced["system calls"], "the filter is not active"
+    )
     for name, attack in _ATTACKS.items():
         ended = await sh(attack)
         yield _limit(lab, name, held=not ended.succeeded and ended.ended != "time")
@@ -84,35 +86,35 @@ async def _try_walls(lab: Lab) -> AsyncIterator[Diagnosis]:
     yield _limit(lab, "cpu", held=_seconds_of_children(spun) < 0.6)
 
 
-def _environment(home: Home) -> Diagnosis:
+def _check_environment(home: Home) -> Diagnosis:
     try:
         return Diagnosis("environment core", "ok", str(environments.find_environment(home, "core")))
     except AssayError as error:
         return Diagnosis("environment core", "missing", "not built", str(error))
 
 
-def _engine() -> Diagnosis:
+def _check_engine() -> Diagnosis:
     try:
-        return Diagnosis("container engine", "ok", docker.engine())
+        return Diagnosis("container engine", "ok", docker.find_engine())
     except LabError as error:
-        return Diagnosis("container engine", "degraded", "none; only --sandbox docker needs one", str(error))
+        return Diagnosis("container engine", "degraded", "none (only needed for --sandbox docker)", str(error))
 
 
-def _gpus() -> Diagnosis:
+def _check_gpus() -> Diagnosis:
     numbers = gpu_numbers()
     if not numbers:
         return Diagnosis(
-            "gpus", "degraded", "none; only trials with --gpus need any", "install the driver if there are"
+            "gpus", "degraded", "none (only needed for trials with --gpus)", "install the driver if there are GPUs"
         )
     if lost := [node for node in gpu_nodes(numbers) if not os.access(node, os.R_OK | os.W_OK)]:
-        return Diagnosis("gpus", "missing", f"{lost[0]} cannot be opened", f"make it readable and writable: {lost[0]}")
-    return Diagnosis("gpus", "ok", f"{len(numbers)}, each trial gets the nodes of its own and no others")
+        return Diagnosis("gpus", "missing", f"{lost[0]} cannot be opened", f"make {lost[0]} readable and writable")
+    return Diagnosis("gpus", "ok", f"{len(numbers)}; each trial sees only its own")
 
 
-def _wall(name: str, holds: bool, detail: str, failure: str) -> Diagnosis:
+def _protection(name: str, holds: bool, detail: str, failure: str) -> Diagnosis:
     if holds:
         return Diagnosis(name, "ok", detail)
-    return Diagnosis(name, "missing", failure, "please report this: a lab on this machine is not sealed")
+    return Diagnosis(name, "missing", failure, "labs on this machine are not sealed; please report this")
 
 
 def _limit(lab: Lab, name: str, held: bool) -> Diagnosis:
@@ -128,14 +130,14 @@ async def _shell(lab: Lab, script: str, seconds: float = 15) -> Completed:
 
 
 def _seconds_of_children(done: Completed) -> float:
-    """Processor time from the second line of the shell's `times`, such as `0m0.250s 0m0.010s`."""
+    """Return the processor time in the last line of the shell's `times`, e.g. `0m0.250s 0m0.010s`."""
     minutes, _, seconds = done.stdout.text.splitlines()[-1].split()[0].rstrip("s").partition("m")
     return 60 * float(minutes) + float(seconds)
 
 
 @contextmanager
-def _stand_in() -> Iterator[Path]:
-    """A folder that passes for an environment, so that labs can be tried before one is built."""
+def _placeholder_environment() -> Iterator[Path]:
+    """Yield a folder that is accepted as an environment, so that labs can be checked before one is built."""
     folder = Path(tempfile.mkdtemp(prefix="assay-doctor-", dir="/var/tmp"))
     try:
         (folder / "bin").mkdir()

@@ -1,4 +1,4 @@
-"""A started command from its first byte to its end: what it prints, how long it takes, what it uses up."""
+"""Watch a started command until it ends: its output, its time, and its limits."""
 
 import dataclasses
 import os
@@ -16,29 +16,29 @@ from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Completed, Ended, Limits, Output
 from assay.lab.sandboxes.base import KILLED, Started
 
-_KEPT = 64 * 1024
+_MAX_KEPT = 64 * 1024
 _POLL_SECONDS = 0.3
-_LAST_WORDS_SECONDS = 1.0
-_NEXT_TO_NOTHING = 2**20
+_DRAIN_SECONDS = 1.0
+_MIN_FREE_BYTES = 2**20
 
 
 async def run_to_end(started: Started, slot: LabSlot, limits: Limits, seconds: float) -> Completed:
-    """Watch a command until it ends, or its time or another limit does, and leave nothing of it behind."""
+    """Wait until a command ends or exceeds its time or another limit, and kill everything it started."""
     running = RunningCommand(started, slot, limits)
     try:
-        async with running.watched(), running.gathering():
+        async with running.enforce_limits(), running.collect_output():
             with anyio.move_on_after(seconds):
                 await started.process.wait()
             if started.process.returncode is None:
                 await running.stop("time")
-            await running.look_once_more()
+            await running.check_limits_once()
     finally:
         await running.close()
     return running.completed()
 
 
 class RunningCommand:
-    """A command while it runs."""
+    """A command that is running."""
 
     def __init__(self, started: Started, slot: LabSlot, limits: Limits) -> None:
         self.started = started
@@ -47,7 +47,7 @@ class RunningCommand:
         self._slot = slot
         self._limits = limits
         self._stopped: Ended | None = None
-        self._undying: LabError | None = None
+        self._kill_failure: LabError | None = None
         self._began = time.monotonic()
         self._seconds = 0.0
         self._memory_kills = slot.group.memory_kills()
@@ -55,11 +55,10 @@ class RunningCommand:
         self._disk = limits.disk
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
-        """Hold the command to the limits the kernel does not hold, and end it with the block."""
+    async def enforce_limits(self) -> AsyncIterator[None]:
+        """Enforce the limits that the kernel does not, and kill the command at the end of the block."""
         async with anyio.create_task_group() as tasks:
-            if self._polled:
-                tasks.start_soon(self._watch)
+            tasks.start_soon(self._watch)
             try:
                 yield
             finally:
@@ -67,18 +66,18 @@ class RunningCommand:
                 tasks.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def gathering(self) -> AsyncIterator[None]:
-        """Take in what the command prints until all of it is over."""
+    async def collect_output(self) -> AsyncIterator[None]:
+        """Collect the output of the command until all its processes have ended."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.gather, self.started.process.stdout, self.stdout)
-            tasks.start_soon(self.gather, self.started.process.stderr, self.stderr)
+            tasks.start_soon(self.collect, self.started.process.stdout, self.stdout)
+            tasks.start_soon(self.collect, self.started.process.stderr, self.stderr)
             yield
             await self.end()
-            # Everything that could print is dead, except in a sandbox that seals nothing.
-            tasks.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_SECONDS
+            # Everything that could print is dead, except with sandbox `none`.
+            tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
 
-    async def gather(self, stream: ByteReceiveStream | None, into: "OutputBuffer") -> None:
-        """Take in one stream to its end, or stop the command when it prints too much."""
+    async def collect(self, stream: ByteReceiveStream | None, into: "OutputBuffer") -> None:
+        """Collect one stream to its end, or stop the command if it prints too much."""
         assert stream is not None
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             async for chunk in stream:
@@ -88,43 +87,45 @@ class RunningCommand:
                     return
 
     async def stop(self, why: Ended) -> None:
-        """End the command because of a limit; the first reason is the one told."""
+        """Kill the command because of a limit; the first reason counts."""
         self._stopped = self._stopped or why
         await self.end()
 
     async def end(self) -> None:
-        """End the command and everything it started."""
+        """Kill the command and everything it started."""
         try:
             await self.started.end()
         except LabError as error:
-            self._undying = error  # told with how it ended: here, whoever else watches it would drown it out
+            self._kill_failure = error  # raised by `completed`: here, a surrounding task group would wrap it
         self._seconds = self._seconds or time.monotonic() - self._began
 
     async def close(self) -> None:
-        """Let go of the pipes to it, once it is over; one that does not die is left to the kernel."""
+        """Close the pipes to a command that has ended; one that cannot be killed is left to the kernel."""
         if self.started.process.returncode is None:
             return
         with anyio.CancelScope(shield=True):
             await self.started.process.aclose()
 
-    async def look_once_more(self) -> None:
-        """Notice what a short command used up between two looks."""
-        if self._polled and (over := await self._look()):
+    async def check_limits_once(self) -> None:
+        """Check the polled limits after a command that may have been too short for a poll."""
+        if self._polled and (over := await self._exceeded()):
             await self.stop(over)
 
     def completed(self) -> Completed:
-        """How it ended; `LabError` if it is the sandbox that failed."""
-        if self._undying:
-            raise self._undying
+        """Return how the command ended; `LabError` if the sandbox itself failed."""
+        if self._kill_failure:
+            raise self._kill_failure
         code = self.started.code()
         ended = self._stopped
         if ended == "signal" and code not in (None, KILLED):
-            ended = None  # it ended by itself before the signal came
+            ended = None  # it exited by itself before the signal arrived
         kills = self._slot.group.memory_kills() - self._memory_kills
         if ended is None and (kills > 0 or self.started.out_of_memory):
             ended = "memory"
-        if _full(self._slot.folder):
-            raise LabError(f"the disk that {self._slot.folder} is on is full")
+        if ended in (None, "signal") and code is None and self.started.expired:
+            ended = "time"
+        if _disk_is_full(self._slot.folder):
+            raise LabError(f"the disk with {self._slot.folder} is full")
         if ended is None and code is None:
             raise self.started.failure(self.stderr.output().text)
         if ended is None and code != 0 and self._slot.volume is not None and self._slot.volume.full():
@@ -136,31 +137,33 @@ class RunningCommand:
 
     async def _watch(self) -> None:
         if self._slot.volume is None:
-            # In a workspace that is too full already, a command may still clean up.
+            # A command may still clean up a workspace that is too full already.
             used = await anyio.to_thread.run_sync(disk_used, self._slot.workspace)
             self._disk = max(self._limits.disk, used)
         while True:
+            if not self._polled:  # then sockets are all that is polled, and short commands need not wait for it
+                await anyio.sleep(_POLL_SECONDS)
             before = time.monotonic()
-            if over := await self._look():
+            if over := await self._exceeded():
                 await self.stop(over)
                 return
-            # Looking must never become the load: a workspace with many files is looked at less often.
+            # Polling must not become the load: a workspace with many files is polled less often.
             await anyio.sleep(max(_POLL_SECONDS, 5 * (time.monotonic() - before)))
 
-    async def _look(self) -> Ended | None:
+    async def _exceeded(self) -> Ended | None:
         limits = dataclasses.replace(self._limits, disk=self._disk)
         return await anyio.to_thread.run_sync(over_limit, self._slot, limits, self.started.root)
 
 
-def _full(folder: Path) -> bool:
-    """Whether the machine's own disk is: then what code in a lab wrote may be lost, whatever it was told."""
+def _disk_is_full(folder: Path) -> bool:
+    """Whether the machine's own disk is full, so that writes of the lab may be lost."""
     found = os.statvfs(folder)
     left = found.f_bfree if os.geteuid() == 0 else found.f_bavail
-    return left * found.f_frsize < _NEXT_TO_NOTHING
+    return left * found.f_frsize < _MIN_FREE_BYTES
 
 
 class OutputBuffer:
-    """The beginning and the end of a stream, in bounded memory."""
+    """The start and the end of a stream, in bounded memory."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -168,14 +171,14 @@ class OutputBuffer:
         self._tail = bytearray()
 
     def add(self, chunk: bytes) -> None:
-        """Take in the next bytes."""
+        """Append bytes."""
         self.total += len(chunk)
-        room = _KEPT - len(self._head)
+        room = _MAX_KEPT - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
-        if len(self._tail) > 4 * _KEPT:
-            del self._tail[:-_KEPT]
+        if len(self._tail) > 4 * _MAX_KEPT:
+            del self._tail[:-_MAX_KEPT]
 
     def output(self) -> Output:
-        """What is kept."""
-        return Output(bytes(self._head), bytes(self._tail[-_KEPT:]), self.total)
+        """Return the collected output."""
+        return Output(bytes(self._head), bytes(self._tail[-_MAX_KEPT:]), self.total)

@@ -1,4 +1,4 @@
-"""What a lab is to everybody outside `assay.lab`: a sealed place with a workspace, in which commands run."""
+"""The interface of a lab: a sealed workspace in which commands run."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,8 @@ from assay.lab.snapshots import Snapshot
 if TYPE_CHECKING:
     from anyio.abc import SocketListener
 
+    from assay.tasks.model import Resources
+
 SandboxName = Literal["bubblewrap", "docker", "none"]
 Network = Literal["none", "models"]
 Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
@@ -17,7 +19,7 @@ Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What everything in a lab may use together; `file_size` and `output` hold for a single file or command."""
+    """What all processes in a lab may use together; `file_size` and `output` limit a single file or command."""
 
     memory: int = 4 * 10**9
     processes: int = 512
@@ -26,21 +28,26 @@ class Limits:
     file_size: int = 2 * 10**9
     output: int = 100 * 10**6
 
+    @classmethod
+    def from_resources(cls, resources: "Resources", processes: int = 512) -> "Limits":
+        """Return the limits for the resources that a task or a trial asks for."""
+        return cls(memory=resources.memory, cores=resources.cores, disk=resources.disk, processes=processes)
+
 
 @dataclass(frozen=True)
 class Setup:
-    """What a lab is made of. Every bound folder has a name that tells nothing about the task.
+    """The configuration of a lab. The names of mounted folders must not reveal the task.
 
-    A pinned lab stays on as many processors as it has cores, and its code cannot change that: a share of processor time
-    alone, which is how labs are limited otherwise, lets a short burst use all of them.
+    A `pinned` lab is confined to as many processors as it has cores. Other labs get a share of processor time, which
+    lets a short burst use all processors.
 
-    `image` is for sandbox `docker` alone; its C library must not be older than that of the machine the environment was
-    built on.
+    `image` is for sandbox `docker` only; its C library must not be older than that of the machine on which the
+    environment was built.
 
-    `tools` is a second environment, which belongs to an agent that lives in the lab and not to the task. With network
-    `models`, the harness can listen for code in the lab on a socket; there is still no way to any other machine.
+    `tools` is a second environment, that of an agent that runs inside the lab. With network `models`, code in the lab
+    can connect to the harness through a unix socket, and to nothing else.
 
-    `devices` are nodes of the machine's /dev that the lab sees besides the harmless ones: those of its GPUs.
+    `devices` are nodes below /dev that the lab sees in addition to the usual ones: those of its GPUs.
     """
 
     environment: Path
@@ -56,7 +63,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Output:
-    """What a command printed: its beginning, its end, and how many bytes it printed in all."""
+    """The output of a command: its start, its end, and its total size in bytes."""
 
     head: bytes
     tail: bytes
@@ -64,7 +71,7 @@ class Output:
 
     @property
     def text(self) -> str:
-        """The output as text, with a note where the middle is left out."""
+        """The output as text, with a note in place of a middle that was left out."""
         left_out = self.total - len(self.head) - len(self.tail)
         between = f"\n… {left_out:,} bytes left out …\n".encode() if left_out > 0 else b""
         return (self.head + between + self.tail).decode(errors="replace")
@@ -72,9 +79,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Completed:
-    """How a command ended. Nothing it started is still running.
+    """How a command ended. No process that it started is still running.
 
-    `code` is as a shell tells it: 128 and the signal's number for a command that a signal ended, 137 for one we killed.
+    `code` is the exit code in the convention of a shell: 128 plus the signal for a command that was killed by a signal,
+    so 137 for one that the harness killed.
     """
 
     ended: Ended
@@ -85,15 +93,15 @@ class Completed:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself with exit code 0."""
+        """Whether it exited by itself with code 0."""
         return self.ended == "exit" and self.code == 0
 
 
 @dataclass(frozen=True)
 class Sealing:
-    """Which walls stand around a lab, for the record: `sealed` is False if any code in it could reach the answers.
+    """The isolation of a lab, for the record: `sealed` is False if code in it could reach the answers.
 
-    `enforced` says of each wall and limit by what means it holds, `missing` of the others why they do not.
+    `enforced` says how each protection and limit is enforced, `missing` why the others are not.
     """
 
     sandbox: SandboxName
@@ -105,7 +113,7 @@ class Sealing:
 
 @dataclass(frozen=True)
 class LabPaths:
-    """Where code in a lab finds what it was given."""
+    """The paths of the workspace, environments and status folder as code in the lab sees them."""
 
     workspace: str
     environment: str
@@ -114,35 +122,35 @@ class LabPaths:
 
 
 class Process(Protocol):
-    """A long-lived process in a lab, spoken to over its standard input and output."""
+    """A long-lived process in a lab, connected by its standard input and output."""
 
     async def send(self, data: bytes) -> None:
         """Write to its standard input."""
         ...
 
     async def receive(self, size: int) -> bytes:
-        """Read exactly `size` bytes of its standard output; `LabError` if it ends first."""
+        """Read exactly `size` bytes from its standard output; `LabError` if it ends first."""
         ...
 
     async def receive_some(self, max_bytes: int) -> bytes:
-        """Read what it printed next, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
+        """Read its next output, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
         ...
 
     async def pause(self) -> None:
-        """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
+        """Freeze it and all its descendants, so that the workspace can be accessed."""
         ...
 
     async def unpause(self) -> None:
-        """Let it go on after a pause."""
+        """Let it continue after a pause."""
         ...
 
     async def kill(self) -> Completed:
-        """End it and everything it started."""
+        """Kill it and everything it started."""
         ...
 
 
 class Lab(Protocol):
-    """A sealed place with a workspace. Paths are relative to the workspace."""
+    """A sealed workspace in which commands run. Paths are relative to the workspace."""
 
     sealing: Sealing
     paths: LabPaths
@@ -150,41 +158,45 @@ class Lab(Protocol):
     async def run(
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> Completed:
-        """Run one command in a sandbox of its own, and end everything it started."""
+        """Run a command in a fresh sandbox, and kill everything it started when it ends or its time is up."""
         ...
 
     async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
-        """Start a long-lived process; the workspace is read and written by us only while it is paused or over."""
+        """Start a long-lived process; the harness can access the workspace only while it is paused or has ended."""
         ...
 
     async def read(self, path: str, *, max_size: int) -> bytes:
-        """Return the content of a plain file; `UnsafePath` if it is larger than `max_size`, a link, pipe or folder."""
+        """Return the content of a regular file; `UnsafePath` if it exceeds `max_size`, or is a link, pipe or folder."""
         ...
 
     async def write(self, path: str, content: bytes) -> None:
-        """Create or replace a plain file, making the folders above it."""
+        """Create or replace a regular file, and create missing parent folders."""
         ...
 
     def files(self) -> AsyncIterator[PurePosixPath]:
-        """The plain files in the workspace, without the data folder, in order of their names."""
+        """Yield the regular files of the workspace in order of their names, without the data folder."""
         ...
 
     async def snapshot(self, store: Path, before: Snapshot | None = None) -> Snapshot:
-        """Keep the workspace's present content in `store`; files unchanged since `before` cost nothing."""
+        """Store the content of the workspace in `store`; files unchanged since `before` are not read."""
         ...
 
     async def restore(self, store: Path, snapshot: Snapshot) -> None:
-        """Make the workspace what it was at `snapshot`."""
+        """Restore the workspace to a snapshot."""
         ...
 
     async def change_stamp(self, path: str) -> tuple[int, ...] | None:
-        """Something that changes when a plain file does, told without holding anything still; None if there is none."""
+        """Return a value that changes when a regular file does, or None; nothing needs to be paused."""
         ...
 
     async def listen(self, name: str) -> "SocketListener":
-        """Listen on a socket that code in the lab finds as `name` in its status folder; network `models` allows it."""
+        """Listen on a unix socket that the lab sees as `name` in its status folder; requires network `models`."""
         ...
 
     async def write_status(self, content: bytes) -> None:
-        """Replace what `budget.json` in the lab's read-only status folder says."""
+        """Replace `budget.json` in the status folder, which the lab can only read."""
+        ...
+
+    def kill_after(self, seconds: float) -> None:
+        """Kill everything that runs in the lab `seconds` from now, even if the event loop is blocked then."""
         ...

@@ -1,7 +1,8 @@
-"""Opening a lab, and what can be done in it."""
+"""Open a lab, run commands in it, and access its workspace."""
 
 import os
 import subprocess
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -14,52 +15,52 @@ from anyio.abc import SocketListener, TaskGroup
 from assay.core.disk import random_token
 from assay.core.errors import LabError, UnsafePath, UsageError
 from assay.core.home import Home
-from assay.lab import snapshots, workspace
+from assay.lab import workspace
 from assay.lab.execution import RunningCommand, run_to_end
-from assay.lab.host import slots
-from assay.lab.host.slots import LabSlot
+from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
 from assay.lab.sandboxes.base import Sandbox, Started, sealed_file
-from assay.lab.snapshots import Snapshot
+from assay.lab.snapshots import Snapshot, restore_snapshot, take_snapshot
 
 DATA = "data"
-"""The name in the workspace under which a lab sees its data."""
+"""The name of the data folder in the workspace."""
 
 Result = TypeVar("Result")
 
 
 @asynccontextmanager
 async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = "bubblewrap") -> AsyncIterator[Lab]:
-    """Open a lab for the length of the block; nothing of it is left afterwards, however the block ends.
+    """Open a lab for the duration of the block; nothing of it is left afterwards, however the block ends.
 
-    The thread that opens it must live as long as it does: the kernel ends a sandbox with the thread that started it.
+    The calling thread must live as long as the lab: the kernel kills a sandbox with the thread that started it.
     """
     _check(setup)
     failure: Exception | None = None
-    taken, processes = ExitStack(), AsyncExitStack()
+    host_resources, processes = ExitStack(), AsyncExitStack()
     try:
-        acquire_slot = slots.acquire_slot(home, setup.limits, own_user=sandbox != "none", groups=sandbox != "docker")
-        slot = await _in_thread(partial(taken.enter_context, acquire_slot))
-        wall = await _in_thread(partial(_build, sandbox, home, slot, setup))
+        slot_context = acquire_slot(home, setup.limits, own_user=sandbox != "none", groups=sandbox != "docker")
+        slot = await _in_thread(partial(host_resources.enter_context, slot_context))
+        built = await _in_thread(partial(_build_sandbox, sandbox, home, slot, setup))
         async with anyio.create_task_group() as tasks:
-            lab = SandboxedLab(wall, slot, setup, tasks, processes)
+            lab = SandboxedLab(built, slot, setup, tasks, processes)
             try:
                 yield lab
-            except Exception as error:  # noqa: BLE001 - told to the caller as it is below, not wrapped in a group
+            except Exception as error:  # noqa: BLE001 - raised below as it is, not wrapped in a group
                 failure = error
             finally:
+                lab.cancel_kill()
                 tasks.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             await processes.aclose()
-            await _in_thread(taken.close)
+            await _in_thread(host_resources.close)
     if failure:
         raise failure
 
 
 class SandboxedLab:
-    """A lab that is open now: see `assay.lab.interface.Lab`."""
+    """An open lab; see `assay.lab.interface.Lab`."""
 
     def __init__(
         self, sandbox: Sandbox, slot: LabSlot, setup: Setup, tasks: TaskGroup, processes: AsyncExitStack
@@ -74,23 +75,25 @@ class SandboxedLab:
         self._processes = processes
         self._without = DATA if setup.data else None
         self._live: set[Started] = set()
+        self._expired = False
+        self._kill_timer: threading.Timer | None = None
 
     async def run(
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> Completed:
-        """Run one command in a sandbox of its own, and end everything it started."""
-        with sealed_file(stdin) if stdin else _nothing() as handle:
+        """Run a command in a fresh sandbox, and kill everything it started when it ends or its time is up."""
+        with sealed_file(stdin) if stdin else _empty_input() as handle:
             started = await self._sandbox.start(command, variables or {}, handle)
-        with self._counted(started):
+        with self._track(started):
             return await run_to_end(started, self._slot, self._limits, seconds)
 
     async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
-        """Start a long-lived process; the workspace is read and written by us only while it is paused or over."""
-        started = await self._sandbox.start(command, variables or {}, subprocess.PIPE)
+        """Start a long-lived process; the harness can access the workspace only while it is paused or has ended."""
+        started = await self._sandbox.start(command, variables or {}, subprocess.PIPE, freezable=True)
         process = LiveProcess(RunningCommand(started, self._slot, self._limits))
 
         async def serve() -> None:
-            with self._counted(started):
+            with self._track(started):
                 await process.serve()
 
         self._tasks.start_soon(serve)
@@ -98,42 +101,43 @@ class SandboxedLab:
         return process
 
     async def read(self, path: str, *, max_size: int) -> bytes:
-        """Return the content of a plain file; `UnsafePath` if it is larger than `max_size`, a link, pipe or folder."""
+        """Return the content of a regular file; `UnsafePath` if it exceeds `max_size`, or is a link, pipe or folder."""
         return await self._at_rest(partial(workspace.read_file, self._slot.workspace, path, max_size=max_size))
 
     async def write(self, path: str, content: bytes) -> None:
-        """Create or replace a plain file, making the folders above it."""
-        if workspace.parts_of(path)[0] == self._without:
+        """Create or replace a regular file, and create missing parent folders."""
+        if workspace.split_path(path)[0] == self._without:
             raise UnsafePath(f"{path!r} is in the data folder, which is read-only")
         await self._at_rest(partial(workspace.write_file, self._slot.workspace, path, content, owner=self._slot.owner))
 
     async def files(self) -> AsyncIterator[PurePosixPath]:
-        """The plain files in the workspace, without the data folder, in order of their names."""
-        found = partial(workspace.walk, self._slot.workspace, without=self._without)
-        for path in await self._at_rest(lambda: [entry.path for entry in found() if entry.kind == "file"]):
+        """Yield the regular files of the workspace in order of their names, without the data folder."""
+        walk = partial(workspace.walk, self._slot.workspace, without=self._without)
+        for path in await self._at_rest(lambda: [entry.path for entry in walk() if entry.kind == "file"]):
             yield PurePosixPath(path)
 
     async def snapshot(self, store: Path, before: Snapshot | None = None) -> Snapshot:
-        """Keep the workspace's present content in `store`; files unchanged since `before` cost nothing."""
-        return await self._at_rest(partial(snapshots.take, self._slot.workspace, store, before, without=self._without))
+        """Store the content of the workspace in `store`; files unchanged since `before` are not read."""
+        take = partial(take_snapshot, max_size=self._limits.disk, without=self._without)
+        return await self._at_rest(partial(take, self._slot.workspace, store, before))
 
     async def restore(self, store: Path, snapshot: Snapshot) -> None:
-        """Make the workspace what it was at `snapshot`."""
-        workspace, owner = self._slot.workspace, self._slot.owner
-        await self._at_rest(partial(snapshots.restore, workspace, store, snapshot, owner=owner, without=self._without))
+        """Restore the workspace to a snapshot."""
+        restore = partial(restore_snapshot, owner=self._slot.owner, without=self._without)
+        await self._at_rest(partial(restore, self._slot.workspace, store, snapshot))
 
     async def change_stamp(self, path: str) -> tuple[int, ...] | None:
-        """Something that changes when a plain file does, told without holding anything still; None if there is none."""
+        """Return a value that changes when a regular file does, or None; nothing needs to be paused."""
         return await _in_thread(partial(workspace.change_stamp, self._slot.workspace, path))
 
     async def listen(self, name: str) -> SocketListener:
-        """Listen on a socket that code in the lab finds as `name` in its status folder; network `models` allows it.
+        """Listen on a unix socket that the lab sees as `name` in its status folder; requires network `models`.
 
-        Nobody but the lab's user can connect to it: nobody else gets into the lab's folder, and the socket is theirs.
+        Only the lab's user can connect: the socket belongs to that user, in a folder that no other user can enter.
         """
         if self._network != "models":
-            raise LabError("this lab has no network policy that lets anybody in it speak to the harness")
-        # The path of a socket may have 107 letters at the most; this one is short wherever the lab is.
+            raise LabError('code in this lab cannot connect to the harness; open it with network="models"')
+        # The path of a socket is limited to 107 characters; this one is short wherever the lab is.
         folder = os.open(self._slot.status, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             path = f"/proc/self/fd/{folder}/{name}"
@@ -145,15 +149,37 @@ class SandboxedLab:
         return listener
 
     async def write_status(self, content: bytes) -> None:
-        """Replace what `budget.json` in the lab's read-only status folder says."""
-        beside = self._slot.status / f".{random_token()}"
-        beside.write_bytes(content)
-        beside.chmod(0o644)
-        beside.replace(self._slot.status / "budget.json")
+        """Replace `budget.json` in the status folder, which the lab can only read."""
+        temporary = self._slot.status / f".{random_token()}"
+        temporary.write_bytes(content)
+        temporary.chmod(0o644)
+        temporary.replace(self._slot.status / "budget.json")
+
+    def kill_after(self, seconds: float) -> None:
+        """Kill everything that runs in the lab `seconds` from now, even if the event loop is blocked then.
+
+        Commands that are started later are killed at once; the workspace can still be read.
+        """
+        self.cancel_kill()
+        self._kill_timer = threading.Timer(max(0.0, seconds), self._kill_all)
+        self._kill_timer.daemon = True
+        self._kill_timer.start()
+
+    def cancel_kill(self) -> None:
+        """Undo `kill_after`, unless its time has come."""
+        if self._kill_timer:
+            self._kill_timer.cancel()
+
+    def _kill_all(self) -> None:
+        self._expired = True
+        for started in list(self._live):
+            started.kill_expired()
 
     @contextmanager
-    def _counted(self, started: Started) -> Iterator[None]:
+    def _track(self, started: Started) -> Iterator[None]:
         self._live.add(started)
+        if self._expired:
+            started.kill_expired()
         try:
             yield
         finally:
@@ -161,7 +187,7 @@ class SandboxedLab:
 
     async def _at_rest(self, work: Callable[[], Result]) -> Result:
         if any(not started.paused for started in self._live):
-            raise LabError("something runs in the lab; the workspace can be read and written when it has ended")
+            raise LabError("a process is running in the lab; wait for it or pause it before accessing the workspace")
         return await _in_thread(work)
 
 
@@ -174,11 +200,11 @@ def _check(setup: Setup) -> None:
         raise LabError(f"the data folder {setup.data} does not exist; prepare the task")
 
 
-def _build(name: SandboxName, home: Home, slot: LabSlot, setup: Setup) -> Sandbox:
+def _build_sandbox(name: SandboxName, home: Home, slot: LabSlot, setup: Setup) -> Sandbox:
     if name == "none":
-        from assay.lab.sandboxes.no_sandbox import Unsealed
+        from assay.lab.sandboxes.no_sandbox import NoSandbox
 
-        return Unsealed(slot, setup)
+        return NoSandbox(slot, setup)
     if setup.data:
         (slot.workspace / DATA).mkdir(mode=0o555)
     if name == "bubblewrap":
@@ -189,7 +215,7 @@ def _build(name: SandboxName, home: Home, slot: LabSlot, setup: Setup) -> Sandbo
         from assay.lab.sandboxes.docker import Docker
 
         return Docker(home, slot, setup)
-    raise UsageError(f"no sandbox {name!r}; there is bubblewrap, docker and none")
+    raise UsageError(f"unknown sandbox {name!r}; choose from bubblewrap, docker and none")
 
 
 async def _in_thread(work: Callable[[], Result]) -> Result:
@@ -197,7 +223,7 @@ async def _in_thread(work: Callable[[], Result]) -> Result:
 
 
 @contextmanager
-def _nothing() -> Iterator[int]:
+def _empty_input() -> Iterator[int]:
     handle = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield handle

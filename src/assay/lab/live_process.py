@@ -1,4 +1,4 @@
-"""A long-lived process in a lab: a notebook-like session, somebody else's agent, a person at a shell."""
+"""A long-lived process in a lab: a Python session, an external agent, or a person's shell."""
 
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
@@ -9,26 +9,26 @@ from assay.lab.interface import Completed
 
 
 class LiveProcess:
-    """A process that is spoken to over its standard input and output until it ends or is ended."""
+    """A process that the harness exchanges data with until it ends or is killed."""
 
     def __init__(self, running: RunningCommand) -> None:
         stdout = running.started.process.stdout
         assert stdout is not None
         self._running = running
         self._stdout = BufferedByteReceiveStream(stdout)
-        self._leave = anyio.Event()
-        self._over = anyio.Event()
+        self._leaving = anyio.Event()
+        self._ended = anyio.Event()
 
     async def serve(self) -> None:
-        """Hold it to its limits until it ends or is to be ended; runs beside whoever speaks to it."""
+        """Enforce the limits until the process ends or `kill` is called; runs as a task of the lab."""
         try:
-            async with self._running.watched(), anyio.create_task_group() as tasks:
-                tasks.start_soon(self._running.gather, self._running.started.process.stderr, self._running.stderr)
+            async with self._running.enforce_limits(), anyio.create_task_group() as tasks:
+                tasks.start_soon(self._running.collect, self._running.started.process.stderr, self._running.stderr)
                 tasks.start_soon(self._notice_end)
-                await self._leave.wait()
+                await self._leaving.wait()
                 await self._running.end()
         finally:
-            self._over.set()
+            self._ended.set()
 
     async def send(self, data: bytes) -> None:
         """Write to its standard input."""
@@ -37,49 +37,49 @@ class LiveProcess:
         try:
             await stdin.send(data)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
-            raise self._gone() from error
+            raise self._ended_error() from error
 
     async def receive(self, size: int) -> bytes:
-        """Read exactly `size` bytes of its standard output; `LabError` if it ends first."""
+        """Read exactly `size` bytes from its standard output; `LabError` if it ends first."""
         try:
             return await self._stdout.receive_exactly(size)
         except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise self._gone() from error
+            raise self._ended_error() from error
 
     async def receive_some(self, max_bytes: int) -> bytes:
-        """Read what it printed next, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
+        """Read its next output, at least one byte and at most `max_bytes`; `LabError` if it ends first."""
         try:
             return await self._stdout.receive(max_bytes)
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise self._gone() from error
+            raise self._ended_error() from error
 
     async def pause(self) -> None:
-        """Hold it and everything it started still, so that the workspace can be read, written and kept meanwhile."""
+        """Freeze it and all its descendants, so that the workspace can be accessed."""
         await self._running.started.pause()
 
     async def unpause(self) -> None:
-        """Let it go on after a pause."""
+        """Let it continue after a pause."""
         await self._running.started.unpause()
 
     async def kill(self) -> Completed:
-        """End it and everything it started; what it printed and nobody received is in the result."""
+        """Kill it and everything it started; output that was not received is in the result."""
         if self._running.started.process.returncode is None:
             await self._running.stop("signal")
-        self._leave.set()
-        await self._over.wait()
+        self._leaving.set()
+        await self._ended.wait()
         self._running.stdout.add(self._stdout.buffer)
-        await self._running.gather(self._running.started.process.stdout, self._running.stdout)
+        await self._running.collect(self._running.started.process.stdout, self._running.stdout)
         await self.close()
         return self._running.completed()
 
     async def close(self) -> None:
-        """Let go of it, once it is over."""
+        """Close the pipes to it once it has ended."""
         await self._running.close()
 
     async def _notice_end(self) -> None:
         await self._running.started.process.wait()
-        self._leave.set()
+        self._leaving.set()
 
-    def _gone(self) -> LabError:
+    def _ended_error(self) -> LabError:
         said = self._running.stderr.output().text.strip()
         return LabError(f"the process in the lab has ended{f': {said[-2000:]}' if said else ''}")

@@ -1,20 +1,23 @@
-"""What a workspace held at one moment, kept by content so that what did not change is kept once.
+"""Snapshots of a workspace, stored by content so that unchanged files are stored once.
 
-A store holds `objects/`, named by the SHA-256 of their content, and `manifests/`, which say which object was where.
-Objects are copies: a hard link into a workspace would let code in the lab change the past.
+A store has `objects/`, named by the SHA-256 of their content, and `manifests/`, which say which object was where.
+Objects are copies: a hard link into a workspace would let code in the lab change the past. A store may come from
+somebody else's run, so names, files and hashes are checked whenever something is read from it.
 """
 
+import errno
 import hashlib
 import json
 import os
-import shutil
+import re
+import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import chain
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from assay.core.disk import atomic_write, random_token, sync_folder
 from assay.core.errors import RecordError, UnsafePath
@@ -23,16 +26,17 @@ from assay.lab.workspace import Entry, Owner
 
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
+_ZEROS = bytes(_CHUNK)
 # The kernel's clock for file times ticks every few milliseconds: a file changed this shortly before a snapshot may
-# change again without showing it.
-_DOUBT = 50_000_000
+# change again without a new time.
+_CLOCK_SLACK_NS = 50_000_000
 
 
 @dataclass(frozen=True)
 class SnapshotFile:
-    """One plain file in a snapshot: its content, its mode, and what shows whether it has changed since.
+    """A regular file in a snapshot: its content, its mode, and what shows whether it has changed since.
 
-    `ctime_ns` is 0 for a file that may change again without showing it.
+    `ctime_ns` is 0 for a file that may change again without a new time.
     """
 
     sha256: str
@@ -45,7 +49,10 @@ class SnapshotFile:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Which files, folders and links a workspace held. `left_out` names pipes, devices and folders too deep to keep."""
+    """The files, folders and links of a workspace.
+
+    `left_out` names what is not stored: pipes, devices, folders that are too deep, and files beyond the size limit.
+    """
 
     files: Mapping[str, SnapshotFile]
     folders: Mapping[str, int]
@@ -54,37 +61,48 @@ class Snapshot:
 
     @cached_property
     def id(self) -> str:
-        """The name under which its store keeps it."""
+        """The digest of the manifest, under which the store has it."""
         return hashlib.sha256(self.manifest.encode()).hexdigest()
 
     @cached_property
     def manifest(self) -> str:
-        """It as JSON in ASCII, so that names that are no text survive too."""
-        files = {name: vars(kept) for name, kept in self.files.items()}
-        found = {"files": files, "folders": self.folders, "links": self.links, "left_out": self.left_out}
-        return json.dumps({"format": _FORMAT, **found}, sort_keys=True)
+        """The snapshot as ASCII JSON, which preserves names that are not valid UTF-8."""
+        files = {name: vars(file) for name, file in self.files.items()}
+        content = {"files": files, "folders": self.folders, "links": self.links, "left_out": self.left_out}
+        return json.dumps({"format": _FORMAT, **content}, sort_keys=True)
 
     @property
     def size(self) -> int:
-        """Bytes in all its files."""
-        return sum(kept.size for kept in self.files.values())
+        """The total size of its files in bytes."""
+        return sum(file.size for file in self.files.values())
 
 
-def take(root: Path, store: Path, before: Snapshot | None = None, *, without: str | None = None) -> Snapshot:
-    """Keep what is below `root` now; files unchanged since `before` are not read, and if all are, it is `before`."""
+def take_snapshot(
+    root: Path, store: Path, before: Snapshot | None = None, *, max_size: int, without: str | None = None
+) -> Snapshot:
+    """Store what is below `root`; files unchanged since `before` are not read, and if all are, return `before`.
+
+    Sizes count as `ls` shows them and once per name, so that neither sparse files nor hard links can make a snapshot
+    larger than `max_size`: what does not fit is left out.
+    """
     objects, manifests = store / "objects", store / "manifests"
     for folder in (objects, manifests):
         folder.mkdir(parents=True, exist_ok=True)
-    settled_ns = time.time_ns() - _DOUBT
+    settled_ns = time.time_ns() - _CLOCK_SLACK_NS
     files: dict[str, SnapshotFile] = {}
     folders: dict[str, int] = {}
     links: dict[str, str] = {}
     left_out: list[str] = []
+    digests: dict[int, str] = {}
+    total = 0
     for entry in workspace.walk(root, without=without):
         if entry.kind == "file":
-            earlier = _unchanged(entry, before)
+            if total + entry.stat.st_size > max_size:
+                left_out.append(entry.path)
+                continue
             try:
-                files[entry.path] = earlier or _keep(entry, objects, settled_ns)
+                files[entry.path] = _unchanged(entry, before) or _store_file(entry, objects, settled_ns, digests)
+                total += entry.stat.st_size
             except UnsafePath:
                 left_out.append(entry.path)
         elif entry.kind == "folder" and entry.readable:
@@ -102,74 +120,161 @@ def take(root: Path, store: Path, before: Snapshot | None = None, *, without: st
 
 
 def load_snapshot(store: Path, id: str) -> Snapshot:
-    """The snapshot a store keeps under `id`."""
-    path = store / "manifests" / f"{id}.json"
+    """Return the snapshot with this id; `RecordError` if it is missing or its manifest does not match the id."""
+    path = store / "manifests" / f"{_check_digest(id)}.json"
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-    except (FileNotFoundError, json.JSONDecodeError) as error:
+        with _open_plain(path) as file:
+            text = file.read()
+        content: dict[str, Any] = json.loads(text)
+    except (OSError, ValueError) as error:
         raise RecordError(f"{path} is missing or damaged") from error
-    if found.pop("format", None) != _FORMAT:
+    if content.pop("format", None) != _FORMAT:
         raise RecordError(f"{path} is not a {_FORMAT}")
-    found.pop("taken_ns", None)  # earlier versions kept it
-    files = {name: SnapshotFile(**kept) for name, kept in found.pop("files").items()}
-    return Snapshot(files=files, left_out=tuple(found.pop("left_out")), **found)
+    if hashlib.sha256(text).hexdigest() != id:
+        raise RecordError(f"{path} does not match its name, which is the SHA-256 of its content")
+    files = {name: SnapshotFile(**file) for name, file in content.pop("files").items()}
+    return Snapshot(files=files, left_out=tuple(content.pop("left_out")), **content)
 
 
-def restore(root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None, without: str | None = None) -> None:
-    """Make what is below `root` what it was, to the byte, mode and modification time; everything else there goes."""
+def restore_snapshot(
+    root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None, without: str | None = None
+) -> None:
+    """Make the content of `root` exactly that of a snapshot, including modes and modification times."""
     workspace.empty_folder(root, without=without)
     for path in snapshot.folders:
         workspace.make_folder(root, path, owner=owner)
-    for path, kept in snapshot.files.items():
+    for path, file in snapshot.files.items():
         with (
-            workspace.writing(root, path, owner=owner, mode=kept.mode) as target,
-            (store / "objects" / kept.sha256).open("rb") as source,
+            open_object(store, file.sha256) as source,
+            workspace.open_for_writing(root, path, owner=owner, mode=file.mode & 0o777) as target,
         ):
-            shutil.copyfileobj(source, target, _CHUNK)
-            target.flush()
-            os.utime(target.fileno(), ns=(kept.mtime_ns, kept.mtime_ns))
+            _copy(source, target, file.sha256)
+            os.utime(target.fileno(), ns=(file.mtime_ns, file.mtime_ns))
     for path, link in snapshot.links.items():
         workspace.make_link(root, path, link, owner=owner)
-    # Last and inside out, because a folder's mode may forbid us to write in it.
+    # Last and innermost first, because a folder's mode may forbid us to write in it.
     for path, mode in reversed(list(snapshot.folders.items())):
-        workspace.set_folder_mode(root, path, mode)
+        workspace.set_folder_mode(root, path, mode & 0o777)
+
+
+def read_object(store: Path, sha256: str) -> bytes:
+    """Return the content with this digest; `RecordError` if it is missing, not a regular file, or does not match."""
+    with open_object(store, sha256) as file:
+        content = file.read()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise _mismatch(file.name)
+    return content
+
+
+@contextmanager
+def open_object(store: Path, sha256: str) -> Iterator[BinaryIO]:
+    """Open the object with this digest for reading, without checking its content."""
+    path = store / "objects" / _check_digest(sha256)
+    try:
+        file = _open_plain(path)
+    except OSError as error:
+        raise RecordError(f"{path} is missing or not a regular file") from error
+    with file:
+        yield file
+
+
+def _check_digest(sha256: str) -> str:
+    """Return a digest that is safe to use as a file name."""
+    if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        raise RecordError(f"{sha256!r} is not a SHA-256 digest")
+    return sha256
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a regular file of a store; a link could lead to the answers of a task, a pipe would block."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def _mismatch(name: str) -> RecordError:
+    return RecordError(f"{name} does not match its name, which is the SHA-256 of its content")
 
 
 def _unchanged(entry: Entry, before: Snapshot | None) -> SnapshotFile | None:
-    kept = before.files.get(entry.path) if before else None
-    if kept is None:
+    """Return the file of the previous snapshot if it is still the same."""
+    file = before.files.get(entry.path) if before else None
+    if file is None:
         return None
     now = (entry.stat.st_ctime_ns, entry.stat.st_ino, entry.stat.st_size)
-    return kept if now == (kept.ctime_ns, kept.inode, kept.size) else None
+    return file if now == (file.ctime_ns, file.inode, file.size) else None
 
 
-def _keep(entry: Entry, objects: Path, settled_ns: int) -> SnapshotFile:
-    with workspace.open_at(entry.folder, entry.name, entry.path) as source:
-        first = source.read(_CHUNK)
-        kept = hashlib.sha256(first).hexdigest()
-        # Most files are small, and were kept before.
-        if len(first) == _CHUNK or not (objects / kept).exists():
-            kept = _copied(chain([first], iter(partial(source.read, _CHUNK), b"")), objects)
+def _store_file(entry: Entry, objects: Path, settled_ns: int, digests: dict[int, str]) -> SnapshotFile:
+    """Store a file; `digests` has those of the inodes that were stored before under another name."""
     found = entry.stat
+    sha256 = digests.get(found.st_ino)
+    if sha256 is None:
+        with workspace.open_at(entry.folder, entry.name, entry.path) as source:
+            sha256 = _store_content(source, found.st_size, objects)
+        digests[found.st_ino] = sha256
     changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
-    return SnapshotFile(kept, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
+    return SnapshotFile(sha256, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
 
 
-def _copied(content: Iterable[bytes], objects: Path) -> str:
-    """Keep some content, unless it is there already; the name it is kept under."""
-    digest = hashlib.sha256()
-    beside = objects / f".{random_token()}"
+def _store_content(source: BinaryIO, size: int, objects: Path) -> str:
+    """Store the content of an open file unless it is stored already, and return its digest."""
+    if size < _CHUNK:
+        # Most files are small, and most of these are stored already.
+        sha256 = hashlib.sha256(source.read(_CHUNK)).hexdigest()
+        if (objects / sha256).exists():
+            return sha256
+    temporary = objects / f".{random_token()}"
     try:
-        with beside.open("xb") as copy:
-            for chunk in content:
-                digest.update(chunk)
-                copy.write(chunk)
-            copy.flush()
-            target = objects / digest.hexdigest()
+        with temporary.open("xb") as copy:
+            sha256 = _copy(source, copy)
+            target = objects / sha256
             if not target.exists():
                 os.fdatasync(copy.fileno())
-                beside.rename(target)
+                temporary.rename(target)
     finally:
-        # Where a disk is full, half a copy would take the room that is needed to say so.
-        beside.unlink(missing_ok=True)
-    return target.name
+        # If the disk is full, half a copy would take the space that is needed to record it.
+        temporary.unlink(missing_ok=True)
+    return sha256
+
+
+def _copy(source: BinaryIO, target: BinaryIO, expected: str | None = None) -> str:
+    """Copy a whole file with its holes, and return its digest; `RecordError` if it is not the expected one."""
+    digest = hashlib.sha256()
+    reader, writer = source.fileno(), target.fileno()
+    size = os.fstat(reader).st_size
+    os.ftruncate(writer, size)
+    for start, end, is_data in _extents(reader, size):
+        position = start
+        while position < end:
+            length = min(_CHUNK, end - position)
+            chunk = os.pread(reader, length, position) if is_data else _ZEROS[:length]
+            if not chunk:
+                break
+            digest.update(chunk)
+            if is_data:
+                os.pwrite(writer, chunk, position)
+            position += len(chunk)
+    if expected is not None and digest.hexdigest() != expected:
+        raise _mismatch(source.name)
+    return digest.hexdigest()
+
+
+def _extents(handle: int, size: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the parts of a file in order: start, end, and whether there is data or a hole."""
+    position = 0
+    while position < size:
+        try:
+            data = os.lseek(handle, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # ENXIO: nothing but a hole is left
+                raise
+            data = size
+        if data > position:
+            yield position, min(data, size), False
+        if data >= size:
+            return
+        position = min(os.lseek(handle, data, os.SEEK_HOLE), size)
+        yield data, position, True

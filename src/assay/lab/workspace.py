@@ -1,7 +1,7 @@
-"""The one way the host touches a workspace: folder by folder, through no link, plain files only.
+"""The only module through which the host accesses a workspace: regular files only, never through a link.
 
-What lies in a workspace was put there by code we do not trust, so every name in it may be a trap: a link to the
-answers, a pipe that never ends, a device, a tree too deep or too wide to walk.
+The content of a workspace was created by untrusted code, so every name may be a trap: a link to the answers, a pipe
+that never ends, a device, a tree that is too deep or too wide to walk. Paths are opened one folder at a time.
 """
 
 import errno
@@ -29,8 +29,8 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read_file(root: Path, path: str, *, max_size: int) -> bytes:
-    """The content of the plain file at `path` below `root`, which may hold at most `max_size` bytes."""
-    with opened(root, path) as file:
+    """Return the content of the regular file at `path` below `root`; `UnsafePath` if it exceeds `max_size` bytes."""
+    with open_file(root, path) as file:
         content = file.read(max_size + 1)
     if len(content) > max_size:
         raise UnsafePath(f"{path!r} is larger than {max_size:,} bytes")
@@ -38,11 +38,11 @@ def read_file(root: Path, path: str, *, max_size: int) -> bytes:
 
 
 def change_stamp(root: Path, path: str) -> tuple[int, ...] | None:
-    """Something that changes when the plain file at `path` does; None where there is no such file.
+    """Return a value that changes when the regular file at `path` does; None if there is no such file.
 
-    It looks at no content, so it may be asked for while code runs that changes the file.
+    The content is not read, so this is safe while code in the lab is running.
     """
-    *folders, name = parts_of(path)
+    *folders, name = split_path(path)
     try:
         with _folder(root, folders, path) as folder:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -52,45 +52,45 @@ def change_stamp(root: Path, path: str) -> tuple[int, ...] | None:
 
 
 @contextmanager
-def opened(root: Path, path: str) -> Iterator[BinaryIO]:
-    """The plain file at `path` below `root`, opened for reading."""
-    *folders, name = parts_of(path)
+def open_file(root: Path, path: str) -> Iterator[BinaryIO]:
+    """Open the regular file at `path` below `root` for reading."""
+    *folders, name = split_path(path)
     with _folder(root, folders, path) as folder, open_at(folder, name, path) as file:
         yield file
 
 
 @contextmanager
 def open_at(folder: int, name: str, path: str) -> Iterator[BinaryIO]:
-    """The plain file called `name` in an open folder; `path` is what messages call it."""
+    """Open the regular file `name` in an open folder for reading; `path` is its name in messages."""
     try:
         handle = os.open(name, _FILE, dir_fd=folder)
     except OSError as error:
-        raise _refused(path, error) from error
+        raise _refusal(path, error) from error
     try:
         file = os.fdopen(handle, "rb")
-    except OSError as error:  # a folder can be opened, but is no file
+    except OSError as error:  # a folder can be opened, but not as a file
         os.close(handle)
-        raise _refused(path, error) from error
+        raise _refusal(path, error) from error
     with file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise UnsafePath(f"{path!r} is not a plain file")
+            raise UnsafePath(f"{path!r} is not a regular file")
         yield file
 
 
 def write_file(root: Path, path: str, content: bytes, *, owner: Owner | None, mode: int = 0o644) -> None:
-    """Create or replace the plain file at `path` below `root`, making the folders above it for `owner`."""
-    with writing(root, path, owner=owner, mode=mode) as file:
+    """Create or replace the regular file at `path` below `root`; missing parent folders are created for `owner`."""
+    with open_for_writing(root, path, owner=owner, mode=mode) as file:
         file.write(content)
 
 
 @contextmanager
-def writing(root: Path, path: str, *, owner: Owner | None, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """A new file that takes the place of whatever is at `path` when the block ends well."""
-    *folders, name = parts_of(path)
-    beside = f".{random_token()}"
+def open_for_writing(root: Path, path: str, *, owner: Owner | None, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Open a new file that replaces whatever is at `path` if the block does not raise."""
+    *folders, name = split_path(path)
+    temporary = f".{random_token()}"
     with (
         _folder(root, folders, path, make_for=(owner,)) as folder,
-        os.fdopen(os.open(beside, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file,
+        os.fdopen(os.open(temporary, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file,
     ):
         try:
             yield file
@@ -98,29 +98,29 @@ def writing(root: Path, path: str, *, owner: Owner | None, mode: int = 0o644) ->
             os.fchmod(file.fileno(), mode)
             if owner:
                 os.fchown(file.fileno(), *owner)
-            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException as error:
-            os.unlink(beside, dir_fd=folder)
+            os.unlink(temporary, dir_fd=folder)
             if isinstance(error, IsADirectoryError):
                 raise UnsafePath(f"{path!r} is a folder") from error
             raise
 
 
 def make_folder(root: Path, path: str, *, owner: Owner | None) -> None:
-    """Make the folder at `path` below `root`, and those above it."""
-    with _folder(root, parts_of(path), path, make_for=(owner,)):
+    """Create the folder at `path` below `root`, and its parents."""
+    with _folder(root, split_path(path), path, make_for=(owner,)):
         pass
 
 
 def set_folder_mode(root: Path, path: str, mode: int) -> None:
     """Change the mode of the folder at `path` below `root`."""
-    with _folder(root, parts_of(path), path) as folder:
+    with _folder(root, split_path(path), path) as folder:
         os.fchmod(folder, mode)
 
 
 def make_link(root: Path, path: str, target: str, *, owner: Owner | None) -> None:
-    """Make a symbolic link at `path` below `root`; nothing here ever follows it."""
-    *folders, name = parts_of(path)
+    """Create a symbolic link at `path` below `root`; this module never follows it."""
+    *folders, name = split_path(path)
     with _folder(root, folders, path, make_for=(owner,)) as folder:
         os.symlink(target, name, dir_fd=folder)
         if owner:
@@ -129,7 +129,7 @@ def make_link(root: Path, path: str, target: str, *, owner: Owner | None) -> Non
 
 @dataclass(frozen=True)
 class Entry:
-    """One name in a workspace; `folder` is open only until the walk goes on."""
+    """One name in a workspace; the descriptor `folder` is open only until the walk continues."""
 
     path: str
     kind: Kind
@@ -142,14 +142,25 @@ class Entry:
 def walk(
     root: Path, *, without: str | None = None, max_entries: int = MAX_ENTRIES, max_depth: int = MAX_DEPTH
 ) -> Iterator[Entry]:
-    """Everything below `root` in order of names, folders before what they hold, except the top name `without`.
+    """Yield everything below `root` in order of names, folders before their content, except the top name `without`.
 
-    A folder deeper than `max_depth`, or one we may not open, is told with `readable` off and not entered.
+    A folder that is deeper than `max_depth` or cannot be opened has `readable` off and is not entered. Names count when
+    they are listed, over all folders, so that many large folders inside each other are refused in bounded memory.
     """
-    seen = 0
-    top = os.open(root, _FOLDER)
-    open_folders = [(top, "", iter(_names(top, max_entries, skip=without)))]
+    listed = 0
+    open_folders: list[tuple[int, str, Iterator[str]]] = []
+
+    def enter(folder: int, prefix: str, skip: str | None = None) -> None:
+        nonlocal listed
+        open_folders.append((folder, prefix, iter(())))  # from here on it is closed with the others
+        names = _names(folder, max_entries - listed, skip=skip)
+        listed += len(names)
+        if listed > max_entries:
+            raise UnsafePath(f"the workspace has more than {max_entries:,} names; remove some")
+        open_folders[-1] = (folder, prefix, iter(names))
+
     try:
+        enter(os.open(root, _FOLDER), "", skip=without)
         while open_folders:
             folder, prefix, names = open_folders[-1]
             name = next(names, None)
@@ -157,9 +168,6 @@ def walk(
                 open_folders.pop()
                 os.close(folder)
                 continue
-            seen += 1
-            if seen > max_entries:
-                raise UnsafePath(f"the workspace holds more than {max_entries:,} names; remove some")
             try:
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
@@ -167,7 +175,7 @@ def walk(
             kind = _kind(found.st_mode)
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
-                open_folders.append((inner, f"{prefix}{name}/", iter(_names(inner, max_entries))))
+                enter(inner, f"{prefix}{name}/")
             yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
     finally:
         for folder, _, _ in open_folders:
@@ -175,10 +183,10 @@ def walk(
 
 
 def remove_tree(folder: Path) -> None:
-    """Delete a folder made by anybody: any depth, width and modes, through no link.
+    """Delete a folder of untrusted content: any depth, width and modes, never through a link.
 
-    Folders inside it are moved up to the top before they are emptied, so that no path gets long and only two folders
-    are ever open.
+    Inner folders are moved to the top before they are emptied, so that no path gets long and only two folders are open
+    at a time.
     """
     try:
         top = os.open(folder, _FOLDER)
@@ -205,8 +213,8 @@ def empty_folder(root: Path, *, without: str | None = None) -> None:
         os.close(top)
 
 
-def parts_of(path: str) -> list[str]:
-    """The names in a relative path; `UnsafePath` for an absolute one, or one with `..` in it."""
+def split_path(path: str) -> list[str]:
+    """Return the names in a relative path; `UnsafePath` if it is absolute or contains `..`."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts or "\0" in path or not parts:
         raise UnsafePath(f"{path!r} is not a path inside the workspace")
@@ -215,7 +223,7 @@ def parts_of(path: str) -> list[str]:
 
 @contextmanager
 def _folder(root: Path, parts: list[str], path: str, make_for: tuple[Owner | None] | None = None) -> Iterator[int]:
-    """The folder `parts` below `root`, opened one name at a time; missing ones are made where `make_for` is given."""
+    """Open the folder `parts` below `root` one name at a time; with `make_for`, missing ones are created."""
     folder = os.open(root, _FOLDER)
     try:
         for part in parts:
@@ -223,10 +231,10 @@ def _folder(root: Path, parts: list[str], path: str, make_for: tuple[Owner | Non
                 inner = os.open(part, _FOLDER, dir_fd=folder)
             except FileNotFoundError as error:
                 if make_for is None:
-                    raise _refused(path, error) from error
+                    raise _refusal(path, error) from error
                 inner = _make(folder, part, make_for[0])
             except OSError as error:
-                raise _refused(path, error) from error
+                raise _refusal(path, error) from error
             os.close(folder)
             folder = inner
         yield folder
@@ -243,15 +251,15 @@ def _make(folder: int, name: str, owner: Owner | None) -> int:
     return made
 
 
-def _refused(path: str, error: OSError) -> UnsafePath:
+def _refusal(path: str, error: OSError) -> UnsafePath:
     reasons = {
         errno.ENOENT: "does not exist",
         errno.ELOOP: "is a link",
         errno.ENOTDIR: "is not reached through plain folders",
-        errno.ENXIO: "is not a plain file",
+        errno.ENXIO: "is not a regular file",
         errno.EISDIR: "is a folder",
-        errno.ENAMETOOLONG: "is too long a name",
-        errno.EACCES: "may not be read",
+        errno.ENAMETOOLONG: "has too long a name",
+        errno.EACCES: "cannot be read",
     }
     return UnsafePath(f"{path!r} {reasons.get(error.errno or 0, os.strerror(error.errno or 0))}")
 
@@ -280,12 +288,12 @@ def _remove_from(top: int, name: str) -> None:
     if not _is_folder(top, name):
         os.unlink(name, dir_fd=top)
         return
-    folder = _open_claimed(top, name)
+    folder = _open_forced(top, name)
     try:
         while names := _names(folder, 10_000):
             for inner in names:
                 if _is_folder(folder, inner):
-                    os.close(_open_claimed(folder, inner))
+                    os.close(_open_forced(folder, inner))
                     os.rename(inner, random_token(), src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
@@ -298,8 +306,8 @@ def _is_folder(folder: int, name: str) -> bool:
     return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def _open_claimed(folder: int, name: str) -> int:
-    """Open a folder whatever its mode; its owner may have taken every permission away."""
+def _open_forced(folder: int, name: str) -> int:
+    """Open a folder whatever its mode: its owner may have removed every permission."""
     handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         Path(f"/proc/self/fd/{handle}").chmod(0o700)

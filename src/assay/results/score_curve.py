@@ -7,7 +7,7 @@ from assay.core.home import Home
 from assay.data.store import Prepared, load_prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
-from assay.lab.snapshots import load_snapshot
+from assay.lab.snapshots import load_snapshot, read_object
 from assay.records import TrialFolder, read_events
 from assay.tasks import Task
 
@@ -59,5 +59,5 @@ def grade_steps(folder: TrialFolder, task: Task, home: Home) -> list[ScorePoint]
 
 def grade_snapshot(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
     """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
-    content = None if digest is None else (folder.snapshots / "objects" / digest).read_bytes()
+    content = None if digest is None else read_object(folder.snapshots, digest)
     return grade_submission(content, task, data, home=home)

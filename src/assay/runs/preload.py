@@ -18,8 +18,8 @@ __all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "r
 
 # Caches bwrap's version, which takes a process to find out. If there is no bwrap, the trial reports it.
 with suppress(LabError):
-    bwrap_args.program()
-bwrap_args.installed()
+    bwrap_args.find_bwrap()
+bwrap_args.find_python_packages()
 refuse_signatures(b"", "nothing")  # compiles its patterns
 
 

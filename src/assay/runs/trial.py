@@ -228,6 +228,7 @@ def _last(folder: TrialFolder, kind: str) -> dict[str, Any] | None:
 async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None:
     """Run the agent; what goes wrong in its own code is its own fault and ends its work, not the trial's record."""
     try:
+        bench.lab.kill_after(bench.clock.seconds_left + SLACK)  # also if this event loop is blocked by then
         with anyio.fail_after(bench.clock.seconds_left + SLACK):
             await agent.work(bench)
     except OutOfBudget as spent:

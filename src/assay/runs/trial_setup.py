@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
     """The lab that it works in."""
     data = load_prepared(home, task, file.edition, file.variant)
-    limits = Limits(memory=file.resources.memory, cores=file.resources.cores, disk=file.resources.disk)
+    limits = Limits.from_resources(file.resources)
     variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
     if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}

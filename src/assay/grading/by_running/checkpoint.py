@@ -74,7 +74,7 @@ async def run_checkpoint(
     submission, resources = task.submission, task.resources
     check_checkpoint(content, submission.file, submission.max_size)
     files = _files(task, prepared) | {submission.file: content}
-    limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk)
+    limits = Limits.from_resources(resources)
     setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
     async with open_lab(home, setup, sandbox=sandbox) as lab:
         for path, file in files.items():

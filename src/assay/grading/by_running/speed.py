@@ -159,8 +159,7 @@ class _Bench:
         self._function = function
         self._home = home
         self._sandbox: SandboxName = sandbox
-        resources = task.resources
-        limits = Limits(memory=resources.memory, cores=resources.cores, disk=resources.disk, processes=64)
+        limits = Limits.from_resources(task.resources, processes=64)
         self._setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
 
     async def calls(

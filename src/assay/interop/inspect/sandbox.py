@@ -131,8 +131,7 @@ class LabSandbox(SandboxEnvironment):
             raise UsageError("The sandbox `assay` works only with Assay's own tasks, e.g. assay/pocket")
         home, task = Home.default(), config.load_task()
         data = load_prepared(home, task, config.edition, config.variant)
-        given = task.resources
-        limits = Limits(memory=given.memory, cores=given.cores, disk=given.disk)
+        limits = Limits.from_resources(task.resources)
         setup = Setup(find_environment(home, task.environment), data=data.public, limits=limits)
         held = await HeldLab.open(home, setup, config.sandbox)
         try:

@@ -1,4 +1,4 @@
-"""Memory, processes and processor time of a whole lab, held down by the kernel's control groups (version 1 or 2)."""
+"""Control groups (version 1 or 2), which limit the memory, processes and processor time of a whole lab."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.lab.interface import Limits
 
@@ -17,32 +18,44 @@ _PERIOD = 100_000
 
 @dataclass(frozen=True)
 class Group:
-    """The control groups of one lab: which limits they hold, and why they do not hold the others."""
+    """The control groups of one lab: which limits they enforce, and why they do not enforce the others."""
 
     folders: Mapping[str, Path]
     enforced: Mapping[str, str]
     missing: Mapping[str, str]
+    freezers: Path | None = None
+    """The group below which freezers are created; None if there is no freezer."""
 
     @property
-    def places(self) -> list[Path]:
-        """Each folder once: version 2 has one for all limits."""
-        return sorted(set(self.folders.values()))
+    def roots(self) -> list[Path]:
+        """The folder of each group, once: version 2 has one for everything."""
+        return sorted({*self.folders.values(), *([self.freezers] if self.freezers else [])})
 
-    @property
-    def doors(self) -> list[Path]:
-        """The files into which a process writes a zero to put itself, and all that it will start, under the limits.
+    def join_files(self, freezer: "Freezer | None" = None) -> list[Path]:
+        """Return the files to which a process writes 0 to join the groups, together with everything it will start.
 
-        Putting another process there, or one with several threads, makes the kernel wait until all processors have
-        taken note, which takes several milliseconds. Version 1 has a file for a thread that moves itself.
+        Moving another process, or one with several threads, makes the kernel wait for all processors, which takes
+        several milliseconds. Version 1 has a file for a thread that moves itself.
         """
-        return [door if (door := folder / "tasks").exists() else folder / "cgroup.procs" for folder in self.places]
+        folders = sorted(set(self.folders.values()))
+        if freezer:
+            folders = [folder for folder in folders if folder != freezer.folder.parent] + [freezer.folder]
+        return [tasks if (tasks := folder / "tasks").exists() else folder / "cgroup.procs" for folder in folders]
+
+    def make_freezer(self) -> "Freezer | None":
+        """Create a group that can freeze a process with everything it starts, where the kernel has one."""
+        if self.freezers is None:
+            return None
+        freezer = Freezer(self.freezers / f"live-{random_token()}")
+        freezer.folder.mkdir()
+        return freezer
 
     def memory_kills(self) -> int:
-        """How many processes the kernel has killed because the lab was out of memory."""
+        """Return how many processes the kernel has killed because the lab was out of memory."""
         return self._count("memory", ("memory.events", "memory.oom_control"), "oom_kill")
 
     def refusals(self) -> int:
-        """How often the kernel has refused another process because the lab had as many as it may."""
+        """Return how often the kernel has refused to start a process because of the limit."""
         return self._count("processes", ("pids.events",), "max")
 
     def _count(self, limit: str, names: Sequence[str], word: str) -> int:
@@ -56,34 +69,76 @@ class Group:
         return 0
 
     def remove(self) -> None:
-        """Kill what is left in the groups and remove them."""
-        remove(self.places)
+        """Kill what is left in the groups, and remove them."""
+        remove(self.roots)
+
+
+@dataclass(frozen=True)
+class Freezer:
+    """A control group of one long-lived process, which the kernel can freeze with everything it has started.
+
+    Unlike stopping processes one by one, this also catches a chain of processes that fork and exit.
+    """
+
+    folder: Path
+
+    def freeze(self, timeout: float = 10.0) -> None:
+        """Freeze everything in the group, and wait until nothing runs any more."""
+        deadline = time.monotonic() + timeout
+        self._write("1", "FROZEN")
+        while not self._is_frozen():
+            if time.monotonic() > deadline:
+                self.thaw()
+                raise LabError("a process in the lab cannot be frozen")
+            time.sleep(0.001)
+
+    def thaw(self) -> None:
+        """Let everything in the group continue."""
+        with suppress(FileNotFoundError):
+            self._write("0", "THAWED")
+
+    def remove(self) -> None:
+        """Kill what is left in the group, and remove it."""
+        remove([self.folder])
+
+    def _write(self, version_2: str, version_1: str) -> None:
+        if (state := self.folder / "freezer.state").exists():
+            state.write_text(version_1)
+        elif (switch := self.folder / "cgroup.freeze").exists():
+            switch.write_text(version_2)
+
+    def _is_frozen(self) -> bool:
+        if (state := self.folder / "freezer.state").exists():
+            return state.read_text().strip() == "FROZEN"
+        return "frozen 1" in (self.folder / "cgroup.events").read_text()
 
 
 def create(name: str, limits: Limits) -> Group:
-    """Make the groups called `name` below the group we are in, as far as this machine lets us."""
+    """Create the groups called `name` below the group of this process, as far as this machine permits."""
     folders: dict[str, Path] = {}
     enforced: dict[str, str] = {}
     missing: dict[str, str] = {}
     mounts = list(_mounts())
     for limit, controller in _CONTROLLERS.items():
-        old = next((mount for mount in mounts if controller in mount.controllers), None)
+        v1 = next((mount for mount in mounts if controller in mount.controllers), None)
         try:
-            folders[limit] = _create_old(old, controller, name) if old else _create_new(mounts, controller, name)
+            folders[limit] = _create_v1(v1, controller, name) if v1 else _create_v2(mounts, controller, name)
             _set(folders[limit], limit, limits)
-            enforced[limit] = f"control group version {1 if old else 2}"
+            enforced[limit] = f"control group version {1 if v1 else 2}"
         except OSError as error:
             folders.pop(limit, None)
             missing[limit] = f"no control group: {error.strerror or error}"
-    return Group(folders, enforced, missing)
+    return Group(folders, enforced, missing, _create_freezers(mounts, name, folders))
 
 
-def remove(folders: list[Path], patience: float = 5.0) -> None:
-    """Kill every process in these groups and remove them; groups that are gone already are no fault."""
-    deadline = time.monotonic() + patience
+def remove(folders: list[Path], timeout: float = 5.0) -> None:
+    """Kill every process in these groups, and remove them with the groups below; missing ones are ignored."""
+    deadline = time.monotonic() + timeout
     for folder in folders:
+        remove(sorted(folder.glob("live-*")), timeout)
         while True:
             try:
+                Freezer(folder).thaw()  # a frozen process does not die
                 for pid in (folder / "cgroup.procs").read_text().split():
                     with suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGKILL)
@@ -93,14 +148,14 @@ def remove(folders: list[Path], patience: float = 5.0) -> None:
                 break
             except OSError:
                 if time.monotonic() > deadline:
-                    raise LabError(f"cannot remove the control group {folder}: something in it does not die") from None
-                # A killed process leaves its group only when the kernel has taken it apart.
+                    raise LabError(f"cannot remove {folder}: a process in it cannot be killed") from None
+                # A killed process leaves its group only when the kernel has cleaned it up.
                 time.sleep(0.01)
 
 
 @dataclass(frozen=True)
 class _Mount:
-    """A mounted hierarchy: where, what controllers it has (none: version 2), and the group we are in."""
+    """A mounted hierarchy: its mount point, its controllers (none: version 2), and the group of this process."""
 
     point: Path
     controllers: frozenset[str]
@@ -127,7 +182,7 @@ def _mounts() -> Iterator[_Mount]:
             yield _Mount(Path(point), found, Path(point) / inside)
 
 
-def _create_old(mount: _Mount, controller: str, name: str) -> Path:
+def _create_v1(mount: _Mount, controller: str, name: str) -> Path:
     refused: OSError | None = None
     for parent in dict.fromkeys((mount.ours, mount.point)):
         try:
@@ -139,8 +194,19 @@ def _create_old(mount: _Mount, controller: str, name: str) -> Path:
     raise refused or FileNotFoundError(f"no {controller} hierarchy")
 
 
-def _create_new(mounts: list[_Mount], controller: str, name: str) -> Path:
-    """Version 2: only a group without processes of its own may hand limits down, so look up the tree for one."""
+def _create_freezers(mounts: list[_Mount], name: str, folders: Mapping[str, Path]) -> Path | None:
+    """Create the group below which freezers go: in version 2 that of the limits, in version 1 one of its own."""
+    v1 = next((mount for mount in mounts if "freezer" in mount.controllers), None)
+    if v1 is None:
+        return next((folder for folder in folders.values() if (folder / "cgroup.freeze").exists()), None)
+    try:
+        return _create_v1(v1, "freezer", name)
+    except OSError:
+        return None
+
+
+def _create_v2(mounts: list[_Mount], controller: str, name: str) -> Path:
+    """In version 2 only a group without processes can have limited children, so search upwards for one."""
     mount = next((mount for mount in mounts if not mount.controllers), None)
     if mount is None:
         raise FileNotFoundError(0, "control groups are not mounted")
@@ -169,7 +235,13 @@ def _set(folder: Path, limit: str, limits: Limits) -> None:
     for name, value in wanted:
         if (folder / name).exists():
             (folder / name).write_text(str(value))
-    # Without these two, memory that is over the limit goes to swap instead of being refused.
-    for name, value in (("memory.swap.max", 0), ("memory.memsw.limit_in_bytes", limits.memory)):
+    # Without the first two, memory over the limit is swapped out instead of refused. Version 1 counts the buffers of
+    # TCP sockets separately, and does not limit them unless told to.
+    further = (
+        ("memory.swap.max", 0),
+        ("memory.memsw.limit_in_bytes", limits.memory),
+        ("memory.kmem.tcp.limit_in_bytes", limits.memory // 4),
+    )
+    for name, value in further:
         if limit == "memory" and (folder / name).exists():
             (folder / name).write_text(str(value))

@@ -1,21 +1,21 @@
-"""Graphics processors of this machine, and the device nodes that a lab needs to use some of them."""
+"""The GPUs of this machine, and the device nodes that give a lab some of them."""
 
 import re
 from pathlib import Path
 
 DEV = Path("/dev")
-# What every process needs that uses any of them; each machine has some of these.
+# Needed for any GPU; each machine has some of these.
 _SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
 
 
 def gpu_numbers(dev: Path = DEV) -> tuple[int, ...]:
-    """The numbers of this machine's GPUs."""
+    """Return the numbers of this machine's GPUs."""
     found = (re.fullmatch(r"nvidia(\d+)", path.name) for path in dev.glob("nvidia*"))
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
 def gpu_nodes(numbers: tuple[int, ...], dev: Path = DEV) -> tuple[Path, ...]:
-    """The nodes that give a lab exactly these GPUs and no others; none at all for no GPU."""
+    """Return the device nodes that give a lab exactly these GPUs; none if there are no GPUs to give."""
     if not numbers:
         return ()
     shared = (dev / name for name in _SHARED)

@@ -1,4 +1,4 @@
-"""Mounting a file that holds a file system, by the kernel's own calls: programs that do it take ten times as long."""
+"""Mount an image file with system calls: with mount(8) and umount(8), opening a lab takes 1.7 times as long."""
 
 import ctypes
 import errno
@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 # From the kernel's headers: linux/loop.h and sys/mount.h.
-_FREE_DEVICE, _CONFIGURE, _LET_GO_WHEN_UNMOUNTED = 0x4C82, 0x4C0A, 4
+_FREE_DEVICE, _CONFIGURE, _DETACH_WHEN_UNMOUNTED = 0x4C82, 0x4C0A, 4
 _NOSUID, _NODEV, _NOATIME, _DETACH = 2, 4, 1024, 2
 _TRIES = 100
 
@@ -16,10 +16,10 @@ _kernel = ctypes.CDLL(None, use_errno=True)
 
 
 def mount_image(image: Path, point: Path, kind: str, options: str) -> None:
-    """Mount a file at a folder; the device that this needs is given back when it is unmounted."""
+    """Mount an image at a folder; its loop device is released when it is unmounted."""
     file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
     try:
-        number, device = _device_of(file)
+        number, device = _attach(file)
     finally:
         os.close(file)
     try:
@@ -31,13 +31,13 @@ def mount_image(image: Path, point: Path, kind: str, options: str) -> None:
 
 
 def unmount(point: Path, *, lazily: bool = False) -> None:
-    """Unmount what is mounted at a folder; lazily, it goes when the last who uses it does."""
+    """Unmount a folder; with `lazily`, it is detached now and released when no process uses it any more."""
     if _kernel.umount2(os.fsencode(point), _DETACH if lazily else 0) != 0:
         raise _error(point)
 
 
-def _device_of(file: int) -> tuple[int, int]:
-    """A loop device for an open file, by its number and opened."""
+def _attach(file: int) -> tuple[int, int]:
+    """Attach an open file to a free loop device, and return its number and descriptor."""
     control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
         for _ in range(_TRIES):
@@ -48,7 +48,7 @@ def _device_of(file: int) -> tuple[int, int]:
                 return number, device
             except OSError as error:
                 os.close(device)
-                if error.errno != errno.EBUSY:  # else somebody was quicker: there are more devices
+                if error.errno != errno.EBUSY:  # EBUSY: another process took the device first
                     raise
     finally:
         os.close(control)
@@ -56,7 +56,7 @@ def _device_of(file: int) -> tuple[int, int]:
 
 
 def _configuration(file: int) -> bytes:
-    information = struct.pack("=5Q4I64s64s32s2Q", *[0] * 8, _LET_GO_WHEN_UNMOUNTED, b"assay", b"", b"", 0, 0)
+    information = struct.pack("=5Q4I64s64s32s2Q", *[0] * 8, _DETACH_WHEN_UNMOUNTED, b"assay", b"", b"", 0, 0)
     return struct.pack("=II", file, 0) + information + bytes(64)
 
 

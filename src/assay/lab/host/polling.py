@@ -1,4 +1,4 @@
-"""How much a lab uses, counted from outside where the kernel does not hold it to its limits."""
+"""Usage of a lab, polled by the harness where the kernel does not enforce a limit."""
 
 import os
 from collections import defaultdict
@@ -9,45 +9,61 @@ from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Ended, Limits
 from assay.lab.workspace import walk
 
-_UNCOUNTABLE = 2**63
-_LEAST = 4096  # even an empty file takes a name and an inode, of which a disk has only so many
+_UNLIMITED = 2**63
+_SOCKET_BUFFER = 2 * 212_992  # the default size of both queues of a socket
+_MIN_SOCKETS = 64
+_MIN_FILE = 4096  # an empty file still takes a name and an inode, which are limited too
 
 
 def over_limit(slot: LabSlot, limits: Limits, root: int | None) -> Ended | None:
-    """The limit that a lab, whose processes descend from `root` as far as the host sees them, has passed."""
+    """Return the limit that a lab exceeds, or None; its processes descend from `root`, if the host sees them."""
     if slot.volume is None and disk_used(slot.workspace) > limits.disk:
         return "disk"
     if root is not None and "memory" not in slot.group.enforced and memory_used(root) > limits.memory:
+        return "memory"
+    if root is not None and sockets_used(root) > max(_MIN_SOCKETS, limits.memory // 4 // _SOCKET_BUFFER):
         return "memory"
     return None
 
 
 def disk_used(workspace: Path) -> int:
-    """Bytes on disk below `workspace`.
+    """Return the bytes on disk below `workspace`.
 
-    What cannot be counted (too many names, a folder too deep or closed to us) is a hiding place, and counts as more
-    than any disk holds.
+    What cannot be counted (too many names, a folder that is too deep or cannot be opened) could hide files, and counts
+    as unlimited.
     """
     used = 0
     try:
         for entry in walk(workspace):
             if not entry.readable:
-                return _UNCOUNTABLE
-            used += max(entry.stat.st_blocks * 512, _LEAST)
+                return _UNLIMITED
+            used += max(entry.stat.st_blocks * 512, _MIN_FILE)
     except UnsafePath:
-        return _UNCOUNTABLE
+        return _UNLIMITED
     return used
 
 
+def sockets_used(root: int) -> int:
+    """Return the number of sockets in the network namespace of a process.
+
+    The kernel does not count the queues of UDP and unix sockets as memory of the lab, but bounds each of them.
+    """
+    try:
+        first = Path(f"/proc/{root}/net/sockstat").read_text().partition("\n")[0]
+    except OSError:
+        return 0
+    return int(first.rpartition(" ")[2])
+
+
 def memory_used(root: int) -> int:
-    """Bytes of memory held by a process and all its descendants; pages they share count for each."""
+    """Return the resident memory of a process and all its descendants; shared pages count for each."""
     page = os.sysconf("SC_PAGE_SIZE")
     children: dict[int, list[int]] = defaultdict(list)
     resident: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                # The name before the bracket may itself hold spaces and brackets.
+                # The name before the last bracket may itself contain spaces and brackets.
                 fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
             except OSError:
                 continue

@@ -1,4 +1,4 @@
-"""A disk of limited size for a workspace: a file with a file system in it, mounted. Needs root; others are polled."""
+"""A disk of limited size for a workspace: a mounted image file. Requires root; other users' disk usage is polled."""
 
 import errno
 import hashlib
@@ -15,42 +15,42 @@ from assay.lab.host.mounting import mount_image, unmount
 _TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"
 _MAKE = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "16384", "-m", "0", "-O", "^has_journal,^resize_inode",
          "-E", "lazy_itable_init=1,nodiscard")  # fmt: skip
-# A workspace does not outlive its lab, and is kept by snapshots: nothing in it has to reach the machine's disk.
+# A workspace does not outlive its lab, and snapshots are stored elsewhere: nothing in it has to reach the disk.
 _OPTIONS = "noinit_itable,nobarrier"
 
 
-class Refused(Exception):
-    """This machine does not let us mount one; says why."""
+class VolumeUnavailable(Exception):
+    """This machine cannot mount an image; the message says why."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A mounted disk of its own."""
+    """A mounted image."""
 
     image: Path
     point: Path
 
     def full(self) -> bool:
-        """Whether there is no room left, for content or for another name."""
+        """Whether there is no space left, or no inode."""
         found = os.statvfs(self.point)
-        # The file system keeps a fiftieth, 4096 blocks at most, for itself and counts it as free; a megabyte is slack.
+        # The file system reserves a fiftieth, at most 4096 blocks, and counts it as free; one megabyte is slack.
         return found.f_bavail <= min(found.f_blocks // 50, 4096) + 256 or found.f_favail == 0
 
 
 def create(folder: Path, size: int, templates: Path) -> Volume:
-    """Make and mount a disk with room for `size` bytes of files: a copy of an empty one that is kept in `templates`."""
+    """Create and mount an image for `size` bytes of files: a copy of an empty one in `templates`."""
     if os.geteuid() != 0:
-        raise Refused("only root can mount a disk")
+        raise VolumeUnavailable("only root can mount an image")
     volume = Volume(folder / "disk", folder / "volume")
-    _copy(_empty(size, templates), volume.image)
+    _copy(_template(size, templates), volume.image)
     volume.point.mkdir()
     try:
         mount_image(volume.image, volume.point, "ext4", _OPTIONS)
     except OSError:
-        # Where the kernel or a container has no such calls, the program may know another way.
+        # Where the kernel or a container refuses these calls, mount(8) may still succeed.
         try:
             _run("mount", "-o", f"loop,nosuid,nodev,noatime,{_OPTIONS}", str(volume.image), str(volume.point))
-        except Refused:
+        except VolumeUnavailable:
             volume.image.unlink()
             volume.point.rmdir()
             raise
@@ -58,13 +58,13 @@ def create(folder: Path, size: int, templates: Path) -> Volume:
 
 
 def remove(folder: Path) -> None:
-    """Unmount and delete the disk in `folder`, if there is one."""
+    """Unmount and delete the image in `folder`, if there is one."""
     volume = Volume(folder / "disk", folder / "volume")
     if volume.point.is_mount():
         try:
             unmount(volume.point)
         except OSError:
-            # Something on the host looks into the workspace; let it finish, nobody can enter any more.
+            # A process on the host has a file of the workspace open; let it finish, no other can open one.
             try:
                 unmount(volume.point, lazily=True)
             except OSError as error:
@@ -72,24 +72,24 @@ def remove(folder: Path) -> None:
     volume.image.unlink(missing_ok=True)
 
 
-def _empty(size: int, templates: Path) -> Path:
-    """An empty disk with room for so much, made once."""
+def _template(size: int, templates: Path) -> Path:
+    """Return an empty image of this size, which is created once."""
     template = templates / f"{size}-{hashlib.sha256(' '.join(_MAKE).encode()).hexdigest()[:10]}"
     if not template.exists():
-        beside = templates / f".{random_token()}"
+        temporary = templates / f".{random_token()}"
         try:
-            with beside.open("xb") as file:
-                # The file system's own tables, and what it keeps back, take about a twenty-fifth.
+            with temporary.open("xb") as file:
+                # The tables and the reserve of the file system take about a twenty-fifth.
                 file.truncate(size + size // 25 + 2**19)
-            _run(*_MAKE, str(beside))
-            beside.replace(template)
+            _run(*_MAKE, str(temporary))
+            temporary.replace(template)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     return template
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file that is mostly holes, with its holes."""
+    """Copy a sparse file with its holes."""
     with source.open("rb") as old, target.open("xb") as new:
         end, reached = os.fstat(old.fileno()).st_size, 0
         new.truncate(end)
@@ -97,7 +97,7 @@ def _copy(source: Path, target: Path) -> None:
             try:
                 reached = os.lseek(old.fileno(), reached, os.SEEK_DATA)
             except OSError as error:
-                if error.errno != errno.ENXIO:  # else nothing but a hole is left
+                if error.errno != errno.ENXIO:  # ENXIO: nothing but a hole is left
                     raise
                 return
             hole = os.lseek(old.fileno(), reached, os.SEEK_HOLE)
@@ -109,7 +109,9 @@ def _copy(source: Path, target: Path) -> None:
 def _run(name: str, *arguments: str) -> None:
     tool = shutil.which(name, path=_TOOLS)
     if tool is None:
-        raise Refused(f"{name} is not installed")
+        raise VolumeUnavailable(f"{name} is not installed")
     done = subprocess.run([tool, *arguments], env={"PATH": _TOOLS}, capture_output=True, text=True)
     if done.returncode != 0:
-        raise Refused(f"{name}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
+        raise VolumeUnavailable(
+            f"{name}: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}"
+        )

@@ -1,4 +1,4 @@
-"""What the sandboxes have in common: how a command is started in one, limited, and ended with all that it started."""
+"""The interface of sandboxes, and the parts of a command line that they share."""
 
 import fcntl
 import math
@@ -13,14 +13,14 @@ from anyio.abc import Process
 
 from assay.core.errors import LabError
 from assay.lab.environments import library_path
-from assay.lab.host.cgroups import Group
+from assay.lab.host.cgroups import Freezer, Group
 from assay.lab.interface import LabPaths, Limits, Sealing, Setup
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 KILLED = 137
-"""The exit code of a command we ended: 128 and the number of the kill signal, as a shell tells it."""
+"""The exit code of a command that was killed, in the convention of a shell: 128 plus the number of SIGKILL."""
 NOT_STARTED = 126
-"""The exit code of a command that could not be started, as a shell tells it."""
+"""The exit code of a command that could not be started, in the convention of a shell."""
 _JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
@@ -29,33 +29,39 @@ class Started(Protocol):
 
     process: Process
     root: int | None
-    """The process that everything the command starts descends from; None where the host does not see it."""
+    """The process that everything in the sandbox descends from; None if the host does not see it."""
     out_of_memory: bool
-    """Whether the sandbox itself found, at the end, that memory ran out."""
+    """Whether the sandbox reported that memory ran out."""
+    expired: bool
+    """Whether `kill_expired` was called."""
 
     @property
     def paused(self) -> bool:
-        """Whether it is held still."""
+        """Whether it is frozen."""
         ...
 
     async def pause(self) -> None:
-        """Hold the command and everything it started still."""
+        """Freeze the command and everything it started."""
         ...
 
     async def unpause(self) -> None:
-        """Let it go on after a pause; harmless when there was none."""
+        """Let it continue after a pause; does nothing if it is not paused."""
         ...
 
     async def end(self) -> None:
-        """Kill the command and everything it started, and return when all of it is gone; harmless when it is."""
+        """Kill the command and everything it started, and wait until all of it is gone."""
+        ...
+
+    def kill_expired(self) -> None:
+        """Kill it because the lab's time is up; may be called from any thread, and does not wait."""
         ...
 
     def code(self) -> int | None:
-        """The command's own exit code once it is over; None if it was killed or never began."""
+        """Return the command's exit code once it has ended; None if it was killed or never started."""
         ...
 
-    def failure(self, said: str) -> LabError:
-        """What to raise when the sandbox itself failed and `said` something on its standard error."""
+    def failure(self, stderr: str) -> LabError:
+        """Return the error for a sandbox that itself failed with this on its standard error."""
         ...
 
 
@@ -65,13 +71,15 @@ class Sandbox(Protocol):
     sealing: Sealing
     paths: LabPaths
 
-    async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> Started:
-        """Start a command with standard input from the open file `stdin` (as for `subprocess`, -1 for a pipe)."""
+    async def start(
+        self, command: Sequence[str], variables: Mapping[str, str], stdin: int, *, freezable: bool = False
+    ) -> Started:
+        """Start a command; `stdin` is as for `subprocess`. Only a `freezable` one can be paused reliably."""
         ...
 
 
-def variables_of(setup: Setup, environment: Path, workspace: str) -> dict[str, str]:
-    """The environment variables a command finds: a small fixed set, and what the setup adds."""
+def build_variables(setup: Setup, environment: Path, workspace: str) -> dict[str, str]:
+    """Return the environment variables of a command: a small fixed set, and those of the setup."""
     threads = str(max(1, math.ceil(setup.limits.cores)))
     fixed = {
         "HOME": workspace,
@@ -79,7 +87,7 @@ def variables_of(setup: Setup, environment: Path, workspace: str) -> dict[str, s
         "LANG": "C.UTF-8",
         "TMPDIR": "/tmp",
         "PYTHONUNBUFFERED": "1",
-        # The environment is compiled; what an agent writes changes too often to be worth it.
+        # The environment is compiled already, and code of agents changes too often to be worth it.
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
@@ -91,37 +99,38 @@ def variables_of(setup: Setup, environment: Path, workspace: str) -> dict[str, s
     return {**fixed, **setup.variables}
 
 
-def limited(limits: Limits, *, memory_per_process: bool, processes: bool = True) -> list[str]:
-    """The beginning of a command that puts the rest under per-process limits before it runs.
+def apply_rlimits(limits: Limits, *, memory_per_process: bool, processes: bool = True) -> list[str]:
+    """Return the command prefix that sets per-process limits.
 
-    In a user namespace the kernel counts the processes of that namespace alone; elsewhere all of a user's, so there the
-    limit must be left off.
+    The kernel counts the processes of a user within a user namespace. Outside of one it would count all processes of
+    the user, so there `processes` must be off.
     """
     wanted = {"core": 0, "fsize": limits.file_size, "nofile": 4096}
     if processes:
         wanted["nproc"] = limits.processes
     if memory_per_process:
         wanted["data"] = limits.memory
-    return [tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
+    return [find_tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
 
 
-def joining(group: Group) -> list[str]:
-    """The beginning of a command that puts the rest into a lab's control groups before it runs."""
-    return ["/bin/sh", "-c", _JOIN, "sh", *map(str, doors), "--"] if (doors := group.doors) else []
+def join_cgroups(group: Group, freezer: Freezer | None = None) -> list[str]:
+    """Return the command prefix that joins the control groups of a lab."""
+    files = group.join_files(freezer)
+    return ["/bin/sh", "-c", _JOIN, "sh", *map(str, files), "--"] if files else []
 
 
-def pinned(setup: Setup) -> list[str]:
-    """The beginning of a command that keeps the rest on the processors of a pinned lab."""
-    return [tool("taskset"), "--cpu-list", processors(setup)] if setup.pinned else []
+def pin_to_processors(setup: Setup) -> list[str]:
+    """Return the command prefix that confines a pinned lab to its processors."""
+    return [find_tool("taskset"), "--cpu-list", choose_processors(setup)] if setup.pinned else []
 
 
-def processors(setup: Setup) -> str:
-    """The processors of a pinned lab: the last ones, as interrupts and other programs prefer the first."""
+def choose_processors(setup: Setup) -> str:
+    """Return the processors of a pinned lab: the last ones, because interrupts and other programs prefer the first."""
     return ",".join(map(str, sorted(os.sched_getaffinity(0))[-math.ceil(setup.limits.cores) :]))
 
 
-def tool(name: str) -> str:
-    """The path of a program every Linux system has."""
+def find_tool(name: str) -> str:
+    """Return the path of a program that every Linux system has."""
     found = shutil.which(name, path=SYSTEM_PATH)
     if found is None:
         raise LabError(f"{name} is not installed; run: apt-get install util-linux")
@@ -130,7 +139,7 @@ def tool(name: str) -> str:
 
 @contextmanager
 def sealed_file(content: bytes) -> Iterator[int]:
-    """An open file in memory that nobody can change, not even whoever it is handed to."""
+    """Yield a descriptor of a file in memory that no process can change."""
     handle = os.memfd_create("assay", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with os.fdopen(os.dup(handle), "wb") as file:

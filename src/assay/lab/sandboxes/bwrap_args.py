@@ -1,4 +1,4 @@
-"""What exists in a bubblewrap lab, in the words of `bwrap`: the lab, a bare system, and nothing else of the machine."""
+"""The arguments of `bwrap`, which define what exists in a lab: the lab itself and a minimal system, nothing else."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from assay.lab.sandboxes.base import SYSTEM_PATH
 
 WORKSPACE = "/workspace"
 STATUS = "/lab"
-# Of the machine's own /etc a lab sees these: which program goes by which name, where libraries are, whom to trust.
+# What a lab sees of the machine's own /etc: program alternatives, library paths, certificates, time zone.
 _ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
 _ETC_COPIES = ("ld.so.cache", "ld.so.conf", "localtime")
 _ETC_TEXTS = {
@@ -32,12 +32,12 @@ _ETC_TEXTS = {
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 
-_OLDEST = (0, 8)
+_MIN_VERSION = (0, 8)
 
 
-def walls(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
-    """What bwrap is told. The order matters: later mounts lie on top of earlier ones."""
-    room = str(max(setup.limits.memory // 4, 2**20))
+def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
+    """Return the arguments of bwrap. The order matters: later mounts cover earlier ones."""
+    tmpfs_size = str(max(setup.limits.memory // 4, 2**20))
     data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
     tools = ["--ro-bind", str(setup.tools.resolve()), TOOLS_INSIDE] if setup.tools else []
     return [
@@ -46,10 +46,10 @@ def walls(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
         "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
         "--ro-bind", str(_etc(home)), "/etc",
         *(word for name in _ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
-        "--proc", "/proc", "--dev", "/dev",
+        "--proc", "/proc", *_cover_proc(), "--dev", "/dev",
         *(word for device in setup.devices for word in ("--dev-bind", str(device), f"/dev/{device.name}")),
-        "--perms", "1777", "--size", room, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-        "--perms", "1777", "--size", room, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
+        "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+        "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
         "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools,
         "--ro-bind", str(slot.status), STATUS,
         "--bind", str(slot.workspace), WORKSPACE, *data,
@@ -57,70 +57,79 @@ def walls(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
     ]  # fmt: skip
 
 
-def program() -> str:
-    """The path of a `bwrap` that is new enough."""
+def find_bwrap() -> str:
+    """Return the path of a `bwrap` that is new enough."""
     found = shutil.which("bwrap", path=SYSTEM_PATH)
     if found is None:
         raise LabError(
             "bubblewrap is not installed; run: apt-get install bubblewrap (or: dnf install bubblewrap).\n"
-            "Without it there is --sandbox docker, or --sandbox none, which seals nothing."
+            "Without it, use --sandbox docker, or --sandbox none, which seals nothing."
         )
-    if version(found) < _OLDEST:
-        needed, has = (".".join(map(str, numbers)) for numbers in (_OLDEST, version(found)))
+    if version(found) < _MIN_VERSION:
+        needed, has = (".".join(map(str, numbers)) for numbers in (_MIN_VERSION, version(found)))
         raise LabError(
-            f"{found} has version {has}; labs need {needed}, which can limit memory disks and forbid namespaces"
+            f"{found} has version {has}; labs need {needed} to limit memory disks and to disable user namespaces"
         )
     return found
 
 
 @cache
 def version(path: str) -> tuple[int, ...]:
-    """The version of the `bwrap` at `path`."""
-    said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
-    return tuple(int(number) for number in re.findall(r"\d+", said))
+    """Return the version of the `bwrap` at `path`."""
+    output = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    return tuple(int(number) for number in re.findall(r"\d+", output))
 
 
 @cache
-def installed() -> frozenset[Path]:
-    """Where this machine has Python packages below /usr."""
+def find_python_packages() -> frozenset[Path]:
+    """Return the folders of Python packages below /usr."""
     return frozenset(Path("/usr").glob("lib*/python3*/*-packages"))
 
 
 def _hide(home: Home) -> Iterator[str]:
-    """Cover the places below /usr that hold software of this machine's owner, Assay and its data above all."""
+    """Cover the folders below /usr with software of the machine's owner, above all Assay and its data."""
     usr = Path("/usr")
     ours = Path(assay.__file__).resolve().parent.parent
-    hidden = {usr / "local", *installed(), ours, home.root.resolve()}
-    for place in sorted(hidden):
-        inside = usr in place.parents
-        if inside and place.is_dir() and not any(above in hidden for above in place.parents):
-            yield from ("--size", "4096", "--tmpfs", str(place), "--remount-ro", str(place))
+    hidden = {usr / "local", *find_python_packages(), ours, home.root.resolve()}
+    for folder in sorted(hidden):
+        inside = usr in folder.parents
+        if inside and folder.is_dir() and not any(above in hidden for above in folder.parents):
+            yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
+
+
+def _cover_proc() -> Iterator[str]:
+    """Cover the files below /proc that tell of the host and of other labs: how it was booted, its disks."""
+    for file in ("cmdline", "config.gz", "diskstats"):
+        if Path("/proc", file).exists():
+            yield from ("--ro-bind", "/dev/null", f"/proc/{file}")
+    if Path("/proc/fs").is_dir():
+        yield from ("--size", "4096", "--tmpfs", "/proc/fs", "--remount-ro", "/proc/fs")
 
 
 def _system_links() -> Iterator[str]:
-    """`/bin`, `/lib` and their like as the host has them: links into /usr, on older systems folders."""
+    """Reproduce `/bin`, `/lib` etc. as on the host: links into /usr, or folders on older systems."""
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        place = Path("/") / name
-        if place.is_symlink():
-            yield from ("--symlink", str(place.readlink()), str(place))
-        elif place.is_dir():
-            yield from ("--ro-bind", str(place), str(place))
+        path = Path("/") / name
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
 
 
 def _etc(home: Home) -> Path:
-    """A folder with the few files of /etc that programs need, and none that tell of this machine; made once."""
+    """Return a folder with the few files of /etc that programs need, which is created once."""
     found = {name: (Path("/etc") / name).lstat() for name in _ETC_COPIES if (Path("/etc") / name).exists()}
     stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in found.items()}]
     folder = home.system / hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:24]
     if not folder.is_dir():
-        beside = home.system / f".{random_token()}"
+        temporary = home.system / f".{random_token()}"
         try:
-            _make_etc(beside).rename(folder)
+            _make_etc(temporary).rename(folder)
         except OSError:
-            if not folder.is_dir():  # else somebody was quicker
+            if not folder.is_dir():  # otherwise another process was faster
                 raise
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
@@ -133,9 +142,9 @@ def _make_etc(folder: Path) -> Path:
         source = Path("/etc") / name
         if source.exists():
             shutil.copy(source, folder / name, follow_symlinks=name != "localtime")
-    for place, _, files in os.walk(folder):
-        Path(place).chmod(0o755)
+    for path, _, files in os.walk(folder):
+        Path(path).chmod(0o755)
         for name in files:
-            if not (file := Path(place, name)).is_symlink():
+            if not (file := Path(path, name)).is_symlink():
                 file.chmod(0o644)
     return folder

@@ -1,4 +1,4 @@
-"""Labs in containers of Docker or Podman, for machines that have an engine and no bubblewrap."""
+"""Sandbox `docker`: commands run in Docker or Podman containers, for machines without bubblewrap."""
 
 import os
 import shutil
@@ -17,25 +17,27 @@ from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
-from assay.lab.sandboxes.base import processors, variables_of
+from assay.lab.sandboxes.base import build_variables, choose_processors
 
 _ENGINE_FAILED = 125
 
 
 class Docker:
-    """Starts commands in containers of their own."""
+    """Starts each command in a fresh container."""
 
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
-        self._engine = engine()
-        self._prefix = f"{_mark(home)}{slot.folder.name}"
+        self._engine = find_engine()
+        self._prefix = f"{_name_prefix(home)}{slot.folder.name}"
         self._options = _options(self._engine, slot, setup)
         self._image = setup.image
-        self._variables = variables_of(setup, Path(INSIDE), "/workspace")
+        self._variables = build_variables(setup, Path(INSIDE), "/workspace")
         self.paths = LabPaths("/workspace", INSIDE, "/lab", TOOLS_INSIDE if setup.tools else None)
         self.sealing = _sealing(self._engine, slot, setup)
         _sweep(self._engine, home)
 
-    async def start(self, command: Sequence[str], variables: Mapping[str, str], stdin: int) -> "Contained":
+    async def start(
+        self, command: Sequence[str], variables: Mapping[str, str], stdin: int, *, freezable: bool = False
+    ) -> "ContainerCommand":
         """Start a command in a fresh container."""
         name = f"{self._prefix}-{random_token()}"
         settings = [f"--env={key}={value}" for key, value in {**self._variables, **variables}.items()]
@@ -45,16 +47,17 @@ class Docker:
                 stdin=stdin,
                 start_new_session=True,
             )
-        return Contained(self._engine, name, process)
+        return ContainerCommand(self._engine, name, process)
 
 
-class Contained:
+class ContainerCommand:
     """A command in a container."""
 
     def __init__(self, engine: str, name: str, process: Process) -> None:
         self.process = process
-        self.root: int | None = None  # the engine's processes are not ours to count
+        self.root: int | None = None  # the processes belong to the engine
         self.out_of_memory = False
+        self.expired = False
         self.paused = False
         self._engine = engine
         self._name = name
@@ -63,18 +66,18 @@ class Contained:
         self._ended = False
 
     async def pause(self) -> None:
-        """Let the engine hold the container still."""
-        await self._ask_engine("pause")
+        """Pause the container."""
+        await self._call_engine("pause")
         self.paused = True
 
     async def unpause(self) -> None:
-        """Let it go on after a pause."""
+        """Let it continue after a pause."""
         if self.paused:
-            await self._ask_engine("unpause")
+            await self._call_engine("unpause")
             self.paused = False
 
     async def end(self) -> None:
-        """Remove the container with all that is in it."""
+        """Remove the container with everything in it."""
         with anyio.CancelScope(shield=True):
             async with self._ending:
                 if not self._ended:
@@ -82,24 +85,29 @@ class Contained:
                     self._ended = True
 
     def code(self) -> int | None:
-        """The command's exit code; None if it was killed, or if the engine could not start it."""
+        """Return the command's exit code; None if it was killed, or if the engine could not start it."""
         code = self.process.returncode
         return None if self._killed or code is None or code == _ENGINE_FAILED else code
 
-    def failure(self, said: str) -> LabError:
-        """What the engine said of itself."""
-        return LabError(f"the container engine failed: {said.strip() or 'it was killed from outside'}")
+    def kill_expired(self) -> None:
+        """Kill the container because the lab's time is up."""
+        self.expired = self._killed = True
+        subprocess.run([self._engine, "kill", self._name], capture_output=True)
 
-    async def _ask_engine(self, what: str) -> None:
+    def failure(self, stderr: str) -> LabError:
+        """Return the error for a message of the engine."""
+        return LabError(f"the container engine failed: {stderr.strip() or 'it was killed from outside'}")
+
+    async def _call_engine(self, what: str) -> None:
         with anyio.CancelScope(shield=True):
             done = await anyio.run_process([self._engine, what, self._name], check=False)
         if done.returncode != 0:
             raise self.failure(done.stderr.decode(errors="replace"))
 
     async def _end(self) -> None:
-        self._killed = self.process.returncode is None
-        asked = [self._engine, "inspect", "--format", "{{.State.OOMKilled}}", self._name]
-        answer = await anyio.run_process(asked, check=False)
+        self._killed = self._killed or self.process.returncode is None
+        inspect = [self._engine, "inspect", "--format", "{{.State.OOMKilled}}", self._name]
+        answer = await anyio.run_process(inspect, check=False)
         self.out_of_memory = answer.stdout.strip() == b"true"
         await anyio.run_process([self._engine, "rm", "--force", "--volumes", self._name], check=False)
         with suppress(ProcessLookupError):
@@ -107,18 +115,18 @@ class Contained:
         await self.process.wait()
 
 
-def engine() -> str:
-    """The program of a container engine that answers."""
-    said = "neither docker nor podman is installed"
+def find_engine() -> str:
+    """Return the program of a container engine that responds."""
+    problem = "neither docker nor podman is installed"
     for name in ("docker", "podman"):
         if program := shutil.which(name):
-            asked = subprocess.run(
+            answer = subprocess.run(
                 [program, "version", "--format", "{{.Server.Version}}"], capture_output=True, text=True
             )
-            if asked.returncode == 0 and asked.stdout.strip():
+            if answer.returncode == 0 and answer.stdout.strip():
                 return program
-            said = f"{name} does not answer: {asked.stderr.strip() or 'there is no engine behind it'}"
-    raise LabError(f"{said}; start an engine, or use --sandbox bubblewrap, which needs none")
+            problem = f"{name} does not respond: {answer.stderr.strip() or 'the engine is not running'}"
+    raise LabError(f"{problem}; start an engine, or use --sandbox bubblewrap, which needs none")
 
 
 def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:
@@ -130,7 +138,7 @@ def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:
         mounts += [(setup.tools.resolve(), TOOLS_INSIDE, ",readonly")]
     if setup.data:
         mounts += [(setup.data.resolve(), "/workspace/data", ",readonly")]
-    # Rootless Podman gives files to another user unless told to keep ours.
+    # Without this, rootless Podman maps files to another user.
     keep_user = ["--userns=keep-id"] if Path(engine).name == "podman" and os.geteuid() != 0 else []
     return [
         "--interactive", "--init", "--network=none", "--read-only", "--cap-drop=ALL",
@@ -140,23 +148,23 @@ def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:
         f"--ulimit=fsize={limits.file_size}:{limits.file_size}",
         f"--tmpfs=/tmp:rw,mode=1777,size={limits.memory // 4}", f"--shm-size={limits.memory // 4}",
         *(f"--mount=type=bind,source={source},target={target}{more}" for source, target, more in mounts),
-        *([f"--cpuset-cpus={processors(setup)}"] if setup.pinned else []),
+        *([f"--cpuset-cpus={choose_processors(setup)}"] if setup.pinned else []),
         *(f"--device={device}:/dev/{device.name}" for device in setup.devices),
         "--workdir=/workspace",
     ]  # fmt: skip
 
 
 def _sweep(engine: str, home: Home) -> None:
-    """Remove the containers of labs that are gone: an engine keeps them when the harness is killed."""
+    """Remove the containers of labs that are gone: an engine keeps them if the harness is killed."""
     listed = subprocess.run([engine, "ps", "--all", "--format", "{{.Names}}"], capture_output=True, text=True)
-    mark = _mark(home)
+    prefix = _name_prefix(home)
     for name in listed.stdout.split():
-        if name.startswith(mark) and not (home.labs / name.removeprefix(mark).rpartition("-")[0]).exists():
+        if name.startswith(prefix) and not (home.labs / name.removeprefix(prefix).rpartition("-")[0]).exists():
             subprocess.run([engine, "rm", "--force", "--volumes", name], capture_output=True)
 
 
-def _mark(home: Home) -> str:
-    """How the names of this home's containers begin."""
+def _name_prefix(home: Home) -> str:
+    """Return the prefix of the names of this home's containers."""
     return f"assay-{zlib.crc32(os.fsencode(home.root)):08x}-"
 
 

@@ -1,4 +1,4 @@
-"""Holding everything in a sandbox still, so that its workspace can be read and kept while it lives."""
+"""Stop and continue a tree of processes with signals, where there is no control group to freeze them."""
 
 import os
 import signal
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from assay.core.errors import LabError
 
-_STILL = set("TtZX")
-_WAITS = "D"
-# What the kernel, by its version, calls the place where a process waits for a child to leave its memory to it.
-_FOR_A_CHILD = {"kernel_clone", "_do_fork", "do_fork", "wait_for_vfork_done"}
+_STOPPED_STATES = set("TtZX")
+_UNINTERRUPTIBLE = "D"
+# The kernel functions, by version, in which a process waits for a child between fork and exec.
+_VFORK_WAITS = {"kernel_clone", "_do_fork", "do_fork", "wait_for_vfork_done"}
 _TRIES = 5
 _TRY_SECONDS = 1.0
-_LOOKS = 2
+_CHECKS = 2
 
 
 def freeze_tree(root: int) -> frozenset[int]:
-    """Stop a process and everything below it, and return when nothing of it moves; says which ones were moving before.
+    """Stop a process and all its descendants, wait until none runs, and return those that were running before.
 
-    A stopped process can neither start others nor wake them, so looking again until all are stopped comes to an end.
-    One that waits for a child between fork and exec cannot stop before the child goes on. It is as good as stopped, for
-    so is the child; where the kernel does not tell what it waits for, all are let go and stopped anew.
+    A stopped process can neither start others nor continue them, so checking until all are stopped comes to an end. One
+    that waits for a child between fork and exec cannot stop before the child continues, but is as good as stopped if
+    the child is. Where the kernel does not tell what it waits for, all are continued and stopped again.
     """
     ours: set[int] = set()
     for _ in range(_TRIES):
@@ -32,21 +32,21 @@ def freeze_tree(root: int) -> frozenset[int]:
             return frozenset(ours)
         thaw_tree(frozenset(ours))
         ours.clear()
-    raise LabError("a process in the lab cannot be held still")
+    raise LabError("a process in the lab cannot be stopped")
 
 
 def thaw_tree(stopped: frozenset[int]) -> None:
-    """Let processes go on that were stopped; those that stopped by themselves stay as they were."""
+    """Continue processes that `freeze_tree` stopped; those that were stopped before stay stopped."""
     for process in stopped:
-        # One that was killed meanwhile may have left its number to somebody else.
+        # The id of one that was killed meanwhile may belong to another user's process.
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGCONT)
 
 
 def _stop_all(root: int, ours: set[int]) -> bool:
     still, deadline = 0, time.monotonic() + _TRY_SECONDS
-    while still < _LOOKS:
-        moving = [process for process in _tree(root) if _moves(process)]
+    while still < _CHECKS:
+        moving = [process for process in _tree(root) if _is_running(process)]
         for process in moving:
             ours.add(process)
             with suppress(ProcessLookupError):
@@ -58,7 +58,7 @@ def _stop_all(root: int, ours: set[int]) -> bool:
 
 
 def _tree(root: int) -> Iterator[int]:
-    """A process and its descendants."""
+    """Yield a process and its descendants."""
     children: dict[int, list[int]] = defaultdict(list)
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and (fields := _fields(folder / "stat")):
@@ -70,25 +70,25 @@ def _tree(root: int) -> Iterator[int]:
         waiting += children[process]
 
 
-def _moves(process: int) -> bool:
-    """Whether any of its threads does: a signal reaches them one after the other."""
+def _is_running(process: int) -> bool:
+    """Whether any of its threads runs: a signal reaches them one after the other."""
     with suppress(OSError):
-        return any(_thread_moves(thread) for thread in Path(f"/proc/{process}/task").iterdir())
+        return any(_thread_runs(thread) for thread in Path(f"/proc/{process}/task").iterdir())
     return False
 
 
-def _thread_moves(thread: Path) -> bool:
+def _thread_runs(thread: Path) -> bool:
     fields = _fields(thread / "stat")
-    if fields is None or fields[0] in _STILL:
+    if fields is None or fields[0] in _STOPPED_STATES:
         return False
     try:
-        return fields[0] != _WAITS or (thread / "wchan").read_text() not in _FOR_A_CHILD
+        return fields[0] != _UNINTERRUPTIBLE or (thread / "wchan").read_text() not in _VFORK_WAITS
     except OSError:
         return True
 
 
 def _fields(stat: Path) -> list[str] | None:
-    """What the kernel says of a process from its state on: the name before may itself hold spaces and brackets."""
+    """Return the fields of a stat file from the state on; the name before may contain spaces and brackets."""
     try:
         return stat.read_text(errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,49 +1,80 @@
-"""The system calls that code in a lab may not make, as a filter program the kernel runs before each of them.
+"""The seccomp filter of labs: a deny-list of system calls.
 
-A deny-list, not an allow-list: agents run whatever they like, and what is listed here is only what widens the kernel's
-surface (namespaces, mounts, tracing, keys, modules, rings) or reaches past the network namespace (odd socket families).
+Agents may run anything, so this is not an allow-list. It denies what widens the attack surface of the kernel
+(namespaces, mounts, tracing, keys, modules, io_uring), what reaches past the network namespace (unusual socket
+families), memory that control groups do not count (buffers of sockets), and ways to outlive the harness.
 """
 
 import errno
 import platform
+import signal
 import struct
 from dataclasses import dataclass
 
 from assay.core.errors import LabError
 
 
-def program(machine: str | None = None, *, pinned: bool = False) -> bytes:
-    """The filter for this machine's processor, in the form `bwrap --seccomp` reads; `pinned` forbids to move away."""
+def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
+    """Return the filter for this machine's processor as `bwrap --seccomp` reads it.
+
+    With `pinned`, code in the lab cannot move to other processors.
+    """
     name = machine or platform.machine()
     if name not in _PROCESSORS:
-        raise LabError(f"there is no system call filter for {name}; known are {', '.join(_PROCESSORS)}")
+        raise LabError(f"there is no system call filter for {name}, only for {', '.join(_PROCESSORS)}")
     cpu = _PROCESSORS[name]
     code = [_load(_ARCHITECTURE), *_unless_equal(cpu.audit, _KILL), _load(_NUMBER)]
     if cpu.x32_bit:
         code += _if_at_least(cpu.x32_bit, _refuse(errno.ENOSYS))
     for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
         code += _if_equal(number, _refuse(errno.EPERM))
-    # The C library falls back to clone, whose flags can be read here; those of clone3 lie behind a pointer.
+    # The flags of clone3 are behind a pointer, which a filter cannot follow; the C library falls back to clone.
     code += _if_equal(_CLONE3, _refuse(errno.ENOSYS))
     code += _if_equal(cpu.clone, _load(_FIRST_ARGUMENT), *_if_any_bit(_NEW_NAMESPACES, _refuse(errno.EPERM)), _ALLOW)
-    families = [line for family in _FAMILIES for line in _if_equal(family, _ALLOW)]
-    code += _if_equal(cpu.socket, _load(_FIRST_ARGUMENT), *families, _refuse(errno.EAFNOSUPPORT))
+    code += _if_equal(cpu.socket, *_socket_rules())
+    code += _if_equal(cpu.setsockopt, *_setsockopt_rules())
+    code += _if_equal(cpu.prctl, *_prctl_rules())
     return b"".join([*code, _ALLOW])
+
+
+def _socket_rules() -> list[bytes]:
+    """Allow the usual families; netlink only to the kernel's routing, as other protocols pass messages unlimited."""
+    families = [line for family in _FAMILIES for line in _if_equal(family, _ALLOW)]
+    routing = [_load(_THIRD_ARGUMENT), *_if_equal(0, _ALLOW), _refuse(errno.EPROTONOSUPPORT)]
+    return [_load(_FIRST_ARGUMENT), *families, *_if_equal(_NETLINK, *routing), _refuse(errno.EAFNOSUPPORT)]
+
+
+def _setsockopt_rules() -> list[bytes]:
+    """Refuse larger buffers of sockets: their memory does not count as that of the lab."""
+    options = [line for option in _BUFFER_OPTIONS for line in _if_equal(option, _refuse(errno.EPERM))]
+    return [_load(_SECOND_ARGUMENT), *_unless_equal(_SOL_SOCKET, _ALLOW), _load(_THIRD_ARGUMENT), *options, _ALLOW]
+
+
+def _prctl_rules() -> list[bytes]:
+    """Keep the first process of a sandbox from surviving the harness: its parent death signal must stay SIGKILL.
+
+    Other programs may ask for another signal (torch.multiprocessing does). The call then succeeds without effect, as
+    all processes die with the sandbox anyway.
+    """
+    signals = [*_if_equal(0, _refuse(errno.EPERM)), *_if_equal(signal.SIGKILL, _ALLOW), _refuse(0)]
+    return [_load(_FIRST_ARGUMENT), *_unless_equal(_PR_SET_PDEATHSIG, _ALLOW), _load(_SECOND_ARGUMENT), *signals]
 
 
 @dataclass(frozen=True)
 class _Processor:
-    """How one processor numbers what we look at."""
+    """The numbers that a processor architecture assigns to system calls."""
 
     audit: int
     clone: int
     socket: int
+    setsockopt: int
+    prctl: int
     sched_setaffinity: int
     denied: tuple[int, ...]
     x32_bit: int = 0
 
 
-# Calls since Linux 5.1 have one number everywhere: io_uring (3), open_tree, move_mount, fsopen, fsconfig, fsmount,
+# Calls since Linux 5.1 have the same number everywhere: io_uring (3), open_tree, move_mount, fsopen, fsconfig, fsmount,
 # fspick, pidfd_getfd, process_madvise, mount_setattr, quotactl_fd, open_tree_attr.
 _DENIED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 467)
 _CLONE3 = 435
@@ -71,6 +102,8 @@ _PROCESSORS = {
         0xC000003E,
         clone=56,
         socket=41,
+        setsockopt=54,
+        prctl=157,
         sched_setaffinity=203,
         denied=(*(x86 for x86, _ in _DENIED.values()), *_DENIED_EVERYWHERE),
         x32_bit=0x40000000,
@@ -79,6 +112,8 @@ _PROCESSORS = {
         0xC00000B7,
         clone=220,
         socket=198,
+        setsockopt=208,
+        prctl=167,
         sched_setaffinity=122,
         denied=(*(arm for _, arm in _DENIED.values() if arm), *_DENIED_EVERYWHERE),
     ),
@@ -86,10 +121,20 @@ _PROCESSORS = {
 
 # Cgroup, host name, IPC, user, process, network and mount namespaces.
 _NEW_NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
-# Unix, IPv4, IPv6, netlink. Others ignore the network namespace, vsock above all, which reaches a machine's hypervisor.
-_FAMILIES = (1, 2, 10, 16)
+# Unix, IPv4, IPv6. Others ignore the network namespace, above all vsock, which reaches a machine's hypervisor.
+_FAMILIES = (1, 2, 10)
+_NETLINK = 16
+_SOL_SOCKET = 1
+_BUFFER_OPTIONS = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and their variants for the administrator
+_PR_SET_PDEATHSIG = 1
 
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in the kernel's struct seccomp_data, little-endian
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+    32,
+)  # offsets in the kernel's struct seccomp_data, little-endian
 
 
 def _line(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
