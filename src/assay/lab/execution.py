@@ -122,7 +122,7 @@ class RunningCommand:
         kills = self._slot.group.memory_kills() - self._memory_kills
         if ended is None and (kills > 0 or self.started.out_of_memory):
             ended = "memory"
-        if ended in (None, "signal") and code is None and self.started.expired:
+        if ended in (None, "signal") and code in (None, KILLED) and self.started.expired:
             ended = "time"
         if _disk_is_full(self._slot.folder):
             raise LabError(f"the disk with {self._slot.folder} is full")

@@ -94,8 +94,6 @@ class PlainCommand:
             await self.process.wait()
 
     def code(self) -> int | None:
-        """Return the exit code in the convention of a shell; None if the lab's time was up."""
+        """Return the exit code in the convention of a shell."""
         code = self.process.returncode
-        if self.expired and code == -signal.SIGKILL:
-            return None
         return 128 - code if code is not None and code < 0 else code
