@@ -12,7 +12,7 @@ from assay.core.home import Home
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent
-SCRIPTED = TESTS / "agents" / "scripted.py"
+SCRIPTED = TESTS / "agents" / "simple_agents.py"
 PATIENCE = 300.0
 
 

@@ -1,4 +1,4 @@
-"""What tests of agents share: trials of the tiny coin task in a real sealed lab, with models that follow a script."""
+"""Fixtures for tests of agents: trials of the tiny coin task in a real sealed lab, with scripted models."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ from assay.runs.trial_setup import furnish
 from assay.tasks import Budget, Registry, Task
 
 TESTS = Path(__file__).parent.parent
-sys.path.append(str(TESTS / "models"))  # for the server that speaks as OpenAI and Anthropic do
+sys.path.append(str(TESTS / "models"))  # for the test server with OpenAI's and Anthropic's protocols
 PRICES = Prices()
 
 
@@ -52,7 +52,7 @@ def coin_home(coin: Task) -> Iterator[Home]:
 
 
 class Trial:
-    """A trial that a test drives by hand, as often as it likes: each time it goes on from its record."""
+    """A trial that a test runs step by step, as often as it likes: each time it resumes from its record."""
 
     def __init__(self, home: Home, task: Task, folder: Path) -> None:
         self.home, self.task, self.folder = home, task, folder
@@ -65,7 +65,7 @@ class Trial:
     async def bench(
         self, roles: dict[str, str] | None = None, *, models: Models | None = None, terminal: Path | None = None
     ) -> AsyncIterator[Workbench]:
-        """A bench in a fresh lab."""
+        """Open a workbench in a new lab."""
         past = past_of(read_events(self.events)) if self.events.exists() else Past()
         data = load_prepared(self.home, self.task).public
         setup = Setup(find_environment(self.home, self.task.environment), data=data, **self.lab_wishes)
@@ -92,18 +92,18 @@ class Trial:
                     await models.close()
 
     async def work(self, agent: Agent, roles: dict[str, str] | None = None, **more: object) -> dict[str, bytes]:
-        """Let an agent work to its end, and return what the workspace holds then."""
+        """Run an agent to its end, and return the content of the workspace."""
         async with self.bench(roles, **more) as bench:
             with suppress(OutOfBudget):
                 await agent.work(bench)
             return await self.workspace()
 
     async def workspace(self) -> dict[str, bytes]:
-        """The files of the open lab."""
+        """Return the files of the open lab."""
         return {str(path): await self.lab.read(str(path), max_size=10**8) async for path in self.lab.files()}
 
     def told(self, what: str) -> list[dict]:
-        """Every deed of a kind in the record: what was asked for and what came of it."""
+        """Return all recorded calls of a kind, with their requests and results."""
         found, begun = [], {}
         for event in read_events(self.events):
             if event.kind == "action":
@@ -114,7 +114,7 @@ class Trial:
         return found
 
     def acts(self) -> list[tuple[str, str | None]]:
-        """The actions so far, each with the cause of its failure."""
+        """Return the actions so far, each with the cause of its failure."""
         return [(act["name"], act["cause"]) for act in self.told("act")]
 
 
@@ -130,7 +130,7 @@ Script = Callable[..., str]
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """Writes replies down and returns the name of the model that gives them one after the other."""
+    """Writes a list of replies to a file and returns the name of the scripted model that gives them in order."""
 
     def write(*replies: object, name: str = "main") -> str:
         (tmp_path / f"{name}.json").write_text(json.dumps(replies))

@@ -1,4 +1,4 @@
-"""A scripted person at a real terminal, for tests: reads what the screen shows, and types."""
+"""A scripted person at a real terminal, for tests: reads the screen and types."""
 
 import os
 import select
@@ -11,7 +11,7 @@ PATIENCE = 60.0
 
 
 class Person:
-    """Sits at one end of a pair of terminals, a new one or that of `master`; `terminal` is the path of the other."""
+    """Uses one end of a pseudo-terminal, a new one or `master`; `terminal` is the path of the other end."""
 
     def __init__(self, master=None):
         self._other = -1
@@ -42,7 +42,7 @@ class Person:
         await self.sees(then)
 
     def close(self):
-        """Get up."""
+        """Close the terminal."""
         for handle in (self.master, self._other):
             if handle >= 0:
                 os.close(handle)

@@ -1,11 +1,11 @@
-"""The published actions: each does what it says in a sealed lab, or says what is wrong."""
+"""The published actions in a sealed lab."""
 
 import os
 import threading
 from pathlib import Path
 
 import pytest
-from hands import Hands
+from action_driver import ActionDriver
 
 from assay.agents.mlagentbench.actions import ACTIONS, find_action
 from assay.records import read_events
@@ -14,7 +14,7 @@ from assay.tasks import Budget
 pytestmark = pytest.mark.anyio
 
 
-def test_the_published_actions_are_there_with_their_published_arguments_and_a_check_of_the_form():
+def test_all_published_actions_exist_with_their_published_arguments():
     usage = {name: list(action.usage()) for name, action in ACTIONS.items()}
     assert usage == {
         "List Files": ["dir_path"],
@@ -41,16 +41,16 @@ def test_the_published_actions_are_there_with_their_published_arguments_and_a_ch
     assert all(action.description.endswith(".") and all(action.usage().values()) for action in ACTIONS.values())
 
 
-def test_an_action_is_found_however_its_name_is_written():
+def test_action_names_match_regardless_of_case_and_punctuation():
     offered = list(ACTIONS.values())
     for name in ("Edit Script (AI)", "edit script (ai)", "edit_script_ai", "Edit Script AI"):
         assert find_action(name, offered) is ACTIONS["Edit Script (AI)"]
     assert find_action("Edit", offered) is None
 
 
-async def test_files_are_listed_read_written_and_copied(trial):
+async def test_files_can_be_listed_read_written_and_copied(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         assert await do("List Files", dir_path=".") == "data/\ndescription.md\ntrain.py\n"
         assert await do("List Files", dir_path="data") == "test.csv\ntrain.csv\n"
         assert "Guess which side" in await do("Read File", file_name="description.md")
@@ -70,9 +70,9 @@ async def test_files_are_listed_read_written_and_copied(trial):
     )]  # fmt: skip
 
 
-async def test_every_action_is_one_step_and_is_recorded_whole(trial):
+async def test_every_action_takes_one_step_and_is_recorded_completely(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="a.py", content="print(1)")
         await do("Execute Script", script_name="a.py")
         await do("No Such Thing", x="y")
@@ -85,9 +85,9 @@ async def test_every_action_is_one_step_and_is_recorded_whole(trial):
     assert "There is no action called 'No Such Thing'. Choose from: List Files, " in unknown["observation"]
 
 
-async def test_the_workspace_is_kept_after_every_action_and_looked_at_only_when_it_may_have_changed(trial):
+async def test_every_action_ends_with_a_snapshot_that_is_new_only_if_files_may_have_changed(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("List Files", dir_path=".")
         await do("Write File", file_name="a", content="")
         await do("Read File", file_name="a")
@@ -97,9 +97,9 @@ async def test_the_workspace_is_kept_after_every_action_and_looked_at_only_when_
 
 
 @pytest.mark.parametrize("path", ["data/x", "./data/x", "sub/../data/x", "/workspace/data/x", "data"])
-async def test_data_is_read_only_however_it_is_written(trial, path):
+async def test_data_is_read_only_however_the_path_is_spelled(trial, path):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         for name, words in (
             ("Write File", {"file_name": path, "content": ""}),
             ("Append File", {"file_name": path, "content": ""}),
@@ -113,9 +113,9 @@ async def test_data_is_read_only_however_it_is_written(trial, path):
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "/workspace-secret/answers.csv", "a/../../x", "", "a\0b"])
-async def test_nothing_outside_of_the_workspace_is_reached(trial, path):
+async def test_paths_outside_the_workspace_are_refused(trial, path):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         for name, words in (
             ("Read File", {"file_name": path}),
             ("List Files", {"dir_path": path}),
@@ -128,18 +128,18 @@ async def test_nothing_outside_of_the_workspace_is_reached(trial, path):
             assert do.last.cause == "refused"
 
 
-async def test_links_lead_nowhere(trial):
+async def test_links_are_not_followed(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Python REPL", command="import os; os.symlink('/etc/passwd', 'link'); os.symlink('/etc', 'etc')")
         assert await do("Read File", file_name="link") == "'link' is a link."
         assert await do("Read File", file_name="etc/passwd") == "'etc/passwd' is not reached through plain folders."
         assert "no regular file" in await do("Execute Script", script_name="link")
 
 
-async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
+async def test_wrong_arguments_are_named_together_with_the_usage(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         told = await do("Inspect Script Lines", script_name=["a"], start_line_number="one", colour="red")
         for fault in (
             "'end_line_number' is missing",
@@ -154,9 +154,9 @@ async def test_wrong_arguments_are_named_with_what_the_action_takes(trial):
         assert shown.endswith('1  """Guesses tails for every coin."""\n')
 
 
-async def test_names_and_numbers_without_end_are_refused(trial):
+async def test_overlong_names_and_numbers_are_refused(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         for name in ("a" * 300, "名" * 100, f"sub/{'a' * 300}/b"):
             await do("Write File", file_name=name, content="x")
             assert "too long" in do.last.text and do.last.cause == "refused"
@@ -165,9 +165,9 @@ async def test_names_and_numbers_without_end_are_refused(trial):
         assert set(await trial.workspace()) == {"description.md", "train.py"}
 
 
-async def test_lines_are_numbered_and_at_most_a_hundred(trial):
+async def test_inspected_lines_are_numbered_and_limited_to_a_hundred(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="long.py", content="".join(f"line {n}\n" for n in range(1, 251)))
         lines = {"script_name": "long.py", "start_line_number": 99, "end_line_number": 101}
         shown = await do("Inspect Script Lines", **lines)
@@ -187,10 +187,10 @@ async def test_lines_are_numbered_and_at_most_a_hundred(trial):
             assert "There are no lines" in await do("Inspect Script Lines", **lines | wrong)
 
 
-async def test_a_script_shows_both_streams_when_it_fails_and_when_it_does_not(trial):
+async def test_a_script_shows_stdout_and_stderr_whether_or_not_it_fails(trial):
     code = "import sys\nprint('loss 0.5')\nprint('careful', file=sys.stderr)\n"
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="a b.py", content=code)
         told = await do("Execute Script", script_name="a b.py")
         assert told.startswith("a b.py succeeded after ")
@@ -201,10 +201,10 @@ async def test_a_script_shows_both_streams_when_it_fails_and_when_it_does_not(tr
         assert do.last.cause == "crash"
 
 
-async def test_a_script_may_have_any_name_and_nothing_of_it_is_a_command(trial):
+async def test_the_name_of_a_script_is_never_interpreted_by_a_shell(trial):
     name = "c.py; echo pwned > pwn"
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         for script in (name, "-c.py", "$(id).py"):
             await do("Write File", file_name=script, content="print('ran')")
             assert "stdout:\nran" in await do("Execute Script", script_name=script)
@@ -213,9 +213,9 @@ async def test_a_script_may_have_any_name_and_nothing_of_it_is_a_command(trial):
         assert "no regular file" in await do("Execute Script", script_name=".")
 
 
-async def test_a_script_that_takes_too_long_is_ended_and_what_it_printed_is_told(trial):
+async def test_a_script_is_killed_at_its_time_limit_and_its_output_is_shown(trial):
     async with trial.bench() as bench:
-        do = Hands(bench, script_seconds=2.0)
+        do = ActionDriver(bench, script_seconds=2.0)
         code = "import time\nprint('begun')\ntime.sleep(1000)"
         await do("Write File", file_name="a.py", content=code)
         told = await do("Execute Script", script_name="a.py")
@@ -223,25 +223,25 @@ async def test_a_script_that_takes_too_long_is_ended_and_what_it_printed_is_told
         assert do.last.cause == "time"
 
 
-async def test_a_script_never_runs_past_the_end_of_the_trial(trial):
+async def test_a_script_never_runs_past_the_deadline_of_the_trial(trial):
     trial.budget = Budget(time=4, steps=50)
     async with trial.bench() as bench:
-        do = Hands(bench, script_seconds=1000.0)
+        do = ActionDriver(bench, script_seconds=1000.0)
         await do("Write File", file_name="a.py", content="import time\ntime.sleep(1000)")
         assert "it exceeded its time limit" in await do("Execute Script", script_name="a.py")
 
 
-async def test_running_out_of_memory_has_a_cause_of_its_own(trial):
+async def test_running_out_of_memory_is_a_failure_cause(trial):
     async with trial.bench() as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="a.py", content="x = bytearray(10**15)")
         await do("Execute Script", script_name="a.py")
         assert do.last.cause == "memory"
 
 
-async def test_long_output_keeps_its_beginning_and_its_end(trial):
+async def test_long_output_is_cut_in_the_middle(trial):
     async with trial.bench() as bench:
-        do = Hands(bench, max_output=2_000)
+        do = ActionDriver(bench, max_output=2_000)
         await do("Write File", file_name="a.py", content="print('first'); print('x' * 500_000); print('last')")
         told = await do("Execute Script", script_name="a.py")
         assert "first" in told and told.endswith("last")
@@ -250,7 +250,7 @@ async def test_long_output_keeps_its_beginning_and_its_end(trial):
         assert len(await do("Read File", file_name="long")) < 2_500 and do.last.text.endswith("z")
 
 
-async def test_a_person_at_the_terminal_can_be_asked(trial):
+async def test_request_help_asks_the_person_at_the_terminal(trial):
     person, terminal = os.openpty()
 
     def answer():
@@ -264,7 +264,7 @@ async def test_a_person_at_the_terminal_can_be_asked(trial):
     thread = threading.Thread(target=answer)
     thread.start()
     async with trial.bench(terminal=Path(os.ttyname(terminal))) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         assert await do("Request Help", request="What seed?") == "try 42"
     thread.join()
     assert b"What seed?" in heard[0]
@@ -272,8 +272,8 @@ async def test_a_person_at_the_terminal_can_be_asked(trial):
     os.close(terminal)
 
 
-async def test_where_nobody_is_at_the_terminal_help_is_refused(trial, tmp_path):
+async def test_request_help_is_refused_without_a_terminal(trial, tmp_path):
     async with trial.bench(terminal=tmp_path / "none") as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         assert await do("Request Help", request="Help!") == "Nobody is available to help."
         assert do.last.cause == "refused"

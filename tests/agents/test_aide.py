@@ -1,10 +1,10 @@
-"""The agent `aide`, in real sealed labs, with models that follow a script: what it searches, keeps and hands in."""
+"""The agent `aide` in real sealed labs, with scripted models."""
 
 import json
 from pathlib import Path
 
 import pytest
-from searcher import COINS, said, script
+from scripted_searcher import COINS, said, script
 
 from assay.agents.aide import POLICIES, Aide, Journal, read_journal
 from assay.lab.snapshots import load_snapshot
@@ -17,19 +17,19 @@ from assay.runs.trial import conduct
 from assay.tasks import Budget, Registry
 
 TESTS = Path(__file__).parent.parent
-SEARCHER = f"scripted/{TESTS / 'agents' / 'searcher.py'}:answer"
+SEARCHER = f"scripted/{TESTS / 'agents' / 'scripted_searcher.py'}:answer"
 COIN = Registry([TESTS / "tiny"]).task("tiny/coin")
 
 
 class Trials:
-    """Real trials of `aide` on one task, each in a folder of its own."""
+    """Real trials of `aide` on one task, each in its own folder."""
 
     def __init__(self, home, folder, task=COIN, model=SEARCHER):
         self.home, self.folder, self.task, self.model = home, folder, task, model
         self.count = 0
 
     def make(self, *scripts, replies=(), reviews=(), plan=None, **settings):
-        """A trial whose model gives these scripts or replies one after the other, else thinks for itself."""
+        """Create a trial whose model gives these scripts or replies in order, or else those of the searcher."""
         self.count += 1
         written = replies or [said(each) for each in scripts]
         models = {"main": self._model("main", written) if written else self.model}
@@ -44,7 +44,7 @@ class Trials:
         return folder
 
     def run(self, *scripts, **more):
-        """The same, brought to its end."""
+        """Create a trial and run it to its end."""
         folder = self.make(*scripts, **more)
         conduct(folder.path, self.home)
         return folder
@@ -61,7 +61,7 @@ def trials(coin_home, tmp_path):
 
 
 def coins(right):
-    """The score of so many coins; grades have five decimals."""
+    """Return the score for `right` correct coins; grades have five decimals."""
     return pytest.approx(right / COINS, abs=1e-5)
 
 
@@ -70,7 +70,7 @@ def journal(trial: TrialFolder) -> Journal:
 
 
 def tree(trial):
-    """Everything about a search that must not depend on the machine."""
+    """Return everything about a search that must not depend on the machine."""
     return [
         node.model_dump(exclude={"execution"})
         | {"output": node.execution and (node.execution.ended, node.execution.code)}
@@ -83,7 +83,7 @@ def shape(trial):
 
 
 def questions(trial):
-    """What the model was told, question by question."""
+    """Return all prompts of the main model."""
     events = read_events(trial.events)
     return [
         event.about["messages"][-1]["text"]
@@ -101,14 +101,14 @@ def questions(trial):
         ("random", {"drafts": 2}, None),
     ],
 )
-def test_every_policy_leads_to_a_graded_result_and_the_same_tree_each_time(trials, policy, settings, score):
+def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, settings, score):
     first, second = (trials.run(policy=policy, debug_prob=1, **settings) for _ in range(2))
     assert first.state.status == "done", first.state.why
     assert tree(first) == tree(second)
     found = journal(first)
     assert len(found.nodes) == 8 == first.state.steps
     assert {"draft", "debug", "improve"} <= {node.operator for node in found.nodes}
-    # The script gets as many right as it says, so the best by its own word is worth just that.
+    # Scripts are honest, so the grade is the best node's own metric.
     assert first.grade.score == coins(round(found.best.metric * COINS))
     assert first.grade.score >= 12 / COINS
     if score:
@@ -117,7 +117,7 @@ def test_every_policy_leads_to_a_graded_result_and_the_same_tree_each_time(trial
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_policy_predicts_prices_of_houses_better_than_the_starter(prepared_home, tmp_path, policy):
+def test_every_policy_beats_the_starter_on_house_prices(prepared_home, tmp_path, policy):
     task = Registry([]).task("pocket/house-price")
     trials = Trials(prepared_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
     trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
@@ -131,7 +131,7 @@ def test_every_policy_predicts_prices_of_houses_better_than_the_starter(prepared
     assert best.score == trial.grade.score and best.metric != best.score
 
 
-def test_greedy_drafts_fixes_and_improves(trials):
+def test_greedy_drafts_debugs_and_improves(trials):
     trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 6})
     assert shape(trial) == [("draft", ()), ("draft", ()), ("debug", (0,)), *(("improve", (n,)) for n in (2, 3, 4))]
     broken, second, fixed, *better = journal(trial).nodes
@@ -142,13 +142,13 @@ def test_greedy_drafts_fixes_and_improves(trials):
     assert [node.metric for node in better] == [14 / COINS, 16 / COINS, 18 / COINS]
 
 
-def test_what_the_model_is_told_is_scoped_and_says_what_is_left(trials):
+def test_prompts_are_scoped_to_the_operator_and_state_the_remaining_budget(trials):
     trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 4})
     draft, another, debug, improve = questions(trial)
     assert "None; this is the first solution" in draft and "4 more scripts, including this one" in draft
     assert "- 0 (draft), failed: it ended with exit code 1" in another and "ValueError: a stupid mistake" in another
     assert "raise ValueError('a stupid mistake')" in debug and "None so far." in debug
-    assert "I will begin anew" not in debug and "Previous solutions" not in debug
+    assert "I will start from scratch" not in debug and "Previous solutions" not in debug
     assert "This is solution 2, with a metric of 0.4." in improve and "- 1 (draft), metric 0.3" in improve
     assert "1 more scripts, including this one" in improve
     (system,) = {
@@ -160,13 +160,13 @@ def test_what_the_model_is_told_is_scoped_and_says_what_is_left(trials):
     assert "accuracy" in system and "higher is better" in system and "Guesses tails" in system
 
 
-def test_what_is_left_for_models_is_told_where_it_is_limited(trials):
+def test_prompts_state_the_remaining_model_budget_if_it_is_limited(trials):
     trial = trials.run(plan={"steps": 1, "tokens": 90_000, "cost": 2.0})
     assert " and with 90,000 tokens and 2 dollars for models. This script may run" in questions(trial)[0]
 
 
 @pytest.mark.parametrize("claim", ["'inf'", "'nan'", "'-inf'", "'very good'", "1e308", "''"])
-def test_a_claim_that_is_no_number_to_compare_makes_a_node_broken(trials, claim):
+def test_a_metric_that_is_not_a_comparable_number_makes_a_node_buggy(trials, claim):
     trial = trials.run(script(20), script(30, claim), debug_prob=0, drafts=2)
     honest, liar = journal(trial).nodes
     assert liar.buggy and "METRIC" in liar.failure.upper() and liar.valid
@@ -174,7 +174,7 @@ def test_a_claim_that_is_no_number_to_compare_makes_a_node_broken(trials, claim)
     assert trial.grade.score == coins(20)
 
 
-def test_a_lie_is_believed_by_the_search_but_not_by_the_grade(trials):
+def test_a_false_metric_misleads_the_search_but_not_the_grade(trials):
     trial = trials.run(script(20), script(3, "1e9"), drafts=2)
     assert journal(trial).best.metric == 1e9
     assert trial.grade.score == coins(3)
@@ -191,20 +191,20 @@ def test_a_lie_is_believed_by_the_search_but_not_by_the_grade(trials):
         ("'  METRIC:+.5 '", 0.5),
     ],
 )
-def test_the_last_metric_line_counts_in_whatever_notation(trials, printed, metric):
+def test_the_last_metric_line_counts_in_any_notation(trials, printed, metric):
     trial = trials.run(script(20).replace(f'"METRIC:", 20 / {COINS}', printed))
     (node,) = journal(trial).nodes
     assert node.good and node.metric == metric
 
 
-def test_the_hidden_score_of_every_node_and_step_is_for_the_record(trials):
+def test_every_node_and_step_can_be_scored_after_the_trial(trials):
     trial = trials.run(script(10), script(20), script(15), drafts=3)
     assert [node.score for node in grade_nodes(trial, COIN, trials.home)] == [coins(10), coins(20), coins(15)]
     points = grade_steps(trial, COIN, trials.home)
     assert [(point.step, point.score) for point in points] == [(1, coins(10)), (2, coins(20)), (3, coins(20))]
 
 
-def test_a_submission_of_the_wrong_form_cannot_be_best(trials):
+def test_a_node_with_an_invalid_submission_cannot_be_best(trials):
     wrong = script(30).replace("coin,side", "coin,edge")
     trial = trials.run(wrong, script(5), script(6), drafts=1, debug_prob=1)
     broken, fixed, _ = journal(trial).nodes
@@ -214,14 +214,14 @@ def test_a_submission_of_the_wrong_form_cannot_be_best(trials):
     assert trial.grade.score == coins(6)
 
 
-def test_a_model_that_never_writes_a_submission_fails_without_a_crash(trials):
+def test_a_search_without_any_submission_is_an_agent_failure(trials):
     trial = trials.run(*["print('METRIC: 1')"] * 4)
     assert all(node.buggy and "nothing was handed in" in node.failure for node in journal(trial).nodes)
     assert (trial.state.status, trial.state.cause) == ("failed", "agent")
     assert trial.grade.score is None
 
 
-def test_a_script_that_takes_too_long_is_ended_and_told_so(trials):
+def test_a_script_is_killed_at_its_time_limit_and_the_next_prompt_says_so(trials):
     slow = script(30) + "import time\ntime.sleep(1000)\n"
     trial = trials.run(slow, script(7), drafts=1, debug_prob=1, exec_seconds=2)
     late, fixed = journal(trial).nodes
@@ -230,7 +230,7 @@ def test_a_script_that_takes_too_long_is_ended_and_told_so(trials):
     assert fixed.good and trial.grade.score == coins(7)
 
 
-def test_a_script_that_prints_without_end_does_no_harm(trials):
+def test_a_script_that_prints_endlessly_is_killed(trials):
     loud = script(30) + "import sys\nwhile True:\n    sys.stdout.write('x' * 10**6)\n"
     trial = trials.run(loud, script(7), drafts=2)
     noisy, _ = journal(trial).nodes
@@ -239,7 +239,7 @@ def test_a_script_that_prints_without_end_does_no_harm(trials):
     assert trial.grade.score == coins(7)
 
 
-def test_whatever_a_script_does_to_the_workspace_the_best_submission_is_put_back(trials):
+def test_the_best_submission_is_restored_whatever_a_script_does_to_the_workspace(trials):
     vandal = "print('METRIC: 1')\nimport subprocess\nsubprocess.run('cd ../..; rm -rf * .??*; {}', shell=True)\n"
     more = ["true", "mkdir -p submission.csv/x", "ln -s /etc/passwd submission.csv", "touch nodes", "ln -s / nodes"]
     trial = trials.run(script(20), *(vandal.format(each) for each in more), script(19), drafts=9)
@@ -250,7 +250,7 @@ def test_whatever_a_script_does_to_the_workspace_the_best_submission_is_put_back
     assert [point.score for point in points] == [coins(20)] * (len(more) + 2)
 
 
-def test_an_answer_without_one_script_is_asked_for_again_with_a_complaint(trials):
+def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
     two = said("print(1)") + said("print(2)")
     cut = {"text": "```python\nprint(1)", "stop": "length"}
     replies = ["I would rather not.", two, said(script(9)), "no", cut, "no", said(script(10))]
@@ -264,7 +264,7 @@ def test_an_answer_without_one_script_is_asked_for_again_with_a_complaint(trials
     assert trial.grade.score == coins(10)
 
 
-def test_a_question_that_is_too_long_is_asked_with_less_of_the_past(trials):
+def test_a_prompt_that_is_too_long_is_retried_with_less_of_the_past(trials):
     too_long = {"error": "too long"}
     replies = [said(script(9)), too_long, too_long, said(script(12)), *[too_long] * 4]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
@@ -279,7 +279,7 @@ ENDLESS = script(30) + "import time\ntime.sleep(1000)\n"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", ["time", "working"])
-def test_when_time_runs_out_in_the_middle_of_a_script_the_best_so_far_counts(trials, limit):
+def test_the_best_submission_counts_when_time_runs_out_during_a_script(trials, limit):
     trial = trials.run(script(11), *[ENDLESS] * 8, drafts=10, exec_share=1.0, plan={limit: 10.0})
     good, cut_short = journal(trial).nodes
     assert trial.state.status == "done", trial.state.why
@@ -287,19 +287,19 @@ def test_when_time_runs_out_in_the_middle_of_a_script_the_best_so_far_counts(tri
     assert trial.grade.score == coins(11)
 
 
-def test_when_tokens_run_out_in_the_middle_of_a_node_the_best_so_far_counts(trials):
+def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
     usage = {"input_tokens": 900, "output_tokens": 100}
     texts = [said(script(11)), said(script(12)), "I would rather not.", said(script(30))]
     replies = [{"text": text, "usage": usage} for text in texts]
     trial = trials.run(replies=replies, drafts=10, plan={"tokens": 2_500})
-    # After the third reply 3,000 tokens are used, so nobody is asked to say it in the right form.
+    # After the third reply 3,000 tokens are used, so the unreadable reply is not retried.
     assert trial.state.tokens == 3_000
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
     assert "all 2,500 tokens are used" in journal(trial).nodes[2].failure
     assert trial.grade.score == coins(12)
 
 
-def test_when_tokens_run_out_for_one_of_several_nodes_the_others_still_count(trials):
+def test_parallel_nodes_count_when_tokens_run_out_for_one_of_them(trials):
     usage = {"input_tokens": 900, "output_tokens": 100}
     texts = [said(script(11)), "I would rather not.", said(script(12)), *["I would rather not."] * 3]
     replies = [{"text": text, "usage": usage} for text in texts]
@@ -309,7 +309,7 @@ def test_when_tokens_run_out_for_one_of_several_nodes_the_others_still_count(tri
 
 
 @pytest.mark.anyio
-async def test_when_money_runs_out_the_best_so_far_counts(trial):
+async def test_the_best_submission_counts_when_the_cost_limit_is_reached(trial):
     usage = {"input_tokens": 1_000_000, "output_tokens": 0}
     path = trial.folder / "replies.json"
     path.write_text(json.dumps([{"text": said(script(right)), "usage": usage} for right in (11, 12, 30)]))
@@ -322,14 +322,14 @@ async def test_when_money_runs_out_the_best_so_far_counts(trial):
     assert "nodes/2/solution.py" not in workspace
 
 
-def test_a_review_may_call_a_node_broken_and_supply_a_metric_that_is_missing_but_not_save_one(trials):
+def test_a_review_can_reject_a_node_and_supply_a_missing_metric_but_not_rescue_a_node(trials):
     def review(**arguments):
         return {"tool_calls": [{"name": "submit_review", "arguments": {"summary": "So it is.", **arguments}}]}
 
     silent = script(13).replace("METRIC:", "accuracy")
     scripts = [script(10), silent, script(30), "raise ValueError", script(11), script(12), silent]
     reviews = [
-        review(is_bug=False, metric=0.99),  # the script's own word counts
+        review(is_bug=False, metric=0.99),  # the metric that the script printed counts
         review(is_bug=False, metric=13 / COINS),
         review(is_bug=True, metric=1.0),
         review(is_bug=False, metric=1.0),
@@ -347,7 +347,7 @@ def test_a_review_may_call_a_node_broken_and_supply_a_metric_that_is_missing_but
     assert trial.grade.score == coins(13)
 
 
-def test_before_the_final_choice_the_best_can_be_run_again_with_another_seed(trials):
+def test_the_best_nodes_can_be_confirmed_with_another_seed(trials):
     lucky = script(5, "0.9 if os.environ['SEED'] == '1' else 0.1").replace("import csv", "import csv, os")
     steady = script(20, "0.8")
     trial = trials.run(lucky, steady, script(1), drafts=3, confirm=2, plan={"steps": 5})
@@ -357,7 +357,7 @@ def test_before_the_final_choice_the_best_can_be_run_again_with_another_seed(tri
     assert trial.grade.score == coins(20)
 
 
-def test_several_scripts_run_at_once_and_the_batch_is_settled_together(trials):
+def test_scripts_of_a_batch_run_in_parallel(trials):
     meet = """import os, pathlib, time
 here, folder = pathlib.Path(os.getcwd()).name, pathlib.Path("..")
 (folder / f"met-{here}").touch()
@@ -371,7 +371,7 @@ while len(list(folder.glob("met-*"))) < 3:
     assert trial.state.steps == 3
 
 
-def test_a_script_is_not_blamed_for_the_memory_of_one_that_runs_beside_it(trials):
+def test_a_script_is_not_blamed_for_the_memory_of_a_parallel_one(trials):
     small = COIN.resources.model_copy(update={"memory": 300 * 10**6})
     trials.task = COIN.model_copy(update={"resources": small})
     greedy = """import pathlib, subprocess, sys
@@ -389,7 +389,7 @@ while not pathlib.Path("../over").exists():
     assert trial.grade.score == coins(20)
 
 
-def test_as_many_scripts_run_at_once_as_the_lab_has_cores(trials):
+def test_as_many_scripts_run_in_parallel_as_the_lab_has_cores(trials):
     trials.task = COIN.model_copy(update={"resources": COIN.resources.model_copy(update={"cores": 2})})
     trial = trials.run(plan={"steps": 4}, drafts=4)
     runs = [event for event in read_events(trial.events) if event.about.get("what") == "run"]
@@ -399,14 +399,14 @@ def test_as_many_scripts_run_at_once_as_the_lab_has_cores(trials):
 
 
 def cut(trial, kept, lines):
-    """Make the record what it was when a kill came after so many events."""
+    """Restore the record to the state after a kill that came after `kept` events."""
     trial.events.write_bytes(b"".join(lines[:kept]))
     for derived in ("state.json", "grade.json", "submission/manifest.json"):
         (trial.path / derived).unlink(missing_ok=True)
 
 
 @pytest.mark.slow
-def test_a_trial_killed_in_mid_batch_goes_on_to_the_same_tree_and_asks_nothing_twice(trials):
+def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeating_requests(trials):
     whole = trials.run(policy="mcts", width=2, parallel=2, plan={"steps": 6})
     expected, grade = tree(whole), whole.grade.score
     lines = whole.events.read_bytes().splitlines(keepends=True)
@@ -425,7 +425,7 @@ def test_a_trial_killed_in_mid_batch_goes_on_to_the_same_tree_and_asks_nothing_t
         assert len(asked) == len(expected) - answered, kept
 
 
-def test_a_killed_trial_does_not_forget_what_parallel_questions_used_up(trials):
+def test_a_resumed_trial_remembers_the_usage_of_parallel_requests(trials):
     whole = trials.run(parallel=3, drafts=3, plan={"steps": 3})
     tokens = whole.state.tokens
     lines = whole.events.read_bytes().splitlines(keepends=True)
@@ -439,7 +439,7 @@ def test_a_killed_trial_does_not_forget_what_parallel_questions_used_up(trials):
     assert whole.state.tokens == tokens
 
 
-def test_the_workspace_holds_the_best_solution_and_every_node_but_not_what_scripts_left_behind(trials):
+def test_the_workspace_keeps_the_best_solution_and_all_nodes_but_no_leftovers_of_scripts(trials):
     messy = script(14) + "open('model.bin', 'wb').write(b'x' * 10**6)\nimport os\nos.makedirs('cache/deep')\n"
     trial = trials.run(messy, script(13), drafts=2)
     last = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"][-1]

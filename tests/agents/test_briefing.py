@@ -1,4 +1,4 @@
-"""The prompt of the task: one text for all agents, complete, and nothing in it names the answers or the host."""
+"""The task prompt: the same for all agents, complete, and without anything about the answers or the host."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ TESTS = Path(__file__).parent.parent
 LEAF = "mlebench/leaf-classification"
 
 
-async def test_it_tells_the_whole_task(trial):
+async def test_the_prompt_states_the_whole_task(trial):
     trial.budget = Budget(time=5400, steps=30, tokens=200_000, cost=2.5)
     async with trial.bench() as bench:
         told = " ".join(briefing(bench, check="Ask for a check.").split())
@@ -40,7 +40,7 @@ async def test_it_tells_the_whole_task(trial):
         assert part in told
 
 
-async def test_it_stays_the_same_while_the_budget_is_used_up_and_what_is_left_is_told_apart(trial):
+async def test_the_prompt_is_constant_and_the_remaining_budget_is_stated_separately(trial):
     trial.budget = Budget(time=600, steps=3, tokens=100, cost=1)
     async with trial.bench() as bench:
         before = briefing(bench)
@@ -50,7 +50,7 @@ async def test_it_stays_the_same_while_the_budget_is_used_up_and_what_is_left_is
     assert left.startswith("You have 2 steps, ") and left.endswith(", 100 tokens and 1 dollars left.")
 
 
-async def test_nothing_in_it_names_the_answers_the_host_or_the_task(trial):
+async def test_the_prompt_names_neither_answers_nor_host_nor_task(trial):
     async with trial.bench() as bench:
         told = briefing(bench)
     for secret in ("answers.csv", "private", str(Path.home()), str(trial.home.root), socket.gethostname(), "tiny/coin"):
@@ -58,28 +58,28 @@ async def test_nothing_in_it_names_the_answers_the_host_or_the_task(trial):
     assert platform.release() not in told
 
 
-def test_tasks_that_are_judged_by_running_code_have_rules_of_their_own():
+def test_tasks_graded_by_running_code_have_their_own_rules():
     task = Registry().task("pocket/vectorization")
     told = " ".join(task_prompt(task, task.description, task.budget).split())
     assert "must do all of its work when it is called" in told and "label test examples" not in told
     assert "Submit the file `convolve.py` in the top folder of the workspace" in told
 
 
-@pytest.mark.parametrize("name", [task.id for task in Registry().select_all(["mlebench", "mlagentbench", "pocket"])])
-def test_every_task_can_be_told(name):
-    task = Registry().task(name)
-    told = task_prompt(task, task.description, task.budget)
-    assert task.description.strip() in told and "$" not in told.replace(task.description.strip(), "")
+def test_every_task_has_a_complete_prompt():
+    for task in Registry().select_all(["mlebench", "mlagentbench", "pocket"]):
+        prompt = task_prompt(task, task.description, task.budget)
+        description = task.description.strip()
+        assert description in prompt and "$" not in prompt.replace(description, ""), task.id
 
 
-async def test_the_research_agent_is_told_the_same(trial, script):
+async def test_the_research_agent_gets_the_same_prompt(trial, script):
     async with trial.bench({"main": script("x")}) as bench:
         text = briefing(bench, check='"Validate Submission" checks whether its format is valid, without a score.')
         await Research(max_attempts=1).work(bench)
     assert text in trial.told("ask")[0]["about"]["messages"][0]["text"]
 
 
-async def test_the_research_agent_can_check_the_form_of_its_submission(trial, script):
+async def test_the_research_agent_can_validate_its_submission(trial, script):
     answer = (
         "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\n"
         "Action: Validate Submission\nAction Input: {}"
@@ -90,7 +90,7 @@ async def test_the_research_agent_can_check_the_form_of_its_submission(trial, sc
     assert len(trial.told("validate")) == 1
 
 
-def test_an_obfuscated_description_takes_the_place_of_the_plain_one():
+def test_an_obfuscated_description_replaces_the_plain_one():
     leaf = Registry().task(LEAF)
     plain, other = (chosen_description(leaf, how, None) for how in ("plain", "obfuscated"))
     assert hash_of_description(leaf, plain) == hashlib.sha256(leaf.description.encode()).hexdigest()
@@ -100,7 +100,7 @@ def test_an_obfuscated_description_takes_the_place_of_the_plain_one():
 
 
 @pytest.mark.parametrize("place", ["tiny/coin.md", "coin.md", "coin/description.md"])
-def test_a_users_own_text_is_found_and_kept_in_the_record(coin, tmp_path, place):
+def test_a_custom_description_is_found_and_recorded(coin, tmp_path, place):
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / place).write_text("Heads or tails?")
     chosen = chosen_description(coin, "plain", tmp_path)
@@ -110,7 +110,7 @@ def test_a_users_own_text_is_found_and_kept_in_the_record(coin, tmp_path, place)
     assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
 
 
-def test_what_is_not_there_is_told(assay, tmp_path):
+def test_missing_descriptions_are_reported(assay, tmp_path):
     words = ("--tasks", TESTS / "tiny")
     assert assay(*words, "prepare", "tiny").returncode == 0
     run = (*words, "run", "tiny", "--agent", "starter", "--out", tmp_path / "run", "--quiet")
@@ -122,7 +122,7 @@ def test_what_is_not_there_is_told(assay, tmp_path):
     assert both.returncode == 2 and "leave it out where --descriptions is given" in both.stderr
 
 
-def test_the_chosen_text_lies_in_the_workspace_and_its_hash_in_the_record(assay, tmp_path):
+def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(assay, tmp_path):
     words = ("--tasks", TESTS / "tiny")
     (tmp_path / "coin.md").write_text("Heads or tails?")
     assert assay(*words, "prepare", "tiny").returncode == 0
@@ -138,7 +138,7 @@ def test_the_chosen_text_lies_in_the_workspace_and_its_hash_in_the_record(assay,
 
 
 def trial_file(task, **told):
-    """A trial of which nothing but the description matters."""
+    """Return a trial file with the given description."""
     asked = {
         "task": task, "edition": "v1", "variant": "real", "agent": "starter", "settings": {}, "models": {}, "seed": 1,
         "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none", **told,

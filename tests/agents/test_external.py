@@ -1,4 +1,4 @@
-"""Outside agents in a sealed lab: they think through the endpoint, are watched, limited, and reach nothing else."""
+"""External agents in a sealed lab: they use the model endpoint, are monitored and limited, and reach nothing else."""
 
 import json
 import shlex
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from brain import HEADS
+from scripted_researcher import HEADS
 
 from assay.agents import find_agent
 from assay.agents.external import External
@@ -20,8 +20,8 @@ TINY = Path(__file__).parent.parent / "tiny"
 
 
 @pytest.fixture
-def guest(trial):
-    """An outside agent that is one of our small scripts, in a lab with an endpoint."""
+def external_agent(trial):
+    """Makes an external agent from one of the small scripts, for a lab with an endpoint."""
     trial.lab_wishes = {"network": "models"}
 
     def made(name, *words, **settings):
@@ -32,13 +32,13 @@ def guest(trial):
 
 
 def submissions(trial):
-    """What the record says of each version of the submission: its size, and what is wrong with its form."""
+    """Return the size and the fault of each recorded version of the submission."""
     notes = [note["about"] for note in trial.told("note") if note["what"] == "submission"]
     return [(note["size"], note["fault"]) for note in notes]
 
 
-async def test_a_script_solves_the_task_by_asking_the_endpoint(trial, guest, script):
-    left = await trial.work(guest("plain"), {"main": script(HEADS)})
+async def test_an_external_agent_solves_the_task_through_the_endpoint(trial, external_agent, script):
+    left = await trial.work(external_agent("plain"), {"main": script(HEADS)})
     assert left["submission.csv"].splitlines()[1:3] == [b"30,1", b"31,0"]
     (ended,) = trial.told("outside")
     assert (ended["ended"], ended["code"], ended["cut"]) == ("exit", 0, None)
@@ -50,16 +50,16 @@ async def test_a_script_solves_the_task_by_asking_the_endpoint(trial, guest, scr
     assert submissions(trial) == [(160, None)]
 
 
-async def test_what_it_is_given_says_nothing_of_the_host(trial, guest, script):
+async def test_its_environment_reveals_nothing_about_the_host(trial, external_agent, script):
     agent = External(command="sh -c 'env > seen; cat /lab/budget.json >> seen; ls -A / /lab >> seen'")
     seen = (await trial.work(agent, {"main": script()}))["seen"].decode()
     assert "OPENAI_BASE_URL=http://127.0.0.1:" in seen and "seconds_left" in seen
     assert str(trial.home.root) not in seen and "coin" not in seen.replace("coin,", "")
 
 
-async def test_a_spy_finds_no_network_no_keys_no_answers_and_one_socket(trial, guest, script, monkeypatch):
+async def test_a_spy_finds_no_network_keys_or_answers_and_only_one_socket(trial, external_agent, script, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    left = await trial.work(guest("spy"), {"main": script()})
+    left = await trial.work(external_agent("spy"), {"main": script()})
     found = json.loads(left["found.json"])
     assert found == {
         "keys": [],
@@ -71,7 +71,7 @@ async def test_a_spy_finds_no_network_no_keys_no_answers_and_one_socket(trial, g
     }
 
 
-async def test_only_a_lab_with_that_policy_lets_anybody_speak_to_the_harness(trial):
+async def test_only_a_lab_with_the_network_policy_models_can_reach_the_harness(trial):
     async with trial.bench():
         assert trial.lab.sealing.network == "none"
         with pytest.raises(LabError, match="no network policy"):
@@ -85,17 +85,19 @@ async def test_only_a_lab_with_that_policy_lets_anybody_speak_to_the_harness(tri
         assert done.stdout.text == "in\n"
 
 
-async def test_a_flood_of_questions_ends_with_the_budget_and_harms_nothing(trial, guest, tmp_path):
+async def test_a_flood_of_requests_ends_with_the_budget(trial, external_agent, tmp_path):
     (tmp_path / "more.py").write_text("def answer(messages, tools):\n    return 'more'\n")
     trial.budget = Budget(time=600, steps=15)
     async with trial.bench({"main": f"scripted/{tmp_path}/more.py:answer"}) as bench:
         with pytest.raises(OutOfBudget, match="all 15 steps"):
-            await guest("flood").work(bench)
+            await external_agent("flood").work(bench)
     assert len(trial.told("ask")) == 15
     assert trial.told("outside")[0]["cut"] == "budget"
 
 
-async def test_one_that_does_not_end_is_asked_then_killed_and_its_last_good_submission_counts(trial, guest, script):
+async def test_an_agent_that_ignores_the_deadline_is_killed_and_its_last_valid_submission_counts(
+    trial, external_agent, script
+):
     trial.budget = Budget(time=100, steps=50)
     trial.form = lambda content: None if content.count(b"\n") == 31 else "rows are missing"
     async with trial.bench({"main": script()}) as bench:
@@ -108,7 +110,7 @@ async def test_one_that_does_not_end_is_asked_then_killed_and_its_last_good_subm
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(let_time_pass)
             with pytest.raises(OutOfBudget, match="time is up"):
-                await guest("stubborn").work(bench)
+                await external_agent("stubborn").work(bench)
         left = await trial.workspace()
     assert left["asked"] == b"to end"
     (ended,) = trial.told("outside")
@@ -119,13 +121,13 @@ async def test_one_that_does_not_end_is_asked_then_killed_and_its_last_good_subm
     assert len(set(kept)) >= 4
 
 
-async def test_a_command_that_does_not_exist_is_told(trial, guest, script):
+async def test_a_missing_command_is_recorded(trial, external_agent, script):
     await trial.work(External(command="no-such-agent --now"), {"main": script()})
     (ended,) = trial.told("outside")
     assert ended["code"] == 127 and "no-such-agent" in ended["stderr"]
 
 
-async def test_what_it_prints_is_kept_only_in_part(trial, guest, script):
+async def test_its_output_is_recorded_in_part(trial, external_agent, script):
     agent = External(command="python -c \"print('begin'); print('x' * 30_000_000); print('end')\"")
     await trial.work(agent, {"main": script()})
     (ended,) = trial.told("outside")
@@ -133,7 +135,7 @@ async def test_what_it_prints_is_kept_only_in_part(trial, guest, script):
     assert len(ended["stdout"]) < 300_000
 
 
-async def test_its_trajectory_is_kept_beside_the_record_as_far_as_it_fits(trial, guest, script):
+async def test_its_trajectory_is_kept_with_the_record_up_to_the_max_size(trial, external_agent, script):
     words = """mkdir logs; echo one > logs/a.json; echo other > b.txt
         head -c 5000 /dev/zero > logs/large.json; ln -s /etc/passwd logs/link.json"""
     agent = External(command=shlex.join(["sh", "-c", words]), trajectory="logs/*.json", trajectory_size=1000)
@@ -142,7 +144,7 @@ async def test_its_trajectory_is_kept_beside_the_record_as_far_as_it_fits(trial,
     assert kept == ["a.json"]
 
 
-async def test_one_that_was_interrupted_begins_anew_on_what_it_had_written(trial, guest, script):
+async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agent, script):
     words = 'echo "$RESUMED" >> lives; head -n 1 task.md; test -n "$RESUMED" || tail -f /dev/null'
     agent = External(command=shlex.join(["sh", "-c", words]))
     async with trial.bench({"main": script()}) as bench, anyio.create_task_group() as tasks:
@@ -158,7 +160,7 @@ async def test_one_that_was_interrupted_begins_anew_on_what_it_had_written(trial
     assert len(trial.told("outside")) == 1
 
 
-async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
+async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):
     (tmp_path / "replies.json").write_text(json.dumps([HEADS]))
     words = ("--tasks", TINY)
     assert assay(*words, "prepare", "tiny").returncode == 0
@@ -173,14 +175,14 @@ async def test_on_the_machine_itself_it_is_marked_unsealed(assay, tmp_path):
     assert trial.grade.score == 1.0
 
 
-def test_it_needs_a_profile_or_a_command_that_exists():
+def test_a_profile_or_a_command_is_required():
     with pytest.raises(UsageError, match="either a profile or a command"):
         find_agent("external")
     with pytest.raises(UsageError, match="no profile 'aida'; choose from: aide"):
         find_agent("external", {"profile": "aida"})
 
 
-def test_a_profile_that_changed_since_the_plan_is_noticed(tmp_path):
+def test_a_profile_that_changed_since_the_plan_is_refused(tmp_path):
     profile = tmp_path / "mine.toml"
     profile.write_text('command = ["true"]\n')
     planned = find_agent("external", {"profile": str(profile)}).model_dump(mode="json")

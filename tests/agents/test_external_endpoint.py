@@ -1,4 +1,4 @@
-"""The endpoint that outside agents think through: real clients, their wire formats, and requests that are none."""
+"""The model endpoint of external agents: real clients, their wire formats, and hostile requests."""
 
 import json
 import socket
@@ -8,10 +8,7 @@ import tracemalloc
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 
-import anthropic
 import anyio
-import httpx2
-import openai
 import pytest
 
 from assay.agents.external.endpoint import MAX_VALIDATIONS, Endpoint
@@ -32,31 +29,37 @@ USAGE = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 30, "reasoni
 
 
 class Reached:
-    """An endpoint that is open on a socket, and clients for it."""
+    """An open endpoint, and clients for it."""
 
     def __init__(self, endpoint, path):
         self.endpoint, self.path = endpoint, path
         self._clients = []
 
     def http(self):
+        import httpx2
+
         client = httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(uds=str(self.path)), base_url="http://lab")
         self._clients.append(client)
         return client
 
     async def close(self):
-        """Hang up, and wait until that is noticed: anyio complains of a stream that ends while it is cancelled."""
+        """Disconnect, and wait until the server notices: anyio complains if a stream ends while it is cancelled."""
         for client in self._clients:
             await client.aclose()
         await anyio.wait_all_tasks_blocked()
 
     def openai(self):
+        import openai
+
         return openai.AsyncOpenAI(base_url="http://lab/v1", api_key="none", http_client=self.http(), max_retries=2)
 
     def anthropic(self):
+        import anthropic
+
         return anthropic.AsyncAnthropic(base_url="http://lab", api_key="none", http_client=self.http(), max_retries=2)
 
     async def raw(self, data):
-        """What comes back for bytes that need not be HTTP, until the endpoint hangs up."""
+        """Send bytes that need not be HTTP, and return what comes back until the endpoint disconnects."""
         said = b""
         async with await anyio.connect_unix(self.path) as stream:
             with suppress(anyio.BrokenResourceError):
@@ -69,7 +72,7 @@ class Reached:
 
 @pytest.fixture
 def reached(trial, script, tmp_path):
-    """Opens an endpoint whose model follows a script."""
+    """Opens an endpoint with a scripted model."""
 
     @asynccontextmanager
     async def open_endpoint(*replies, fault=None):
@@ -89,7 +92,7 @@ def reached(trial, script, tmp_path):
     return open_endpoint
 
 
-async def test_an_openai_client_talks_uses_tools_and_is_counted(trial, reached):
+async def test_an_openai_client_can_chat_and_use_tools_and_is_metered(trial, reached):
     tool = {"type": "function", "function": {"name": "weather", "description": "tells it", "parameters": WEATHER}}
     async with reached({**CALL, "usage": USAGE}, "It rains.") as door:
         client = door.openai()
@@ -114,7 +117,7 @@ async def test_an_openai_client_talks_uses_tools_and_is_counted(trial, reached):
     assert [(note["protocol"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
 
 
-async def test_an_openai_client_streams(reached):
+async def test_an_openai_client_can_stream(reached):
     async with reached({"text": "Let me see.", **CALL, "usage": USAGE}) as door:
         stream = await door.openai().chat.completions.create(
             model="m", messages=[{"role": "user", "content": "Rain?"}], stream=True
@@ -126,7 +129,7 @@ async def test_an_openai_client_streams(reached):
     assert chunks[-1].usage.total_tokens == 150
 
 
-async def test_the_responses_of_openai_are_spoken_whole_and_streamed(trial, reached):
+async def test_openai_responses_work_whole_and_streamed(trial, reached):
     tool = {"type": "function", "name": "weather", "parameters": WEATHER, "strict": False}
     patch = {"type": "custom", "name": "patch", "description": "changes files"}
     custom = {"tool_calls": [{"name": "patch", "arguments": {"input": "*** Begin"}, "id": "call-2"}]}
@@ -150,7 +153,7 @@ async def test_the_responses_of_openai_are_spoken_whole_and_streamed(trial, reac
     assert (told[1]["text"], told[1]["tool_calls"][0]["id"]) == ("Hm.", "call-1")
 
 
-async def test_an_anthropic_client_talks_uses_tools_and_streams(trial, reached):
+async def test_an_anthropic_client_can_chat_use_tools_and_stream(trial, reached):
     tool = {"name": "weather", "description": "tells it", "input_schema": WEATHER}
     async with reached({"text": "Let me see.", **CALL, "usage": USAGE}, "It rains.") as door:
         client = door.anthropic()
@@ -175,7 +178,7 @@ async def test_an_anthropic_client_talks_uses_tools_and_streams(trial, reached):
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "user"]
 
 
-async def test_an_anthropic_tool_call_streams_in_pieces_that_its_client_puts_together(reached):
+async def test_an_anthropic_client_assembles_a_streamed_tool_call(reached):
     async with reached(CALL) as door:
         asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Rain?"}]}
         async with door.anthropic().messages.stream(**asked) as stream:
@@ -183,7 +186,7 @@ async def test_an_anthropic_tool_call_streams_in_pieces_that_its_client_puts_tog
     assert final.content[0].input == {"place": "Bergen", "days": 2}
 
 
-async def test_googles_format_is_spoken_with_calls_that_have_no_ids(trial, reached):
+async def test_googles_format_works_with_calls_without_ids(trial, reached):
     schema = {"type": "OBJECT", "properties": {"place": {"type": "STRING"}}, "required": ["place"]}
     tools = [{"functionDeclarations": [{"name": "weather", "description": "tells it", "parameters": schema}]}]
     contents = [{"role": "user", "parts": [{"text": "Rain?"}]}]
@@ -203,7 +206,7 @@ async def test_googles_format_is_spoken_with_calls_that_have_no_ids(trial, reach
     assert told[1]["tool_calls"][0]["id"] == told[2]["tool_call_id"]
 
 
-async def test_a_tool_whose_schema_no_model_can_be_told_is_described_in_words(trial, reached):
+async def test_a_tool_with_an_unsupported_schema_is_described_in_words(trial, reached):
     schema = {
         "$defs": {"point": {"type": "object", "properties": {"x": {"type": "number", "multipleOf": 2}}}},
         "type": "object",
@@ -216,7 +219,10 @@ async def test_a_tool_whose_schema_no_model_can_be_told_is_described_in_words(tr
         assert (await door.openai().chat.completions.create(**asked)).choices[0].message.tool_calls
 
 
-async def test_a_spent_budget_is_told_in_the_clients_own_format_and_not_asked_again(trial, reached):
+async def test_a_spent_budget_is_an_error_in_the_clients_format_that_is_not_retried(trial, reached):
+    import anthropic
+    import openai
+
     trial.budget = Budget(time=600, steps=50, tokens=140)
     async with reached({"text": "One.", "usage": USAGE}, "Two.") as door:
         messages = [{"role": "user", "content": "Go on."}]
@@ -231,7 +237,9 @@ async def test_a_spent_budget_is_told_in_the_clients_own_format_and_not_asked_ag
     assert len(trial.told("ask")) == 1
 
 
-async def test_every_question_is_a_step(trial, reached):
+async def test_every_request_is_a_step(trial, reached):
+    import openai
+
     trial.budget = Budget(time=600, steps=2)
     async with reached("One.", "Two.", "Three.") as door:
         client, messages = door.openai(), [{"role": "user", "content": "Go on."}]
@@ -241,7 +249,9 @@ async def test_every_question_is_a_step(trial, reached):
             await client.chat.completions.create(model="m", messages=messages)
 
 
-async def test_a_prompt_that_is_too_long_is_the_clients_problem(reached):
+async def test_a_prompt_that_is_too_long_is_a_client_error(reached):
+    import openai
+
     async with reached({"error": "too long"}, "Short.") as door:
         with pytest.raises(openai.BadRequestError) as refused:
             await door.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
@@ -249,7 +259,7 @@ async def test_a_prompt_that_is_too_long_is_the_clients_problem(reached):
         assert not door.endpoint.over.is_set()
 
 
-async def test_a_model_that_stays_away_ends_the_trial_and_not_at_once(reached):
+async def test_an_unavailable_model_ends_the_trial_after_several_errors(reached):
     async with reached(*[{"error": "refused"}] * 5) as door, door.http() as client:
         asked = {"messages": [{"role": "user", "content": "Hello?"}]}
         for _ in range(5):
@@ -258,7 +268,7 @@ async def test_a_model_that_stays_away_ends_the_trial_and_not_at_once(reached):
         assert door.endpoint.over.is_set()
 
 
-NO_QUESTIONS = [
+MALFORMED = [
     b"",
     b"{",
     b"[]",
@@ -269,7 +279,7 @@ NO_QUESTIONS = [
     b'{"messages": [{"role": "user", "content": {"text": 1}}]}',
     b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
 ]
-NO_CHATS = [
+MALFORMED_CHATS = [
     b'{"messages": [{"role": "tool", "content": "x"}]}',
     b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function"}]}',
     b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"function": {"name": "f", "parameters": 7}}]}',
@@ -277,9 +287,11 @@ NO_CHATS = [
 ]
 
 
-async def test_what_is_no_question_is_refused_and_costs_nothing(trial, reached):
+async def test_malformed_requests_are_refused_and_cost_nothing(trial, reached):
     chat, others = "/v1/chat/completions", ("/v1/messages", "/v1/responses", "/v1beta/models/m:generateContent")
-    asked = [(path, body) for body in NO_QUESTIONS for path in (chat, *others)] + [(chat, body) for body in NO_CHATS]
+    asked = [(path, body) for body in MALFORMED for path in (chat, *others)] + [
+        (chat, body) for body in MALFORMED_CHATS
+    ]
     async with reached() as door, door.http() as client:
         for path, body in asked:
             answer = await client.post(path, content=body)
@@ -288,7 +300,7 @@ async def test_what_is_no_question_is_refused_and_costs_nothing(trial, reached):
     assert trial.told("ask") == []
 
 
-async def test_bytes_that_are_no_http_do_no_harm(reached):
+async def test_invalid_http_does_no_harm(reached):
     async with reached("Still here.") as door:
         for data in (
             b"\0\xff" * 1000,
@@ -322,7 +334,7 @@ def count_nodes(schema):
     return 1 + sum(map(count_nodes, nested))
 
 
-def test_a_reference_to_itself_is_not_followed():
+def test_a_schema_that_refers_to_itself_is_not_expanded():
     # Followed to a depth of 12, this schema of a few hundred bytes would have 15 ** 12 nodes.
     schema = {"properties": {"q": {"$ref": "#/a"}}, "a": {"anyOf": [{"$ref": "#/a"}] * 15}}
     tool = make_tool("f", "", schema, RequestLimits())
@@ -330,20 +342,20 @@ def test_a_reference_to_itself_is_not_followed():
     assert "The JSON schema of its arguments: " in tool.description
 
 
-def test_references_that_expand_without_end_are_refused():
+def test_a_schema_with_exponentially_many_nodes_is_refused():
     # Each level refers to the next one 15 times: 15 ** 10 nodes, none of which refers to itself.
     levels = {f"l{n}": {"anyOf": [{"$ref": f"#/l{n + 1}"}] * 15} for n in range(10)}
     with pytest.raises(Malformed, match="too large"):
         make_tool("f", "", {"properties": {"q": {"$ref": "#/l0"}}, **levels}, RequestLimits())
 
 
-def test_a_long_text_that_is_referred_to_often_is_refused():
+def test_a_schema_that_repeats_a_long_text_is_refused():
     schema = {"long": {"description": "x" * 10_000}, "properties": {f"p{n}": {"$ref": "#/long"} for n in range(1_000)}}
     with pytest.raises(Malformed, match="too large"):
         make_tool("f", "", schema, RequestLimits())
 
 
-def test_a_large_ordinary_schema_is_kept():
+def test_a_large_ordinary_schema_is_accepted():
     schema = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
     tool = make_tool("f", "", schema, RequestLimits())
     assert count_nodes(tool.parameters) == 1_001
@@ -369,7 +381,7 @@ async def test_hostile_schemas_and_bodies_are_refused_and_cost_nothing(trial, re
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_values_are_counted_before_they_take_memory(inside):
+def test_json_values_are_counted_before_they_are_parsed(inside):
     listed = "[" + "[]," * 2_000_000 + "[]]"
     call = {"id": "a", "function": {"name": "f", "arguments": listed}}
     body = chat_body(messages=[{"role": "assistant", "tool_calls": [call]}]) if inside else listed.encode()
@@ -385,7 +397,7 @@ def test_values_are_counted_before_they_take_memory(inside):
     assert peak < 5 * len(body)
 
 
-def test_counting_values_takes_strings_as_they_are():
+def test_the_content_of_strings_does_not_count_as_json_values():
     limits = RequestLimits()
     text = '[{,\\"' * 100_000
     assert limits.load_json(json.dumps({"text": text}).encode()) == {"text": text}
@@ -399,7 +411,7 @@ def test_many_calls_of_one_turn_are_one_message():
     assert [len(message.tool_calls) for message in request.messages] == [0, 8_000]
 
 
-def test_responses_in_reverse_order_take_a_number_of_operations_proportional_to_their_own():
+def test_matching_responses_in_reverse_order_is_linear():
     def count_operations(size):
         calls = [{"functionCall": {"id": f"c{n}", "name": "f", "args": {}}} for n in range(size)]
         answers = [{"functionResponse": {"id": f"c{n}", "name": "f", "response": {}}} for n in reversed(range(size))]
@@ -416,7 +428,7 @@ def test_responses_in_reverse_order_take_a_number_of_operations_proportional_to_
     assert count_operations(1_000) < 3 * count_operations(500)
 
 
-def test_calls_without_ids_are_answered_in_order_and_those_with_ids_by_them():
+def test_responses_match_calls_by_id_or_else_in_order():
     calls = [
         {"functionCall": {"name": "f"}},
         {"functionCall": {"name": "f", "id": "x"}},
@@ -432,7 +444,7 @@ def test_calls_without_ids_are_answered_in_order_and_those_with_ids_by_them():
         Gemini().parse_request({"contents": [*contents, {"role": "user", "parts": answers[:1]}]}, RequestLimits())
 
 
-async def test_unfinished_bodies_of_all_connections_together_are_limited(reached):
+async def test_the_total_size_of_unfinished_bodies_is_limited(reached):
     size = MAX_BODY - 1
     head = f"POST /v1/messages HTTP/1.1\r\nhost: lab\r\ncontent-length: {size}\r\n\r\n".encode()
     async with reached("Still here.") as door:
@@ -451,14 +463,14 @@ async def test_unfinished_bodies_of_all_connections_together_are_limited(reached
         assert answer.choices[0].message.content == "Still here."
 
 
-async def test_there_is_nothing_at_other_paths(reached):
+async def test_other_paths_do_not_exist(reached):
     async with reached() as door, door.http() as client:
         assert (await client.get("/")).status_code == 404
         assert (await client.get("/v1/messages")).status_code == 405
         assert (await client.get("/v1/models")).json()["data"][0]["id"] == "main"
 
 
-async def test_the_form_is_checked_without_a_score_and_not_without_end(reached):
+async def test_validation_returns_no_score_and_is_limited(reached):
     async with reached(fault="the column side is missing") as door, door.http() as client:
         answer = await client.post("/validate")
         assert answer.json() == {"result": "Submission invalid! the column side is missing", "valid": False}
@@ -467,7 +479,7 @@ async def test_the_form_is_checked_without_a_score_and_not_without_end(reached):
         assert (await client.post("/validate")).status_code == 429
 
 
-async def test_the_relay_leads_from_a_port_to_the_socket_and_ends_with_its_command(reached):
+async def test_the_relay_forwards_a_port_to_the_socket_and_ends_with_its_command(reached):
     relay = str(files("assay.agents.external").joinpath("relay.py"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""A person at a terminal works in a sealed lab: a real shell, timed, watched, graded like any other agent."""
+"""A person at a terminal in a sealed lab: a real shell, timed, monitored and graded like any other agent."""
 
 import os
 import pty
@@ -30,7 +30,7 @@ def person():
 
 
 async def work(trial, person, story, agent=None):
-    """Let the person follow a story at the terminal; returns what the workspace holds when the agent's work is over."""
+    """Let the person follow a story at the terminal; return the content of the workspace at the end."""
     async with trial.bench(terminal=person.terminal) as bench:
         fault = None
         async with anyio.create_task_group() as tasks:
@@ -44,17 +44,17 @@ async def work(trial, person, story, agent=None):
         return await trial.workspace()
 
 
-def whys(trial):
+def end_reasons(trial):
     return [period["reason"] for period in trial.told("sit")]
 
 
-async def until_kept(trial, number):
-    """Wait until the record holds that many snapshots."""
+async def wait_for_snapshots(trial, number):
+    """Wait until the record contains that many snapshots."""
     while sum(event.kind == "snapshot" for event in read_events(trial.events)) < number:
         await checkpoint()
 
 
-async def test_a_person_reads_the_task_works_checks_and_submits(trial, person):
+async def test_a_person_can_read_the_task_work_validate_and_submit(trial, person):
     async def story():
         await person.sees("Guess which side of each coin is up.")
         await person.does("validate; echo code $?", then="'submission.csv' does not exist")
@@ -67,16 +67,16 @@ async def test_a_person_reads_the_task_works_checks_and_submits(trial, person):
 
     files = await work(trial, person, story)
     assert len(files["submission.csv"].splitlines()) == 31
-    assert whys(trial)[-1] == "submit" and whys(trial).count("validate") == 2
+    assert end_reasons(trial)[-1] == "submit" and end_reasons(trial).count("validate") == 2
     assert len(trial.told("validate")) == 2
     assert "31 submission.csv" in "".join(period["shown"] for period in trial.told("sit"))
 
 
-async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(trial, person):
+async def test_every_version_of_the_submission_is_a_step_with_a_snapshot(trial, person):
     async def story():
         for number in range(1, 4):
             await person.does(f"echo {number} > submission.csv; echo wrote $((0 + {number}))", then=f"wrote {number}")
-            await until_kept(trial, number)
+            await wait_for_snapshots(trial, number)
         await person.does("submit", then="submitted")
 
     await work(trial, person, story, Human(poll=0.1))
@@ -84,12 +84,12 @@ async def test_every_version_of_the_submission_is_kept_with_its_time_as_a_step(t
     sizes = [load_snapshot(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
     assert len(set(sizes)) == 3
     assert [each["step"] for each in kept] == [1, 2, 3, 3]
-    assert whys(trial) == ["changed", "changed", "changed", "submit"]
+    assert end_reasons(trial) == ["changed", "changed", "changed", "submit"]
     times = [period["used"]["elapsed"] for period in trial.told("sit")]
     assert times == sorted(times) and times[0] < times[2]
 
 
-async def test_being_looked_at_does_not_disturb_what_runs(trial, person):
+async def test_snapshots_do_not_disturb_running_commands(trial, person):
     busy = """python -c 'import time
 end = time.monotonic() + 3
 while time.monotonic() < end: pass
@@ -101,31 +101,31 @@ print("all", "done")'"""
         await person.does("submit", then="submitted")
 
     await work(trial, person, story, Human(poll=0.05, snapshot=0.05))
-    assert whys(trial).count("snapshot") > 10
+    assert end_reasons(trial).count("snapshot") > 10
     assert "Stopped" not in person.screen
     assert "back\r\n" in person.screen
 
 
-async def test_the_workspace_is_kept_now_and_then_even_when_nothing_is_handed_in(trial, person):
+async def test_snapshots_are_taken_regularly_even_without_a_submission(trial, person):
     async def story():
         await person.does("echo notes > notes; echo wrote $((1 + 1))", then="wrote 2")
-        await until_kept(trial, 1)
+        await wait_for_snapshots(trial, 1)
         await person.does("submit", then="submitted")
 
     await work(trial, person, story, Human(poll=0.1, snapshot=0.2))
-    assert whys(trial)[0] == "snapshot"
+    assert end_reasons(trial)[0] == "snapshot"
 
 
-async def test_leaving_the_shell_hands_in_what_is_there(trial, person):
+async def test_leaving_the_shell_submits(trial, person):
     async def story():
         await person.does("python train.py; exit", then="You have left the shell")
 
     files = await work(trial, person, story)
     assert "submission.csv" in files
-    assert whys(trial)[-1] == "left"
+    assert end_reasons(trial)[-1] == "left"
 
 
-async def test_a_key_press_reaches_the_program_that_runs_and_the_window_has_its_size(trial, person):
+async def test_keys_reach_the_running_program_and_the_window_size_is_right(trial, person):
     async def story():
         await person.does("trap 'echo caught $((1 + 2))' INT; echo ready $((2 + 3))", then="ready 5")
         await person.does("sh -c 'stty size; exec sleep 1000'", then="24 80")
@@ -137,7 +137,7 @@ async def test_a_key_press_reaches_the_program_that_runs_and_the_window_has_its_
     await work(trial, person, story)
 
 
-async def test_time_that_runs_out_ends_the_work_and_what_is_there_counts(trial, person):
+async def test_the_submission_in_place_counts_when_time_runs_out(trial, person):
     trial.budget = Budget(time=6, steps=50)
 
     async def story():
@@ -145,10 +145,10 @@ async def test_time_that_runs_out_ends_the_work_and_what_is_there_counts(trial, 
 
     files = await work(trial, person, story)
     assert "submission.csv" in files
-    assert whys(trial)[-1] == "time"
+    assert end_reasons(trial)[-1] == "time"
 
 
-async def test_a_person_is_not_held_to_a_number_of_steps(trial, person):
+async def test_the_number_of_steps_is_not_limited(trial, person):
     trial.budget = Budget(time=600, steps=1)
 
     async def story():
@@ -160,17 +160,17 @@ async def test_a_person_is_not_held_to_a_number_of_steps(trial, person):
     assert len(trial.told("validate")) == 3 and trial.told("sit")[-1]["used"]["steps"] == 1
 
 
-async def test_a_shell_that_is_killed_is_replaced_and_files_stay(trial, person):
+async def test_a_killed_shell_is_replaced_and_files_persist(trial, person):
     async def story():
         await person.does("echo x > x; kill -9 $PPID", then="This is a new shell: your files are still there")
         await person.does("cat x", then="x")
         await person.does("submit", then="submitted")
 
     assert (await work(trial, person, story))["x"] == b"x\n"
-    assert whys(trial) == ["ended", "submit"]
+    assert end_reasons(trial) == ["ended", "submit"]
 
 
-async def test_a_closed_terminal_is_no_submission_and_the_work_is_taken_up_where_it_was(trial, person):
+async def test_a_closed_terminal_does_not_submit_and_the_trial_can_be_resumed(trial, person):
     async def story():
         await person.does("echo half > half; echo wrote $((1 + 1))", then="wrote 2")
         person.close()
@@ -189,16 +189,16 @@ async def test_a_closed_terminal_is_no_submission_and_the_work_is_taken_up_where
     finally:
         again.close()
     assert files["half"] == b"half\n"
-    assert whys(trial) == ["disconnected", "submit"]
+    assert end_reasons(trial) == ["disconnected", "submit"]
 
 
-async def test_without_anybody_at_a_terminal_the_fault_says_so(trial):
+async def test_a_missing_terminal_is_reported(trial):
     async with trial.bench(terminal=Path("/dev/null")) as bench:
         with pytest.raises(LabError, match=r"cannot use the terminal /dev/null .*; start the run from a terminal"):
             await Human().work(bench)
 
 
-def test_the_terminal_is_what_it_was_afterwards(trial, person):
+def test_the_terminal_is_restored(trial, person):
     import termios
 
     from assay.agents.human.terminal import RawTerminal
@@ -215,7 +215,7 @@ def test_the_terminal_is_what_it_was_afterwards(trial, person):
 
 
 @pytest.mark.slow
-async def test_the_command_gives_whoever_calls_it_one_shell_after_the_other(home, tmp_path):
+async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path):
     words = [
         "--tasks",
         str(TESTS / "tiny"),

@@ -1,4 +1,4 @@
-"""Agents as their authors publish them, in a sealed lab, against a scripted model: from the package to a grade."""
+"""Published agent packages in a sealed lab with a scripted model, up to the grade."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def run_agent(assay_prepared, tmp_path):
-    """Runs a profile on a pocket task to its grade."""
+    """Runs a profile on a pocket task and returns the graded trial."""
 
     def run(profile, brain, *words):
         model = f"scripted/{SCRIPTS / brain}.py:answer"
@@ -40,8 +40,8 @@ def told(trial, kind, what):
     return [event.about for event in read_events(trial.events) if event.kind == kind and event.about["what"] == what]
 
 
-def test_aide_from_its_package_searches_sealed_and_hands_in_its_best(run_agent):
-    trial = run_agent("aide", "aide_brain", "--steps", "12", "--time", "5m")
+def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent):
+    trial = run_agent("aide", "aide_model", "--steps", "12", "--time", "5m")
     (ended,) = told(trial, "observation", "outside")
     assert trial.state.status == "done", ended["result"]
     assert (trial.grade.sealed, trial.state.sealing["network"]) == (True, "models")
@@ -53,8 +53,8 @@ def test_aide_from_its_package_searches_sealed_and_hands_in_its_best(run_agent):
     assert len(versions) >= 2 and all(about["fault"] is None for about in versions)
 
 
-def test_mini_swe_agent_from_its_package_works_sealed_to_a_grade(run_agent):
-    trial = run_agent("mini-swe-agent", "mini_brain", "--steps", "10", "--time", "5m")
+def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
+    trial = run_agent("mini-swe-agent", "mini_swe_agent_model", "--steps", "10", "--time", "5m")
     (ended,) = told(trial, "observation", "outside")
     assert trial.state.status == "done", ended["result"]
     assert trial.grade.score > 0.65 and trial.grade.sealed is True
@@ -67,10 +67,10 @@ def test_mini_swe_agent_from_its_package_works_sealed_to_a_grade(run_agent):
     ("profile", "wire"),
     [("codex", "openai responses"), ("claude-code", "anthropic messages"), ("gemini-cli", "gemini")],
 )
-def test_an_agent_from_npm_works_sealed_through_its_own_protocol(assay, tmp_path, profile, wire):
+def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(assay, tmp_path, profile, wire):
     words = ("--tasks", TINY)
     assert assay(*words, "prepare", "tiny").returncode == 0
-    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/hello_brain.py:answer"]
+    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/one_command_model.py:answer"]
     done = assay(*words, "run", "tiny", *asked, "--time", "5m", "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()

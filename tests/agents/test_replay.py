@@ -1,4 +1,4 @@
-"""A recorded trial is done again without a model, and where something else comes of it, the record says so."""
+"""Replaying a recorded trial without a model; the record says where the result differs."""
 
 import json
 from pathlib import Path
@@ -10,21 +10,21 @@ from assay.core.errors import UsageError
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent.parent
-BRAIN = TESTS / "agents" / "brain.py"
-SCRIPTED = TESTS / "agents" / "scripted.py"
+BRAIN = TESTS / "agents" / "scripted_researcher.py"
+SCRIPTED = TESTS / "agents" / "simple_agents.py"
 WITH_SESSION = "research,add_actions=Python REPL+Write File"
 
 
 @pytest.fixture
 def tiny(assay):
-    """The command on the tiny suite, prepared."""
+    """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
     assert assay(*words, "prepare", "tiny").returncode == 0
     return lambda *more: assay(*words, *more)
 
 
 def run(tiny, out, *words):
-    """A run of one trial, and that trial."""
+    """Run one trial and return it."""
     done = tiny("run", "tiny", *words, "--out", str(out), "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(out).trials()
@@ -42,7 +42,7 @@ def verdict(trial):
     return note["same"], note["differences"]
 
 
-def test_a_trial_of_a_model_is_done_again_without_one_and_comes_out_the_same(tiny, tmp_path):
+def test_a_trial_is_replayed_without_its_model_with_the_same_result(tiny, tmp_path):
     first = run(
         tiny, tmp_path / "first", "--agent", WITH_SESSION, "--model", f"scripted/{BRAIN}:answer", "--seeds", "1"
     )
@@ -65,7 +65,7 @@ def test_a_replay_can_be_replayed(tiny, tmp_path):
     assert [deed["request"] for deed in deeds(third, "run")] == [deed["request"] for deed in deeds(first, "run")]
 
 
-def test_the_seed_is_the_recorded_one(tiny, tmp_path):
+def test_a_replay_uses_the_recorded_seed(tiny, tmp_path):
     done = tiny("run", "tiny", "--agent", f"{SCRIPTED}:Steps", "--seeds", "2", "--out", tmp_path / "first", "--quiet")
     assert done.returncode == 0, done.stderr
     second = next(trial for trial in RunFolder(tmp_path / "first").trials() if trial.file.seed == 2)
@@ -74,7 +74,7 @@ def test_the_seed_is_the_recorded_one(tiny, tmp_path):
     assert again.file.seed == 1 and b"2\n" in kept and b"1\n" not in kept
 
 
-def test_what_comes_out_differently_is_noted(tiny, tmp_path):
+def test_differences_are_recorded(tiny, tmp_path):
     agent = tmp_path / "chance.py"
     agent.write_text(
         "from assay.agents import Agent, Workbench\n\n\n"
@@ -90,11 +90,11 @@ def test_what_comes_out_differently_is_noted(tiny, tmp_path):
     assert not same
     assert any(told.startswith("the submission is ") and ", and was " in told for told in differences)
     codes = [told for told in differences if told.startswith("step ")]
-    # Two rolls of 100 codes each are the same twice in one of 10,000 times. Codes above 128 would tell of signals.
+    # Both of two rolls of 100 codes repeat once in 10,000 runs. Codes above 128 would mean signals.
     assert codes and all(", run: exit " in told for told in codes)
 
 
-def test_written_files_are_written_again_even_those_that_no_snapshot_kept(tiny, tmp_path):
+def test_written_files_are_replayed_even_without_a_snapshot(tiny, tmp_path):
     agent = tmp_path / "writer.py"
     agent.write_text(
         "from assay.agents import Agent, Workbench\n\n\n"
@@ -114,7 +114,7 @@ def test_written_files_are_written_again_even_those_that_no_snapshot_kept(tiny, 
     assert codes == [0, 0]
 
 
-def test_the_hash_of_the_log_is_part_of_the_identity(tiny, tmp_path):
+def test_the_hash_of_the_log_is_part_of_the_settings(tiny, tmp_path):
     first = run(tiny, tmp_path / "first", "--agent", "starter")
     settings = find_agent("replay", {"trial": str(first.path)}).model_dump(mode="json")
     assert len(settings["events"]) == 64
@@ -125,7 +125,7 @@ def test_the_hash_of_the_log_is_part_of_the_identity(tiny, tmp_path):
         find_agent("replay", settings)
 
 
-def test_other_tasks_are_not_for_it_and_what_is_no_trial_is_refused(tiny, tmp_path):
+def test_other_tasks_and_folders_without_a_trial_are_refused(tiny, tmp_path):
     with pytest.raises(UsageError, match=r"trial: .* is not the folder of a trial: it has no trial\.json"):
         find_agent("replay", {"trial": str(tmp_path)})
     with pytest.raises(UsageError, match="trial: Field required"):

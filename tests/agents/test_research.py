@@ -1,4 +1,4 @@
-"""Whole conversations of the research agent and its ablations with scripted models, in a sealed lab."""
+"""Complete trials of the research agent and its ablations with scripted models, in a sealed lab."""
 
 import json
 import random
@@ -22,8 +22,8 @@ print("accuracy 1.0")
 """
 
 
-def say(action, plan="1. Look around.", thought="I go on.", **arguments):
-    """An answer of the research agent's model."""
+def say(action, plan="1. Look around.", thought="Continue.", **arguments):
+    """Return a reply of the research agent's model."""
     return (
         f"Reflection: Fine.\nResearch Plan and Status: {plan}\nFact Check: Guessed.\nThought: {thought}\n"
         f"Action: {action}\nAction Input: {json.dumps(arguments)}"
@@ -43,21 +43,21 @@ STORY = (
 
 
 def asked(trial, role="main"):
-    """What a role was told, question by question."""
+    """Return all prompts of a role."""
     asks = [ask for ask in trial.told("ask") if ask["role"] == role]
     return ["\n".join(message["text"] for message in ask["about"]["messages"]) for ask in asks]
 
 
 @pytest.fixture
 def helpers(script):
-    """Models that help: one that reads, one that edits."""
+    """Scripted models for the roles `fast` and `edit`."""
     return {
         "fast": script(*["Every third coin shows its head."] * 50, name="fast"),
         "edit": script(*[f"````\n{HEADS}````"] * 50, name="edit"),
     }
 
 
-async def test_a_whole_trial_from_looking_around_to_the_final_answer(trial, script, helpers):
+async def test_a_complete_trial_up_to_the_final_answer(trial, script, helpers):
     files = await trial.work(Research(), {"main": script(*STORY), **helpers})
     assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
     assert trial.acts() == [
@@ -73,7 +73,7 @@ async def test_a_whole_trial_from_looking_around_to_the_final_answer(trial, scri
     assert "+        out.write(f" in told[4]
 
 
-async def test_the_last_three_steps_are_in_view_and_the_plan_is_carried_along(trial, script):
+async def test_the_last_three_steps_and_the_plan_stay_in_context(trial, script):
     steps = [say("List Files", plan=f"**plan {n}**", thought=f"thought {n}", dir_path="data") for n in range(4)]
     steps[2] = say("List Files", plan="plan 2", thought="thought 2", dir_path=".")
     await trial.work(Research(observations_in_context=1), {"main": script(*steps, END)})
@@ -86,7 +86,7 @@ async def test_the_last_three_steps_are_in_view_and_the_plan_is_carried_along(tr
     assert "## Step 2" in last and "## Step 4" in last
 
 
-async def test_answers_that_cannot_be_read_are_asked_for_again_and_cost_no_step(trial, script):
+async def test_unreadable_replies_are_retried_and_take_no_step(trial, script):
     replies = ["", "I think I should look around.", say("List Files", dir_path=".").replace("Fact Check", "Facts"), END]
     await trial.work(Research(), {"main": script(*replies)})
     assert trial.acts() == [("Final Answer", None)]
@@ -99,12 +99,12 @@ async def test_answers_that_cannot_be_read_are_asked_for_again_and_cost_no_step(
     assert [note["about"]["cause"] for note in trial.told("note")] == ["format"] * 3
 
 
-async def test_an_answer_that_was_cut_off_is_told_so(trial, script):
+async def test_a_reply_that_was_cut_off_is_rejected_with_that_reason(trial, script):
     await trial.work(Research(), {"main": script({"text": "Reflection: Well,", "stop": "length"}, END)})
     assert "It was cut off because it was too long; be brief." in asked(trial)[1]
 
 
-async def test_a_model_that_never_answers_in_form_ends_the_work_and_what_lies_there_counts(trial, script):
+async def test_too_many_unreadable_replies_end_the_trial_and_the_submission_counts(trial, script):
     replies = [say("Execute Script", script_name="train.py"), *["no"] * 5]
     files = await trial.work(Research(), {"main": script(*replies)})
     assert "submission.csv" in files
@@ -113,7 +113,7 @@ async def test_a_model_that_never_answers_in_form_ends_the_work_and_what_lies_th
     assert last["about"]["why"] == "none of 5 replies was readable"
 
 
-async def test_wrong_json_unknown_actions_and_wrong_arguments_cost_a_step_and_are_told(trial, script):
+async def test_invalid_json_unknown_actions_and_wrong_arguments_take_a_step(trial, script):
     wrong = say("List Files", dir_path=".").replace('"."}', '"."')
     replies = [wrong, say("Fly", to="the moon"), say("List Files", folder="."), END]
     await trial.work(Research(), {"main": script(*replies)})
@@ -126,7 +126,7 @@ async def test_wrong_json_unknown_actions_and_wrong_arguments_cost_a_step_and_ar
     assert "'dir_path' is missing, there is no argument 'folder'" in told[3]
 
 
-async def test_only_what_is_offered_can_be_done(trial, script):
+async def test_only_offered_actions_can_be_used(trial, script):
     agent = Research(add_actions=("Python REPL",), remove_actions=("Copy File",))
     copy = say("Copy File", source="train.py", destination="x")
     files = await trial.work(agent, {"main": script(copy, say("Python REPL", command="6 * 7"), END)})
@@ -137,7 +137,7 @@ async def test_only_what_is_offered_can_be_done(trial, script):
     assert "## Request Help" not in asked(trial)[0]
 
 
-def test_settings_are_checked():
+def test_settings_are_validated():
     with pytest.raises(UsageError, match="unknown action 'Fly'"):
         find_agent("research", {"add_actions": "Fly, Read File"})
     agent = find_agent(
@@ -153,7 +153,7 @@ def test_settings_are_checked():
     assert agent.script_seconds == 300
 
 
-async def test_the_same_over_and_over_is_remarked_on_and_then_ends_the_work(trial, script):
+async def test_repeated_actions_are_warned_about_and_then_end_the_trial(trial, script):
     replies = [say("Execute Script", script_name="train.py")] * 20
     files = await trial.work(Research(max_repeats=5), {"main": script(*replies)})
     assert len(trial.acts()) == 5
@@ -164,14 +164,14 @@ async def test_the_same_over_and_over_is_remarked_on_and_then_ends_the_work(tria
     assert "submission.csv" in files
 
 
-async def test_the_end_of_the_budget_ends_the_work(trial, script):
+async def test_the_trial_ends_with_its_budget(trial, script):
     trial.budget = Budget(time=600, steps=3)
     replies = [say("List Files", dir_path=path) for path in (".", "data")] * 5
     await trial.work(Research(), {"main": script(*replies)})
     assert len(trial.acts()) == 3
 
 
-async def test_a_budget_that_ends_in_the_middle_of_an_action_is_its_cause(trial, script, helpers):
+async def test_a_budget_that_ends_during_an_action_is_the_failure_cause(trial, script, helpers):
     trial.budget = Budget(time=600, steps=30, tokens=1_000)
     free = {"input_tokens": 1, "output_tokens": 1}
     long = say("Write File", file_name="long", content="word\n" * 4_000)
@@ -186,7 +186,7 @@ async def test_a_budget_that_ends_in_the_middle_of_an_action_is_its_cause(trial,
     assert "long" in files
 
 
-async def test_long_observations_are_summed_up_by_the_fast_model(trial, script):
+async def test_long_observations_are_summarized_by_the_fast_model(trial, script):
     await trial.work(
         Research(add_actions=("Write File",)),
         {
@@ -208,7 +208,7 @@ async def test_long_observations_are_summed_up_by_the_fast_model(trial, script):
     assert "line 77\n" in trial.told("act")[1]["observation"]
 
 
-async def test_an_observation_that_cannot_be_summed_up_is_cut(trial, script):
+async def test_an_observation_that_cannot_be_summarized_is_cut(trial, script):
     roles = {
         "main": script(say("Write File", file_name="a.py", content="print('x' * 9000); print('end')"),
                        say("Execute Script", script_name="a.py"), END),
@@ -218,7 +218,7 @@ async def test_an_observation_that_cannot_be_summed_up_is_cut(trial, script):
     assert "characters left out" in asked(trial)[2] and "x\nend" in asked(trial)[2]
 
 
-async def test_what_is_too_long_for_the_model_is_left_out_bit_by_bit(trial, script):
+async def test_a_context_that_is_too_long_is_compressed_step_by_step(trial, script):
     looks = [say("Python REPL", thought=f"thought {n}", command=f"'{n}' * 1_500") for n in range(3)]
     roles = {
         "main": script(*looks, *[{"error": "too long"}] * 3, say("List Files", thought="next", dir_path="."), END),
@@ -234,22 +234,22 @@ async def test_what_is_too_long_for_the_model_is_left_out_bit_by_bit(trial, scri
     assert "next" in after and "thought 2" not in after
 
 
-async def test_a_model_for_which_everything_is_too_long_ends_the_work_with_that_cause(trial, script):
+async def test_a_prompt_that_never_fits_ends_the_trial_with_that_cause(trial, script):
     replies = [say("Execute Script", script_name="train.py"), *[{"error": "too long"}] * 10]
     files = await trial.work(Research(), {"main": script(*replies), "fast": script("short", name="fast")})
     assert "submission.csv" in files
     assert [note["about"]["cause"] for note in trial.told("note")] == ["too long"]
 
 
-async def test_a_model_that_cannot_be_reached_is_nobodys_decision(trial, script):
+async def test_an_unavailable_model_interrupts_the_trial_which_can_be_resumed(trial, script):
     with pytest.raises(ModelError):
         await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"error": "refused"})})
-    # Taken up again, the trial asks once more and goes on.
+    # The resumed trial repeats the request and continues.
     await trial.work(Research(), {"main": script("never asked again", END)})
     assert trial.acts() == [("List Files", None), ("Final Answer", None)]
 
 
-async def test_with_retrieval_a_log_is_kept_and_looked_up_at_no_cost_in_steps(trial, script):
+async def test_with_retrieval_a_log_is_kept_and_searched_without_taking_steps(trial, script):
     steps = [say("List Files", plan=f"plan {n}", dir_path=path) for n, path in enumerate([".", "data"] * 3)]
     entries = [f"Action: entry {n}" for n in range(1, 7)]
     fast = [*entries[:4], "found it", entries[4], "found more", entries[5], "found"]
@@ -272,7 +272,7 @@ async def test_without_retrieval_there_is_no_log(trial, script):
     assert "## Reflection" not in asked(trial)[0]
 
 
-async def test_react_thinks_once_and_act_not_at_all(trial, script, tmp_path):
+async def test_react_writes_one_thought(trial, script, tmp_path):
     thinks = 'Thought: Look.\nAction: List Files\nAction Input: {"dir_path": "."}'
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(React(), {"main": script(thinks, ends, f"Thought: Enough.\n{ends}")})
@@ -281,7 +281,7 @@ async def test_react_thinks_once_and_act_not_at_all(trial, script, tmp_path):
     assert 'It has no "Thought".' in asked(trial)[2]
 
 
-async def test_act_only_acts(trial, script):
+async def test_act_writes_no_thoughts(trial, script):
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(Act(), {"main": script('Action: List Files\nAction Input: {"dir_path": "."}', ends)})
     assert trial.acts() == [("List Files", None), ("Final Answer", None)]
@@ -289,12 +289,12 @@ async def test_act_only_acts(trial, script):
 
 
 def call(action, **arguments):
-    """A tool call of the research agent's model."""
+    """Return a tool call of the research agent's model."""
     thoughts = {"reflection": "Fine.", "research_plan_and_status": "1. **Go.**", "fact_check": "-", "thought": "Go."}
     return {"name": action, "arguments": {**thoughts, **arguments}}
 
 
-async def test_the_same_trial_with_tool_calls(trial, script, helpers):
+async def test_a_complete_trial_with_tool_calls(trial, script, helpers):
     calls = [
         call("list_files", dir_path="."),
         call("understand_file", file_name="data/train.csv", things_to_look_for="a rule"),
@@ -313,7 +313,7 @@ async def test_the_same_trial_with_tool_calls(trial, script, helpers):
     assert "# Actions" not in told
 
 
-async def test_tool_calls_that_go_wrong_are_told(trial, script):
+async def test_invalid_tool_calls_are_reported_to_the_model(trial, script):
     replies = [
         "I will look around.",
         "",
@@ -335,7 +335,7 @@ async def test_tool_calls_that_go_wrong_are_told(trial, script):
     assert "Only the first of your 2 calls was executed" in told[6]
 
 
-async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_not_the_trial(trial, script):
+async def test_arguments_that_cannot_be_serialized_take_a_step_but_do_not_end_the_trial(trial, script):
     half = {"file_name": "a", "content": "half of a smile: \ud83d"}
     said = [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END]
     files = await trial.work(Research(add_actions=("Write File",)), {"main": script(*said)})
@@ -345,7 +345,7 @@ async def test_what_passes_for_json_but_cannot_be_written_down_costs_a_step_and_
     assert "a" not in files
 
 
-async def test_odd_arguments_of_tools_cost_a_step_and_not_the_trial(trial, script):
+async def test_odd_tool_arguments_take_a_step_but_do_not_end_the_trial(trial, script):
     odd = [call("write_file", file_name="a", content=number)["arguments"] for number in (float("nan"), float("inf"))]
     said = [
         *({"tool_calls": [{"name": "write_file", "arguments": json.dumps(arguments)}]} for arguments in odd),
@@ -360,25 +360,25 @@ async def test_odd_arguments_of_tools_cost_a_step_and_not_the_trial(trial, scrip
     assert files["b"] == b"half of a smile: ?"
 
 
-async def test_what_is_left_for_models_is_told_too(trial, script):
+async def test_the_remaining_model_budget_is_stated(trial, script):
     trial.budget = Budget(time=600, steps=50, tokens=90_000, cost=2)
     await trial.work(Research(), {"main": script({"text": STORY[0], "usage": {"output_tokens": 1_000}}, END)})
     assert ", 90,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[0]
     assert ", 89,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[1]
 
 
-async def test_a_person_is_asked_only_where_one_is_said_to_be_there(trial, script, tmp_path):
+async def test_request_help_is_offered_only_if_interactive(trial, script, tmp_path):
     replies = [say("Request Help", request="What is the rule?"), END]
     await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
     assert trial.acts() == [("Request Help", "refused"), ("Final Answer", None)]
     assert "## Request Help" in asked(trial)[0]
 
 
-async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
+async def test_a_custom_agent_can_override_templates(trial, script, tmp_path):
     (tmp_path / "step.md").write_text("Hurry up. $left $memory $steps")
 
     class Hurried(Research):
-        """Is told to hurry."""
+        """Has a prompt of its own."""
 
         templates = tmp_path
 
@@ -388,10 +388,10 @@ async def test_an_agent_can_bring_texts_of_its_own(trial, script, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_trial_cut_off_anywhere_comes_to_the_same_end(trial, tmp_path, seed):
-    """Killed after any event, the trial goes on from its record: the same end, and no reply is asked for twice."""
+async def test_a_trial_interrupted_after_any_event_resumes_to_the_same_end(trial, tmp_path, seed):
+    """Killed after any event, the trial resumes from its record to the same end, and repeats no request."""
     story = (*STORY[:2], say("Python REPL", command="open('made', 'a').write('x')"), *STORY[2:])
-    brain = tmp_path / "brain.py"
+    brain = tmp_path / "story.py"
     brain.write_text(
         "from pathlib import Path\n"
         "from test_research import HEADS, story_of\n"
@@ -420,7 +420,7 @@ async def test_a_trial_cut_off_anywhere_comes_to_the_same_end(trial, tmp_path, s
 
 
 def story_of(text):
-    """The next answer of the story, by how many steps are told."""
+    """Return the next reply of the story, depending on the remaining steps."""
     story = (*STORY[:2], say("Python REPL", command="open('made', 'a').write('x')"), *STORY[2:])
     if text.startswith("A researcher has just taken one step"):
         return "Action: something."
@@ -430,7 +430,7 @@ def story_of(text):
     return story[done]
 
 
-async def test_an_agent_that_would_ask_for_something_else_is_noticed(trial, script):
+async def test_a_replay_that_diverges_from_the_record_is_detected(trial, script):
     await trial.work(Research(), {"main": script(*STORY[:1], END)})
     with pytest.raises(Diverged):
         await trial.work(Research(retrieval=True), {"main": script(), "fast": script(name="fast")})

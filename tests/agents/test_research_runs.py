@@ -7,12 +7,12 @@ import pytest
 from assay.records import RunFolder
 
 TESTS = Path(__file__).parent.parent
-BRAIN = TESTS / "agents" / "brain.py"
+BRAIN = TESTS / "agents" / "scripted_researcher.py"
 
 
 @pytest.fixture
 def tiny(assay):
-    """The command on the tiny suite, prepared."""
+    """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
     assert assay(*words, "prepare", "tiny").returncode == 0
     return lambda *more: assay(*words, *more)
@@ -28,7 +28,7 @@ def only_trial(out):
 
 
 @pytest.mark.parametrize("agent", ["research,protocol=tools", "react", "act"])
-def test_an_agent_solves_the_tiny_task_by_its_command(tiny, tmp_path, agent):
+def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
     done = tiny(*run_words(tmp_path / "run", agent))
     assert done.returncode == 0, done.stderr
     trial = only_trial(tmp_path / "run")

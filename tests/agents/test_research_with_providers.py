@@ -1,4 +1,4 @@
-"""The research agent speaks through the real clients of OpenAI and Anthropic to a server on this machine."""
+"""The research agent with the real clients of OpenAI and Anthropic and a local server."""
 
 import pytest
 from protocols import Call, Say, Thought
@@ -16,7 +16,7 @@ EDITED = Say(f"````python\n{HEADS}````")
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch):
-    """The keys of somebody, and nothing else of this machine's surroundings that providers look at."""
+    """Sets API keys, and removes all other settings of this machine that providers read."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, KEY)
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "INSPECT_EVAL_MODEL_BASE_URL"):

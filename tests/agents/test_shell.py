@@ -1,4 +1,4 @@
-"""Whole conversations of the shell agent with scripted models, in a sealed lab."""
+"""Complete trials of the shell agent with scripted models, in a sealed lab."""
 
 import pytest
 
@@ -18,13 +18,13 @@ END"""
 
 
 def call(command, **more):
-    """An answer that calls the tool."""
-    return {"text": "On we go.", "tool_calls": [{"name": "bash", "arguments": {"command": command, **more}}]}
+    """Return a reply that calls the tool."""
+    return {"text": "Next.", "tool_calls": [{"name": "bash", "arguments": {"command": command, **more}}]}
 
 
 def text(command, seconds=""):
-    """The same as text."""
-    return f"On we go.\n\n```bash {seconds}\n{command}\n```"
+    """Return the same reply as text."""
+    return f"Next.\n\n```bash {seconds}\n{command}\n```"
 
 
 def observations(trial):
@@ -32,12 +32,12 @@ def observations(trial):
 
 
 def last_view(trial):
-    """What the model was shown with its last question."""
+    """Return the conversation of the last request."""
     return [message.get("text", "") for message in trial.told("ask")[-1]["about"]["messages"]]
 
 
 @pytest.mark.parametrize(("protocol", "say"), [("tools", call), ("text", text)])
-async def test_a_whole_trial_from_looking_around_to_submit(trial, script, protocol, say):
+async def test_a_complete_trial_up_to_submit(trial, script, protocol, say):
     story = [say("ls; head -n 2 data/train.csv"), say(WRITE), say("validate"), say("submit")]
     files = await trial.work(Shell(protocol=protocol), {"main": script(*story)})
     assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
@@ -49,11 +49,11 @@ async def test_a_whole_trial_from_looking_around_to_submit(trial, script, protoc
     assert trial.told("act")[-1]["used"]["steps"] == 4
     view = last_view(trial)
     assert "Guess which side of each coin is up." in view[1]
-    assert looked in view[3], "the history is linear: everything stays in view"
+    assert looked in view[3], "the whole conversation stays in context"
     assert "(You have 47 steps and " in view[-1]
 
 
-async def test_exit_codes_and_both_streams_are_told_in_order(trial, script):
+async def test_exit_codes_and_both_streams_are_shown_in_order(trial, script):
     story = [
         call("echo one; echo two >&2; echo three; exit 7"),
         call("cd data; x=1"),
@@ -63,17 +63,17 @@ async def test_exit_codes_and_both_streams_are_told_in_order(trial, script):
     await trial.work(Shell(), {"main": script(*story)})
     first, _, third, _ = observations(trial)
     assert first.startswith("Exit code 7 after ") and first.endswith("one\ntwo\nthree")
-    assert third.endswith("/workspace\n[]"), "each command has a shell of its own"
+    assert third.endswith("/workspace\n[]"), "each command runs in a new shell"
 
 
-async def test_several_calls_in_one_answer_are_a_step_each(trial, script):
+async def test_several_calls_in_one_reply_take_one_step_each(trial, script):
     two = {"tool_calls": [*call("echo a > a")["tool_calls"], *call("cat a")["tool_calls"]]}
     await trial.work(Shell(), {"main": script(two, call("submit"))})
     assert [act["arguments"]["command"] for act in trial.told("act")] == ["echo a > a", "cat a", "submit"]
     assert observations(trial)[1].endswith("\n\na")
 
 
-async def test_a_command_gets_a_share_of_the_time_or_what_it_asks_for(trial, script):
+async def test_a_command_gets_a_share_of_the_time_or_its_own_limit(trial, script):
     trial.budget = Budget(time=400, steps=50)
     await trial.work(Shell(share=0.5), {"main": script(call("true"), call("true", seconds=7), call("submit"))})
     usual, asked = [run["about"]["seconds"] for run in trial.told("run")]
@@ -81,7 +81,7 @@ async def test_a_command_gets_a_share_of_the_time_or_what_it_asks_for(trial, scr
     assert asked == 7
 
 
-async def test_a_hundred_megabytes_are_cut_to_their_beginning_and_end(trial, script):
+async def test_a_hundred_megabytes_of_output_are_cut(trial, script):
     flood = "echo begin; yes 0123456789 | head -c 100000000; echo end"
     await trial.work(Shell(), {"main": script(call(flood), call("echo still here"), call("submit"))})
     flooded, after, _ = observations(trial)
@@ -91,7 +91,7 @@ async def test_a_hundred_megabytes_are_cut_to_their_beginning_and_end(trial, scr
     assert after.endswith("still here")
 
 
-async def test_a_deleted_workspace_can_be_worked_in_and_hands_nothing_in(trial, script):
+async def test_a_deleted_workspace_is_usable_and_submits_nothing(trial, script):
     story = [
         call(WRITE),
         call("rm -rf /workspace /workspace/* .[a-z]*"),
@@ -106,7 +106,7 @@ async def test_a_deleted_workspace_can_be_worked_in_and_hands_nothing_in(trial, 
     assert checked == "The submission is invalid: nothing was handed in: 'submission.csv' does not exist."
 
 
-async def test_unreadable_answers_are_answered_and_three_in_a_row_end_the_work(trial, script):
+async def test_three_consecutive_unreadable_replies_end_the_trial(trial, script):
     wrong = {"tool_calls": [{"name": "python", "arguments": {"command": "1"}}]}
     broken = {"tool_calls": [{"name": "bash", "arguments": "{oops"}]}
     empty = {"tool_calls": [{"name": "bash", "arguments": {}}]}
@@ -121,17 +121,17 @@ async def test_unreadable_answers_are_answered_and_three_in_a_row_end_the_work(t
 
 
 @pytest.mark.parametrize("answer", ["```bash\nls\n```\n```bash\nls\n```", "```python\n1\n```", text("ls", "soon")])
-async def test_a_text_answer_needs_exactly_one_block_and_a_limit_that_is_a_number(trial, script, answer):
+async def test_a_text_reply_needs_exactly_one_block_and_a_numeric_limit(trial, script, answer):
     await trial.work(Shell(protocol="text", max_format_errors=1), {"main": script(answer)})
     assert not trial.told("act") and trial.told("note")[-1]["what"] == "gave up"
 
 
-async def test_a_command_longer_than_the_system_takes_is_refused(trial, script):
+async def test_an_overlong_command_is_refused(trial, script):
     await trial.work(Shell(max_format_errors=1), {"main": script(call("#" * 200_000))})
     assert "split it into several" in trial.told("note")[0]["about"]["why"]
 
 
-async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, script):
+async def test_a_conversation_that_is_too_long_loses_its_oldest_output_first(trial, script):
     long = call("yes | head -c 5000")
     story = [long, long, {"error": "too long"}, call("submit")]
     await trial.work(Shell(), {"main": script(*story)})
@@ -140,12 +140,12 @@ async def test_a_past_that_is_too_long_is_shortened_from_its_beginning(trial, sc
     assert trial.acts()[-1] == ("bash", None)
 
 
-async def test_a_model_to_which_everything_is_too_long_ends_the_work(trial, script):
+async def test_a_conversation_that_never_fits_ends_the_trial(trial, script):
     await trial.work(Shell(), {"main": script({"error": "too long"})})
     assert trial.told("note")[-1]["about"]["cause"] == "too long"
 
 
-async def test_time_that_runs_out_in_the_middle_of_a_command_ends_the_trial_and_keeps_what_is_there(trial, script):
+async def test_files_persist_when_time_runs_out_during_a_command(trial, script):
     trial.budget = Budget(time=8, steps=50)
     story = [call("echo kept > kept"), call("echo begun > begun; sleep 1000", seconds=900), call("echo never > never")]
     files = await trial.work(Shell(), {"main": script(*story)})
@@ -154,14 +154,14 @@ async def test_time_that_runs_out_in_the_middle_of_a_command_ends_the_trial_and_
 
 
 @pytest.mark.parametrize("limit", [{"steps": 2}, {"tokens": 1}])
-async def test_steps_and_tokens_that_run_out_end_the_trial(trial, script, limit):
+async def test_the_trial_ends_when_steps_or_tokens_run_out(trial, script, limit):
     trial.budget = Budget(**{"time": 600, "steps": 50} | limit)
     await trial.work(Shell(), {"main": script(*[call("true")] * 9)})
     assert len(trial.told("act")) == limit.get("steps", 0)
     assert len(trial.told("ask")) == limit.get("steps", 0) + 1
 
 
-async def test_a_trial_that_is_taken_up_again_asks_nothing_twice(trial, script):
+async def test_a_resumed_trial_repeats_no_request(trial, script):
     story = [call("echo x >> visits"), call("cat visits"), call("submit")]
     await trial.work(Shell(), {"main": script(*story)})
     whole, asked = observations(trial), len(trial.told("ask"))
@@ -175,7 +175,7 @@ async def test_a_trial_that_is_taken_up_again_asks_nothing_twice(trial, script):
 
 
 @pytest.mark.slow
-def test_the_command_solves_a_pocket_task_and_counts_the_checks(assay_prepared, script, tmp_path):
+def test_assay_run_solves_a_pocket_task_and_counts_validations(assay_prepared, script, tmp_path):
     story = [call("validate"), call("python train.py"), call("validate"), call("submit")]
     words = (
         "run",
@@ -196,7 +196,7 @@ def test_the_command_solves_a_pocket_task_and_counts_the_checks(assay_prepared, 
 
 
 @pytest.mark.slow
-def test_a_shell_that_never_writes_a_submission_fails_by_its_own_fault(assay_prepared, script, tmp_path):
+def test_a_trial_without_a_submission_is_an_agent_failure(assay_prepared, script, tmp_path):
     out = tmp_path / "run"
     done = assay_prepared(
         "run",

@@ -1,4 +1,4 @@
-"""Moves as text: tolerant of how models write, and exact about what is wrong."""
+"""Parsing action calls from text replies."""
 
 import pytest
 
@@ -20,7 +20,7 @@ Action: List Files
 Action Input: {"dir_path": "."}"""
 
 
-def test_a_whole_answer_is_read():
+def test_a_complete_reply_is_parsed():
     call = parse_text(WHOLE, SIX)
     assert call == ActionCall(
         {
@@ -47,26 +47,26 @@ def test_a_whole_answer_is_read():
         'Thought: go\nAction: [List Files]\nAction Input: {"dir_path": "."}\nThought: b\nAction: X\nAction Input: {}',
     ],
 )
-def test_models_may_write_in_their_own_way(text):
+def test_variations_of_the_format_are_accepted(text):
     call = parse_text(text, ONE)
     assert (call.thoughts, call.action, call.arguments, call.parse_error) == (
         {"Thought": "go"}, "List Files", {"dir_path": "."}, None,
     )  # fmt: skip
 
 
-def test_what_a_model_makes_up_after_its_move_is_ignored():
+def test_invented_observations_are_ignored():
     made_up = WHOLE + "\nObservation: secret.csv\n" + WHOLE.replace("List Files", "Final Answer")
     assert parse_text(made_up, SIX) == parse_text(WHOLE, SIX)
 
 
-def test_names_of_fields_inside_texts_are_texts():
+def test_field_names_inside_text_are_not_fields():
     text = 'Thought: In the last Action: field I erred.\nThought: again\nAction: Write File\nAction Input: {"file_name": "a", "content": "Thought: x\\nAction: y"}'  # noqa: E501
     call = parse_text(text, ONE)
     assert call.thoughts == {"Thought": "In the last Action: field I erred.\nThought: again"}
     assert call.arguments["content"] == "Thought: x\nAction: y"
 
 
-def test_line_breaks_in_strings_are_let_pass():
+def test_raw_line_breaks_in_strings_are_accepted():
     text = 'Action: Write File\nAction Input: {"file_name": "a.py", "content": "import os\nprint(1)\n"}'
     assert parse_text(text, ()).arguments == {"file_name": "a.py", "content": "import os\nprint(1)\n"}
 
@@ -83,7 +83,7 @@ def test_line_breaks_in_strings_are_let_pass():
         ('Action: List Files\nAction Input: {"dir_path": "."}', 'It has no "Thought".'),
     ],
 )
-def test_what_is_missing_is_named(text, fault):
+def test_missing_fields_are_named(text, fault):
     with pytest.raises(UnreadableReply) as raised:
         parse_text(text, ONE)
     assert str(raised.value) == fault
@@ -111,7 +111,7 @@ def test_what_is_missing_is_named(text, fault):
         ('{"dir_path": %s}' % ("9" * 5000), "The Action Input is not JSON: Exceeds the limit"),
     ],
 )
-def test_arguments_that_are_no_json_object_are_a_fault_of_the_move(arguments, fault):
+def test_arguments_that_are_not_a_json_object_are_a_parse_error(arguments, fault):
     call = parse_text(f"Action: List Files\nAction Input: {arguments}", ())
     assert call.action == "List Files"
     assert fault in call.parse_error
@@ -125,12 +125,12 @@ def test_every_action_is_described_with_its_arguments():
     assert describe_fields(SIX).splitlines()[-1].startswith("Action Input: ")
 
 
-def test_what_is_shown_of_a_turn_can_be_read_again():
+def test_a_formatted_turn_can_be_parsed_again():
     call = parse_text(WHOLE, SIX)
     assert parse_text(format_turn(Turn(call, "train.py"), with_observation=True), SIX) == call
     assert format_turn(Turn(call, "train.py"), with_observation=True).endswith("Observation:\ntrain.py")
     assert "train.py" not in format_turn(Turn(call, "train.py"), with_observation=False)
 
 
-def test_a_plan_is_carried_along_without_marks_and_fences():
+def test_marks_and_fences_are_removed_from_a_plan():
     assert strip_marks("```\n1. a\n2. **b**\n```") == "1. a\n2. b"

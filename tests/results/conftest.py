@@ -16,7 +16,7 @@ from assay.lab.host import slots
 from assay.records import RunFolder
 
 TESTS = Path(__file__).parent.parent
-SCRIPTED = TESTS / "agents" / "scripted.py"
+SCRIPTED = TESTS / "agents" / "simple_agents.py"
 UNREADABLE = "I would rather not say."
 
 

@@ -1,4 +1,4 @@
-"""An outside agent that asks and connects without end, and sends rubbish."""
+"""An external agent that sends endless requests, connections and garbage."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A small outside agent: asks the endpoint for a program, as OpenAI's clients do, runs it and ends."""
+"""A small external agent: requests a program through OpenAI's protocol, runs it and ends."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""An outside agent that looks for a way out: the network, keys, other sockets, the host's files, the answers."""
+"""An external agent that searches for a way out: the network, keys, other sockets, the host's files, the answers."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""An outside agent that hands in two good submissions, then a torn one, and does not end when it is asked to."""
+"""An external agent that writes two valid submissions, then an incomplete one, and ignores the request to end."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ signal.signal(signal.SIGTERM, lambda *_: Path("asked").write_text("to end"))
 
 
 def wait_for_looks(number):
-    """Wait until the harness has looked that often: it tells what is left of the budget each time."""
+    """Wait until the harness has polled that often: it writes the remaining budget each time."""
     for _ in range(number):
         before = BUDGET.stat().st_ino
         while BUDGET.stat().st_ino == before:

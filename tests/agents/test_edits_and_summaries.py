@@ -1,7 +1,7 @@
-"""Actions for which a model is asked: edits are whole or not at all, and long texts are read block by block."""
+"""Actions that use a model: edits are complete or not made at all, and long texts are read in blocks."""
 
 import pytest
-from hands import Hands
+from action_driver import ActionDriver
 
 from assay.agents.mlagentbench.summaries import split_blocks
 
@@ -18,13 +18,13 @@ def edit(name="train.py", save="train.py", instruction="Guess heads."):
     return {"script_name": name, "edit_instruction": instruction, "save_name": save}
 
 
-async def test_an_edit_is_written_shown_as_a_diff_and_can_be_taken_back(trial, script):
+async def test_an_edit_is_written_shown_as_a_diff_and_can_be_undone(trial, script):
     roles = {
         "main": script(),
         "edit": script(fenced("print(2)\n", "Sure!\n", "Done."), fenced("print(3)\n"), name="edit"),
     }
     async with trial.bench(roles) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="sub/a.py", content="print(1)\n")
         told = await do("Edit Script (AI)", **edit("sub/a.py", "sub/a.py"))
         assert told.endswith("--- sub/a.py\n+++ sub/a.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n")
@@ -38,10 +38,10 @@ async def test_an_edit_is_written_shown_as_a_diff_and_can_be_taken_back(trial, s
     assert "Guess heads." in asked and "print(1)" in asked
 
 
-async def test_a_script_that_an_edit_made_is_gone_when_that_is_taken_back(trial, script):
+async def test_undoing_the_edit_that_created_a_script_removes_it(trial, script):
     roles = {"main": script(fenced("new\n"))}
     async with trial.bench(roles) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         before = await trial.workspace()
         await do("Edit Script (AI)", **edit("new.py", "new.py"))
         assert (await trial.workspace())["new.py"] == b"new\n"
@@ -49,16 +49,16 @@ async def test_a_script_that_an_edit_made_is_gone_when_that_is_taken_back(trial,
         assert await trial.workspace() == before
 
 
-async def test_half_a_character_in_an_edit_is_written_as_a_question_mark(trial, script):
+async def test_an_unpaired_surrogate_in_an_edit_is_replaced(trial, script):
     async with trial.bench({"main": script(fenced("print('\ud83d')\n"))}) as bench:
-        await Hands(bench)("Edit Script (AI)", **edit())
+        await ActionDriver(bench)("Edit Script (AI)", **edit())
         assert (await trial.workspace())["train.py"] == b"print('?')\n"
 
 
-async def test_backups_of_files_with_alike_names_are_kept_apart(trial, script):
+async def test_backups_of_files_with_similar_names_do_not_collide(trial, script):
     roles = {"main": script(*[fenced(f"{n}\n") for n in range(3)])}
     async with trial.bench(roles) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         for name in ("a.py", "a.py.1", "a"):
             await do("Write File", file_name=name, content=f"first {name}")
             await do("Edit Script (AI)", **edit(name, name))
@@ -67,9 +67,9 @@ async def test_backups_of_files_with_alike_names_are_kept_apart(trial, script):
             assert (await trial.workspace())[name] == f"first {name}".encode()
 
 
-async def test_what_an_edit_overwrites_elsewhere_can_be_taken_back_too(trial, script):
+async def test_an_edit_saved_over_another_file_can_be_undone(trial, script):
     async with trial.bench({"main": script(fenced("new\n"))}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="other.py", content="precious")
         await do("Edit Script (AI)", **edit("train.py", "other.py"))
         assert (await trial.workspace())["other.py"] == b"new\n"
@@ -89,25 +89,25 @@ async def test_what_an_edit_overwrites_elsewhere_can_be_taken_back_too(trial, sc
         ({"error": "refused"}, "connection"),
     ],
 )
-async def test_an_editor_that_fails_changes_nothing(trial, script, reply, cause):
+async def test_a_failed_edit_changes_nothing(trial, script, reply, cause):
     async with trial.bench({"main": script(reply)}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         before = await trial.workspace()
         await do("Edit Script (AI)", **edit())
         assert do.last.cause == cause
         assert await trial.workspace() == before
 
 
-async def test_code_may_hold_fences_and_observations_of_its_own(trial, script):
+async def test_edited_code_may_contain_fences_and_observations(trial, script):
     code = 'text = """\n```python\nx\n```\nObservation: y\n"""\n'
     async with trial.bench({"main": script(fenced(code))}) as bench:
-        await Hands(bench)("Edit Script (AI)", **edit())
+        await ActionDriver(bench)("Edit Script (AI)", **edit())
         assert (await trial.workspace())["train.py"] == code.encode()
 
 
-async def test_a_file_that_is_no_text_is_not_edited(trial, script):
+async def test_a_binary_file_is_not_edited(trial, script):
     async with trial.bench({"main": script()}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Python REPL", command="open('b', 'wb').write(b'\\xff\\xfe')")
         assert await do("Edit Script (AI)", **edit("b", "b")) == "'b' is not a text file and cannot be edited."
 
@@ -127,11 +127,9 @@ async def test_a_file_that_is_no_text_is_not_edited(trial, script):
         (1, 2, "", "c", "@@ -1,3 +1 @@\n-a\n-b\n c\n\\ No newline at end of file\n"),
     ],
 )
-async def test_a_segment_is_spliced_in_and_the_diff_is_that_of_the_whole_file(
-    trial, script, first, last, new, result, diff
-):
+async def test_a_segment_is_replaced_and_the_diff_covers_the_whole_file(trial, script, first, last, new, result, diff):
     async with trial.bench({"main": script(fenced(new))}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="s.py", content="a\nb\nc")
         words = {**edit("s.py", "s.py"), "start_line_number": first, "end_line_number": last}
         told = await do("Edit Script Segment (AI)", **words)
@@ -141,22 +139,22 @@ async def test_a_segment_is_spliced_in_and_the_diff_is_that_of_the_whole_file(
         assert (await trial.workspace())["s.py"] == b"a\nb\nc"
 
 
-async def test_a_file_is_understood_block_by_block_with_the_right_places(trial, script):
+async def test_a_long_file_is_read_in_blocks_with_correct_positions(trial, script):
     text = "".join(f"{n:04d} {'x' * 94}\n" for n in range(250))  # 100 characters a line
     replies = ["one", "two", "three", "all of it"]
     async with trial.bench({"main": script(), "fast": script(*replies, name="fast")}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Write File", file_name="long.txt", content=text)
         assert await do("Understand File", file_name="long.txt", things_to_look_for="the zebra") == "all of it"
     asked = [ask["about"]["messages"][0]["text"] for ask in trial.told("ask")]
-    # 99 lines are the most that stay below 10,000 characters
+    # at most 99 lines stay below 10,000 characters
     for told, where in zip(asked, ["1 to 9,900", "9,901 to 19,800", "19,801 to 25,000"], strict=False):
         assert f"{where} of 25,000" in told and "the zebra" in told
     assert "0000 " in asked[0] and "0099 " in asked[1] and "0249 " in asked[2]
     assert all(part in asked[3] for part in ("Part 1:\none", "Part 2:\ntwo", "Part 3:\nthree"))
 
 
-def test_blocks_hold_the_whole_text_in_parts_of_less_than_their_size():
+def test_blocks_cover_the_whole_text_and_stay_below_the_max_size():
     for text in ("", "a", "a\n" * 30, "x" * 35 + "\nshort\n" + "y" * 19, "123456789\n" * 4):
         parts = split_blocks(text, 10)
         assert "".join(part.text for part in parts) == text
@@ -164,24 +162,24 @@ def test_blocks_hold_the_whole_text_in_parts_of_less_than_their_size():
     assert [part.text for part in split_blocks("12345678\n1\n2\n", 10)] == ["12345678\n", "1\n2\n"]
 
 
-async def test_a_short_file_of_the_data_is_understood_with_one_question(trial, script):
+async def test_a_short_data_file_takes_one_request(trial, script):
     async with trial.bench({"main": script("Thirty coins.")}) as bench:
-        told = await Hands(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
+        told = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
     assert told == "Thirty coins."
     assert "coin,side\n0,1" in trial.told("ask")[0]["about"]["messages"][0]["text"]
 
 
-async def test_a_model_that_cannot_be_asked_fails_the_action_and_not_the_trial(trial, script):
+async def test_an_unavailable_model_fails_the_action_but_not_the_trial(trial, script):
     async with trial.bench({"main": script({"error": "refused"})}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         await do("Understand File", file_name="train.py", things_to_look_for="x")
         assert do.last.cause == "connection"
         assert "train.py" in await do("List Files", dir_path=".")
 
 
-async def test_the_research_log_is_written_looked_up_and_reflected_on(trial, script):
+async def test_the_research_log_can_be_extended_retrieved_and_reflected_on(trial, script):
     async with trial.bench({"main": script("Look at the log.", "Try again.")}) as bench:
-        do = Hands(bench)
+        do = ActionDriver(bench)
         assert await do("Reflection", things_to_reflect_on="progress") == "The research log is empty."
         await do("Append Summary to Research Log", content="Tried a tree: 0.7.")
         assert await do("Retrieval from Research Log", current_plan="try a forest") == "Look at the log."

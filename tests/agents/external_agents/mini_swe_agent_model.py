@@ -1,4 +1,4 @@
-"""A scripted model for mini-swe-agent: looks around, trains, checks the form of what it made, and submits."""
+"""A scripted model for mini-swe-agent: lists files, trains, validates its submission, and submits."""
 
 TRAIN = """cat > train.py <<'END'
 import pandas as pd
@@ -19,7 +19,7 @@ COMMANDS = ["ls data", TRAIN, CHECK, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT
 
 
 def answer(messages, tools):
-    """The command that comes after as many as were given so far."""
+    """Return the next command."""
     (tool,) = tools
     given = sum(message.role == "assistant" for message in messages)
     return {"text": "Next.", "tool_calls": [{"name": tool.name, "arguments": {"command": COMMANDS[given]}}]}

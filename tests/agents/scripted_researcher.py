@@ -1,4 +1,4 @@
-"""A scripted model that solves the coin task, whichever of the research agents asks and in whichever protocol."""
+"""A scripted model that solves the coin task for all MLAgentBench agents and in both protocols."""
 
 import json
 
@@ -24,7 +24,7 @@ STEPS = 20
 
 
 def answer(messages, tools):
-    """The next answer: which one follows from what is asked and from how many steps are left."""
+    """Return the next reply, depending on the prompt and the remaining steps."""
     text = messages[-1].text
     if text.startswith("Edit the script"):
         return f"````python\n{HEADS}````"

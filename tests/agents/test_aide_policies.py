@@ -1,4 +1,4 @@
-"""Search policies as pure functions: same journal and random state, same choice; sequences worked out by hand."""
+"""Search policies as pure functions of journal and random state; sequences worked out by hand."""
 
 import math
 from collections import Counter
@@ -20,7 +20,7 @@ def debug(parent):
 
 
 def done(id, operator="draft", parents=(), metric=None, code="pass"):
-    """A node that was tried: good if it has a metric."""
+    """Return an evaluated node, which is good if it has a metric."""
     return Node(
         id=id, operator=operator, parents=parents, code=code, evaluated=True, metric=metric, buggy=metric is None
     )
@@ -31,7 +31,7 @@ def journal(*nodes, direction="higher"):
 
 
 def grow(settings, outcomes, *, seed=0, at_once=1, direction="higher"):
-    """Let a policy choose as often as there are outcomes, each being the metric of a node or None for a broken one."""
+    """Let a policy choose one node per outcome, which is the node's metric or None for a buggy node."""
     grown, chosen = Journal(direction), []
     while len(grown.nodes) < len(outcomes):
         first = len(grown.nodes)
@@ -44,18 +44,18 @@ def grow(settings, outcomes, *, seed=0, at_once=1, direction="higher"):
     return chosen
 
 
-def test_greedy_drafts_then_fixes_and_then_improves_the_best():
+def test_greedy_drafts_debugs_and_then_improves_the_best():
     settings = PolicySettings(drafts=3, debug_prob=1)
     assert grow(settings, [0.5, None, 0.4, None, 0.7, 0.6, 0.9, 0.1]) == [
         DRAFT, DRAFT, DRAFT,
-        debug(1), debug(3),  # the fix failed too, and so is fixed itself
+        debug(1), debug(3),  # the fix failed too, so it is debugged itself
         improve(4),  # the fixed node is the best now, with .7
         improve(4),  # .6 was no improvement
         improve(6),
     ]  # fmt: skip
 
 
-def test_where_less_is_better_the_least_is_improved():
+def test_the_lowest_metric_is_improved_if_lower_is_better():
     assert grow(PolicySettings(drafts=2), [0.5, 0.4, 0.3, 0.6, 0.7], direction="lower")[2:] == [
         improve(1),
         improve(2),
@@ -63,22 +63,22 @@ def test_where_less_is_better_the_least_is_improved():
     ]
 
 
-def test_of_equals_the_oldest_is_the_best():
+def test_the_oldest_node_wins_ties():
     assert grow(PolicySettings(drafts=2), [0.5, 0.5, 0.5])[2:] == [improve(0)]
 
 
 @pytest.mark.parametrize("policy", ["greedy", "random"])
-def test_what_was_fixed_in_vain_too_often_is_given_up_and_drafts_follow(policy):
+def test_a_node_is_abandoned_after_too_many_failed_fixes(policy):
     settings = PolicySettings(policy=policy, drafts=1, debug_prob=1, max_debug_depth=1)
     # Fixes led to node 1 once and to node 2 twice, which is more than once.
     assert grow(settings, [None] * 5) == [DRAFT, debug(0), debug(1), DRAFT, debug(3)]
 
 
-def test_without_debugging_broken_nodes_are_left_alone():
+def test_buggy_nodes_are_ignored_without_debugging():
     assert grow(PolicySettings(drafts=1, debug_prob=0), [None, None, 0.1, 0.2]) == [DRAFT, DRAFT, DRAFT, improve(2)]
 
 
-def test_how_often_greedy_debugs_is_the_probability():
+def test_greedy_debugs_with_the_given_probability():
     state = journal(done(0, metric=0.5), done(1))
     settings = PolicySettings(drafts=2, debug_prob=0.3)
     counts = Counter(POLICIES["greedy"](state, Random(seed), settings).operator for seed in range(2_000))
@@ -93,7 +93,7 @@ def test_a_node_without_a_script_is_never_debugged():
         assert POLICIES[policy](state, Random(0), settings) == DRAFT
 
 
-def test_random_improves_every_good_node_equally_often_and_no_other():
+def test_random_improves_all_good_nodes_with_equal_probability():
     state = journal(done(0, metric=0.9), done(1), done(2, metric=0.1), done(3, metric=0.5))
     settings = PolicySettings(policy="random", drafts=4, debug_prob=0)
     counts = Counter(POLICIES["random"](state, Random(seed), settings) for seed in range(3_000))
@@ -102,7 +102,7 @@ def test_random_improves_every_good_node_equally_often_and_no_other():
     assert all(abs(count - 1_000) < 104 for count in counts.values())
 
 
-def test_several_drafts_at_once_are_no_more_than_asked_for():
+def test_nothing_can_be_improved_before_parallel_drafts_are_done():
     assert grow(PolicySettings(drafts=3), [0.1, 0.2, 0.3, 0.4, 0.5], at_once=4) == [
         DRAFT,
         DRAFT,
@@ -113,12 +113,12 @@ def test_several_drafts_at_once_are_no_more_than_asked_for():
     # The fourth was a draft too: nothing could be improved before the first three were done.
 
 
-def test_two_fixes_of_one_node_are_not_tried_at_once():
+def test_a_node_is_not_debugged_twice_in_parallel():
     settings = PolicySettings(drafts=2, debug_prob=1)
     assert grow(settings, [None, 0.5, 0.6, 0.4], at_once=2)[2:] == [debug(0), improve(1)]
 
 
-def test_mcts_goes_where_uct_is_highest():
+def test_mcts_descends_to_the_highest_uct():
     settings = PolicySettings(policy="mcts", width=2, exploration=0.25)
     # After two drafts and two children of the better one: values .2, .8, .6, 1.0; worst .2, best 1.
     state = journal(
@@ -127,11 +127,11 @@ def test_mcts_goes_where_uct_is_highest():
     # Node 0: 0 + .25 sqrt(ln 4 / 1) = .294. Node 1: mean .8 -> .75 + .25 sqrt(ln 4 / 3) = .920: down to it.
     # Node 2: .5 + .25 sqrt(ln 3) = .762. Node 3: 1 + .25 sqrt(ln 3) = 1.262: its children are begun.
     assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
-    # With a great weight on what was visited little: node 0 has 0 + 2 * 1.177 = 2.355, node 1 .75 + 2 * .680 = 2.110.
+    # With a high exploration weight: node 0 has 0 + 2 * 1.177 = 2.355, node 1 .75 + 2 * .680 = 2.110.
     assert POLICIES["mcts"](state, Random(0), PolicySettings(policy="mcts", width=2, exploration=2)) == improve(0)
 
 
-def test_mcts_begins_all_children_of_a_node_before_it_goes_on():
+def test_mcts_expands_all_children_before_descending():
     settings = PolicySettings(policy="mcts", width=3)
     outcomes = [0.5, 0.6, 0.1, 0.2, 0.3, 0.4, 0.9, 0.9, 0.9]
     # Node 1 is the best of the drafts. Its children are bad: its mean .375, of values from .1 to .6, is .55, which with
@@ -139,7 +139,7 @@ def test_mcts_begins_all_children_of_a_node_before_it_goes_on():
     assert grow(settings, outcomes) == [DRAFT] * 3 + [improve(1)] * 3 + [improve(0)] * 3
 
 
-def test_mcts_fixes_at_once_and_goes_on_from_what_the_fix_led_to():
+def test_mcts_debugs_at_once_and_continues_from_the_fix():
     settings = PolicySettings(policy="mcts", width=2)
     assert grow(settings, [None, None, 0.9, 0.3, 0.1, 0.2]) == [
         DRAFT,
@@ -151,13 +151,13 @@ def test_mcts_fixes_at_once_and_goes_on_from_what_the_fix_led_to():
     ]
 
 
-def test_mcts_never_goes_into_a_dead_node_and_widens_where_all_are_dead():
+def test_mcts_never_descends_into_a_dead_node():
     settings = PolicySettings(policy="mcts", width=2, max_debug_depth=0)
     assert grow(settings, [None, None, 0.1, 0.2, 0.3]) == [DRAFT, debug(0), DRAFT, improve(2), improve(2)]
     assert grow(settings, [None, None, None, None, 0.1, 0.2]) == [DRAFT, debug(0), DRAFT, debug(2), DRAFT, improve(4)]
 
 
-def test_nodes_chosen_at_once_go_different_ways_by_their_virtual_loss():
+def test_virtual_loss_spreads_nodes_chosen_in_parallel():
     settings = PolicySettings(policy="mcts", width=2, exploration=1)
     state = journal(
         done(0, metric=0.8), done(1, metric=0.7),
@@ -169,17 +169,17 @@ def test_nodes_chosen_at_once_go_different_ways_by_their_virtual_loss():
         # node 2: .5 + sqrt(ln 3), node 3: .9 + sqrt(ln 3). When its first child is begun, the second follows.
         assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
         state = state.put(Node(id=id, operator="improve", parents=(3,)))
-    # Two visits that came to the worst. Node 0: mean .748 -> .48 + sqrt(ln 8 / 5) = 1.125, node 1: .233 + .833 = 1.066.
+    # Two virtual losses. Node 0: mean .748 -> .48 + sqrt(ln 8 / 5) = 1.125, node 1: .233 + .833 = 1.066.
     # Node 2: .5 + sqrt(ln 5) = 1.769, and node 3, with a mean of .73: .3 + sqrt(ln 5 / 3) = 1.032.
     assert POLICIES["mcts"](state, Random(0), settings) == improve(2)
 
 
-def test_what_is_being_tried_for_the_first_time_cannot_be_gone_into():
+def test_mcts_does_not_descend_into_a_pending_node():
     settings = PolicySettings(policy="mcts", width=1)
     assert POLICIES["mcts"](journal(Node(id=0, operator="draft")), Random(0), settings) == DRAFT
 
 
-def test_evolution_has_generations_and_merges_only_later_ones():
+def test_evolution_crosses_over_only_in_later_generations():
     settings = PolicySettings(policy="evolution", population=3, crossover_prob=1, crossover_from=2)
     outcomes = [0.1, None, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     chosen = grow(settings, outcomes)
@@ -193,7 +193,7 @@ def test_evolution_has_generations_and_merges_only_later_ones():
     assert chosen[2] == debug(1)
 
 
-def test_evolution_with_one_possible_parent_improves_it_and_with_none_drafts():
+def test_evolution_improves_a_single_parent_and_drafts_without_any():
     settings = PolicySettings(policy="evolution", population=1, crossover_prob=1, crossover_from=1, max_debug_depth=0)
     assert POLICIES["evolution"](journal(done(0, metric=0.1)), Random(0), settings) == improve(0)
     given_up = journal(done(0), done(1, "debug", (0,)))
@@ -209,7 +209,7 @@ def test_evolution_draws_parents_by_a_softmax_of_their_metrics():
     assert abs(counts[0] - expected) < 4 * math.sqrt(expected * (1 - expected / 4_000))
 
 
-def test_evolution_lets_in_only_what_is_no_worse_than_the_average_and_drops_the_worst():
+def test_evolution_admits_parents_at_least_as_good_as_the_average_and_drops_the_worst():
     settings = PolicySettings(policy="evolution", population=3, crossover_prob=0, max_pool=3)
     state = journal(
         done(0, metric=1), done(1, metric=2), done(2, metric=3),
@@ -223,17 +223,17 @@ def test_evolution_lets_in_only_what_is_no_worse_than_the_average_and_drops_the_
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_the_same_seed_gives_the_same_tree_and_another_seed_may_not(policy, at_once):
+def test_policies_are_deterministic_given_the_seed(policy, at_once):
     dice = Random(1)
     outcomes = [None if dice.random() < 0.3 else dice.random() for _ in range(60)]
     settings = PolicySettings(policy=policy)
     trees = [grow(settings, outcomes, seed=seed, at_once=at_once) for seed in (1, 1, 2)]
     assert trees[0] == trees[1]
-    assert (trees[0] != trees[2]) == (policy != "mcts")  # which draws no lots
+    assert (trees[0] != trees[2]) == (policy != "mcts")  # which is deterministic
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_choice_can_be_carried_out_whatever_came_before(policy):
+def test_every_choice_has_valid_parents(policy):
     for seed in range(20):
         dice = Random(seed)
         outcomes = [dice.choice([None, 0.0, -1e100, 1e100, dice.random()]) for _ in range(80)]

@@ -1,7 +1,7 @@
-"""A scripted model that searches the coin task. Its answers depend on nothing but what it is told.
+"""A scripted model that searches the coin task; its replies depend only on the prompt.
 
-The first draft is broken and its fix is not; each improvement gets two more coins right, and a merger one more than the
-better of its parents.
+The first draft is buggy and its fix is not; each improvement gets two more coins right, and a crossover one more than
+the better of its parents.
 """
 
 import re
@@ -19,31 +19,31 @@ print("METRIC:", {metric})
 
 
 def script(right, metric=None):
-    """A script that gets so many coins right, and says so unless another metric is given."""
+    """Return a script that gets `right` coins right, and prints that as its metric unless another is given."""
     return SCRIPT.format(right=right, metric=f"{right} / {COINS}" if metric is None else metric)
 
 
 def said(code, plan="I will try this."):
-    """An answer in the right form."""
+    """Return a reply in the required format."""
     return f"{plan}\n\n```python\n{code}\n```\n"
 
 
 def answer(messages, tools):
-    """The next answer."""
-    told = messages[-1].text
+    """Return the next reply."""
+    prompt = messages[-1].text
     metrics = [
         round(float(number) * COINS)
-        for number in re.findall(r"^This is solution \d+, with a metric of (\S+)\. ", told, re.M)
+        for number in re.findall(r"^This is solution \d+, with a metric of (\S+)\. ", prompt, re.M)
     ]
-    if "# Buggy script" in told:
-        return said(script(12), "I will mend it.")
-    if "# Second solution" in told:
+    if "# Buggy script" in prompt:
+        return said(script(12), "I will fix it.")
+    if "# Second solution" in prompt:
         return said(script(min(COINS, max(metrics) + 1)), "I will join them.")
-    if "# Solution to improve" in told:
+    if "# Solution to improve" in prompt:
         return said(script(min(COINS, metrics[0] + 2)), "I will get two more coins right.")
-    if "this is the first solution" in told:
+    if "this is the first solution" in prompt:
         return said("raise ValueError('a stupid mistake')", "I will begin.")
-    return said(script(8 + len(re.findall(r"^- \d+ \(draft", told, re.M))), "I will begin anew.")
+    return said(script(8 + len(re.findall(r"^- \d+ \(draft", prompt, re.M))), "I will start from scratch.")
 
 
 HOUSES = """import os
@@ -77,12 +77,12 @@ TREES = {
 
 
 def houses(messages, tools):
-    """The next answer about prices of houses: a line through a column that is missing, then three, then trees."""
-    told = messages[-1].text
-    if "# Buggy script" in told:
+    """Return the next reply for house prices: a linear model on a missing column, then on three, then trees."""
+    prompt = messages[-1].text
+    if "# Buggy script" in prompt:
         return said(HOUSES.format(columns=FEW, **LINEAR), "The column does not exist; I will do without it.")
-    if "# Solution to improve" in told or "# Second solution" in told:
+    if "# Solution to improve" in prompt or "# Second solution" in prompt:
         return said(HOUSES.format(columns=MANY, **TREES), "I will use trees on all numbers.")
-    if "this is the first solution" in told:
+    if "this is the first solution" in prompt:
         return said(HOUSES.format(columns='["Beauty"]', **LINEAR), "I will begin with a line.")
     return said(HOUSES.format(columns=FEW, **LINEAR), "I will begin with three columns.")

@@ -1,4 +1,4 @@
-"""A scripted model that does the whole work at once, with whichever tool runs commands, and then says goodbye."""
+"""A scripted model that does all the work in one command, with any tool that runs commands, and then stops."""
 
 PROGRAM = """python - <<'END'
 import csv
@@ -11,7 +11,7 @@ NAMES = ("bash", "shell", "exec_command", "run_shell_command", "local_shell", "s
 
 
 def answer(messages, tools):
-    """A command where a tool takes one and none was given yet; else a last word."""
+    """Return the command if a tool can run it and it was not run yet; otherwise a final reply."""
     shells = [tool for tool in tools if tool.name.lower() in NAMES]
     if not shells or any(message.role == "tool" for message in messages):
         return "Done."

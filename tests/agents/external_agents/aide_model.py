@@ -1,4 +1,4 @@
-"""A scripted model for the AIDE package: programs with a bug and without, and reviews of what they print."""
+"""A scripted model for the AIDE package: scripts with and without a bug, and reviews of their output."""
 
 import re
 from itertools import chain, repeat
@@ -20,7 +20,7 @@ PROGRAMS = chain([GUESS, BUG, BEST], repeat(WORSE))
 
 
 def answer(messages, tools):
-    """A review if a tool is offered, else the next program."""
+    """Return a review if a tool is offered, otherwise the next script."""
     text = "\n".join(message.text for message in messages)
     if tools:
         (tool,) = tools
@@ -31,4 +31,4 @@ def answer(messages, tools):
             "tool_calls": [{"name": tool.name, "arguments": {**review, "metric": float(found[-1]) if found else None}}]
         }
     program = next(PROGRAMS)
-    return f"A plan in a few words.\n\n```python\n{program}```\n"
+    return f"A short plan.\n\n```python\n{program}```\n"

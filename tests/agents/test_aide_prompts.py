@@ -1,4 +1,4 @@
-"""What models are told in a search, and how what they and their scripts say is read."""
+"""The prompts of a search, and the parsing of replies and metrics."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def asked(journal, chosen, prompts=PROMPTS, **more):
     return user.text
 
 
-def test_memory_tells_of_good_and_failed_nodes_in_their_order():
+def test_the_summary_lists_good_and_failed_nodes_in_order():
     journal = Journal(
         "higher", (node(0, metric=0.5), node(1, output="x\nKeyError: 'a'"), node(2, "improve", (0,), 0.75))
     )
@@ -65,7 +65,7 @@ def test_memory_tells_of_good_and_failed_nodes_in_their_order():
     ]
 
 
-def test_memory_never_exceeds_its_room_and_keeps_the_best_before_all():
+def test_the_summary_is_limited_and_keeps_the_best_nodes():
     nodes = [node(id, metric=id / 100 if id % 2 else None, plan="x" * 1_000) for id in range(100)]
     told = summarize_nodes(Journal("lower", tuple(nodes)), 2_000)
     assert len(told) < 2_100
@@ -73,14 +73,14 @@ def test_memory_never_exceeds_its_room_and_keeps_the_best_before_all():
     assert told.endswith("more omitted)")
 
 
-def test_a_node_that_is_being_tried_is_not_in_the_memory():
+def test_pending_nodes_are_not_summarized():
     assert (
         summarize_nodes(Journal("higher", (Node(id=0, operator="draft"),)), 1_000)
         == "None; this is the first solution."
     )
 
 
-def test_whoever_fixes_a_node_sees_its_own_chain_and_nothing_else():
+def test_a_debug_prompt_contains_only_the_chain_of_fixes():
     journal = Journal(
         "higher",
         (node(0), node(1, metric=0.5), node(2, "debug", (0,)), node(3, "debug", (2,), output="still wrong")),
@@ -91,7 +91,7 @@ def test_whoever_fixes_a_node_sees_its_own_chain_and_nothing_else():
     assert summarize_fixes(journal, journal.nodes[0], 1_000) == "None so far."
 
 
-def test_whoever_merges_sees_both_scripts_with_their_metrics():
+def test_a_crossover_prompt_contains_both_scripts_with_their_metrics():
     journal = Journal("higher", (node(0, metric=0.5), node(1, metric=0.25)))
     told = asked(journal, Node(id=2, operator="crossover", parents=(1, 0)))
     assert told.index("This is solution 1, with a metric of 0.25. Its plan: plan 1") < told.index("print(1)")
@@ -101,7 +101,7 @@ def test_whoever_merges_sees_both_scripts_with_their_metrics():
 @pytest.mark.parametrize(
     ("siblings", "words"), [(0, "simple"), (1, "simple"), (2, "moderate"), (3, "moderate"), (4, "ambitious")]
 )
-def test_the_more_was_tried_from_a_place_the_more_elaborate_the_next_should_be(siblings, words):
+def test_the_complexity_hint_grows_with_the_number_of_siblings(siblings, words):
     journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
     chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
     assert words in complexity_hint(journal.put(chosen), chosen)
@@ -109,7 +109,7 @@ def test_the_more_was_tried_from_a_place_the_more_elaborate_the_next_should_be(s
     assert words in asked(journal, chosen, adaptive) and "Aim" not in asked(journal, chosen)
 
 
-def test_a_squeezed_question_tells_less_of_the_past_but_the_whole_script():
+def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
     journal = Journal(
         "higher", (node(0, metric=0.5, output="o" * 9_000), *(node(id, plan="p" * 300) for id in range(1, 9)))
     )
@@ -119,13 +119,13 @@ def test_a_squeezed_question_tells_less_of_the_past_but_the_whole_script():
     assert "print(0)" in asked(journal, chosen, compression=3)
 
 
-def test_own_texts_take_the_place_of_ours(tmp_path):
+def test_templates_can_be_overridden(tmp_path):
     (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
     own = Prompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
     assert asked(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 
-def test_a_fence_cannot_be_closed_by_what_it_holds():
+def test_a_code_block_cannot_be_closed_by_its_content():
     assert code_block("a\n```\nb") == "````\na\n```\nb\n````"
     assert code_block("`" * 5_000).splitlines()[0] == "`" * 5_001
 
@@ -142,7 +142,7 @@ def reply(text, stop="stop"):
     )
 
 
-def test_an_answer_is_a_plan_and_one_script():
+def test_a_proposal_is_a_plan_and_one_script():
     answer = parse_proposal(reply("I will\ntry.\n\n```python\nprint(1)\n```\n"))
     assert (answer.plan, answer.code) == ("I will\ntry.", "print(1)\n")
     holding = parse_proposal(reply('Plan.\n````python\ntext = """\n```\n"""\n````'))
@@ -160,7 +160,7 @@ def test_an_answer_is_a_plan_and_one_script():
         ("a\n```python\n1\n```", "length", "cut off"),
     ],
 )
-def test_any_other_answer_is_complained_about(text, stop, complaint):
+def test_replies_in_any_other_form_are_rejected(text, stop, complaint):
     with pytest.raises(UnreadableReply, match=complaint):
         parse_proposal(reply(text, stop))
 
@@ -175,7 +175,7 @@ def test_any_other_answer_is_complained_about(text, stop, complaint):
         ("fold METRIC: 1\nMETRIC: 3", 3.0),
     ],
 )
-def test_the_last_line_that_says_a_metric_counts(stdout, metric):
+def test_the_last_metric_line_is_parsed(stdout, metric):
     assert parse_metric(stdout) == metric
 
 
@@ -183,19 +183,19 @@ def test_the_last_line_that_says_a_metric_counts(stdout, metric):
     "stdout",
     ["", "metric is 5", "METRIC:", "METRIC: 0.5 (good)", "METRIC: 1\nMETRIC: nan", "METRIC: Infinity", "METRIC: 1e101"],
 )
-def test_anything_else_is_no_metric(stdout):
+def test_other_output_contains_no_metric(stdout):
     with pytest.raises(NoMetric):
         parse_metric(stdout)
 
 
 def preview(folder, max_length=6_000):
-    """What our script tells of `data` below a folder."""
+    """Return the output of the preview script for `data` in a folder."""
     script = files("assay.agents.aide").joinpath("preview.py").read_bytes()
     command = [sys.executable, "-", str(max_length)]
     return json.loads(subprocess.run(command, input=script, cwd=folder, capture_output=True, check=True).stdout)
 
 
-def test_the_preview_tells_columns_of_tables_and_sums_up_many_files(tmp_path):
+def test_the_preview_describes_columns_and_summarizes_many_files(tmp_path):
     images = tmp_path / "data" / "images"
     images.mkdir(parents=True)
     for number in range(20):
@@ -210,7 +210,7 @@ def test_the_preview_tells_columns_of_tables_and_sums_up_many_files(tmp_path):
     assert any(package.startswith("pandas ") for package in told["packages"])
 
 
-def test_the_preview_keeps_to_its_length_whatever_the_data(tmp_path):
+def test_the_preview_is_limited_in_length(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     for number in range(8):
@@ -223,6 +223,6 @@ def test_the_preview_keeps_to_its_length_whatever_the_data(tmp_path):
         (data / f"{number}.csv").write_text("x,y\n" + "text text,1\n" * 10)
     told = preview(tmp_path)["data"]
     assert len(told) <= 6_000
-    # There is no room for what the columns of wide tables hold, but for the names of the first of them.
+    # There is no room for the values of wide tables, only for the first column names.
     assert "data/wide-0.csv: columns column_0, " in told and "(50,000 in total)" in told
     assert len(preview(tmp_path, 500)["data"]) <= 500

@@ -16,7 +16,7 @@ class Steps(Agent):
 
 
 class Sleeps(Agent):
-    """Writes a submission, then sleeps for longer than anybody gives it."""
+    """Writes a submission, then sleeps for longer than any budget."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
@@ -34,14 +34,14 @@ class Crashes(Agent):
 
 
 class Idles(Agent):
-    """Hands nothing in."""
+    """Submits nothing."""
 
     async def work(self, bench: Workbench) -> None:
         """Do nothing."""
 
 
 class Links(Agent):
-    """Hands in a link to a file of the host."""
+    """Submits a link to a file of the host."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
@@ -59,7 +59,7 @@ class Greedy(Agent):
 
 
 class KillsItself(Agent):
-    """Takes its own process down, as a fault in a library could."""
+    """Kills its own process, as a bug in a library could."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
