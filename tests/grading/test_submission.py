@@ -1,8 +1,4 @@
-"""Every kind of bad file gets one clear sentence; every good one is put into the order of the answers."""
-
-import os
-import socket
-from pathlib import Path
+"""Values are what the rules of their column say, validation says nothing about answers, and nothing crashes."""
 
 import numpy as np
 import pytest
@@ -32,105 +28,6 @@ def refusal(file, task, prepared):
     with pytest.raises(InvalidSubmission) as caught:
         validate_submission(file, task, prepared)
     return str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        GOOD,
-        "\ufeff" + GOOD,
-        GOOD.replace("\n", "\r\n"),
-        GOOD.removesuffix("\n"),
-        GOOD + "\n\n",
-        "price,id\n3,9\n1,007\n2,8\n",
-        'id,"price"\n"9","3"\n007, 1 \n8,2e0\n',
-        "id,price\n9,3.\n007,+1\n8,2.0\n",
-    ],
-)
-def test_a_good_table_is_put_into_the_order_of_the_answers(content, file, make_task, prepared):
-    file.write_bytes(content.encode())
-    assert checked(file, make_task(), prepared).values.tolist() == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "submission.csv is empty."),
-        (b"id,price\n", "submission.csv has a header but no rows."),
-        (b"id,price", "submission.csv has a header but no rows."),
-        (b"id,price\n\n\n", "submission.csv has a header but no rows."),
-        (
-            b"\n\n",
-            "submission.csv lacks column 'id', 'price': its first line is blank, but the columns must be id, price.",
-        ),
-        (
-            b"id,cost\n9,3\n",
-            "submission.csv lacks column 'price': it has 'id', 'cost', but the columns must be id, price.",
-        ),
-        (b"id,price,x\n9,3,1\n", "submission.csv has unknown column 'x'; the columns must be id, price."),
-        (b",id,price\n0,9,3\n", "submission.csv has unknown column ''; the columns must be id, price."),
-        (
-            b"id,price,price\n9,3,3\n",
-            "submission.csv has column 'price' more than once; the columns must be id, price.",
-        ),
-        (b"id,price\n9,3\n007,1\n", "submission.csv lacks id '8': it has 2 of 3 rows."),
-        (b"id,price\n9,3\n", "submission.csv lacks id '007', '8': it has 1 of 3 rows."),
-        (b"id,price\n9,3\n9,3\n8,2\n007,1\n", "submission.csv has id '9' more than once."),
-        (b"id,price\n9,3\n,3\n8,2\n007,1\n", "submission.csv has no id in row 2."),
-        (b"id,price\n9,3\n8,2\n007,1\n10,5\n", "submission.csv has unknown id '10'."),
-        (
-            b"id,price\n9,3\n8,2\n7,1\n",
-            "submission.csv has unknown id '7'; '007' is expected, and ids are compared as text.",
-        ),
-        (
-            b"id,price\n9.0,3\n8.0,2\n007,1\n",
-            "submission.csv has unknown id '9.0', '8.0'; '9' is expected, and ids are compared as text.",
-        ),
-        (b"id,price\n9,3\n8,2\n007\n", "submission.csv: column 'price' must hold a number, but is empty for id '007'."),
-        (
-            b"id,price\n9,3\n8,2\n007,\n",
-            "submission.csv: column 'price' must hold a number, but is empty for id '007'.",
-        ),
-        (
-            b"id,price\n9,3\n8,NaN\n007,1\n",
-            "submission.csv: column 'price' must hold a number, but is 'NaN' for id '8'.",
-        ),
-        (
-            b"id,price\n9,-inf\n8,Infinity\n007,1\n",
-            "submission.csv: column 'price' must hold a number, but is 'Infinity' for id '8', and 1 more are wrong.",
-        ),
-        (
-            b"id,price\n9,3\n8,cheap\n007,1\n",
-            "submission.csv: column 'price' must hold a number, but is 'cheap' for id '8'.",
-        ),
-        (
-            b'id,price\n9,3\n8,"1\n2"\n007,1\n',
-            "submission.csv: column 'price' must hold a number, but is '1\\n2' for id '8'.",
-        ),
-        (
-            b"id,price\n9,3\n8,2,4\n007,1\n",
-            "submission.csv is not a CSV table: a row has more values than the header has columns.",
-        ),
-        (
-            b'id,price\n9,3\n8,"2\n007,1\n',
-            "submission.csv is not a CSV table: a quoted value does not end, or something follows its closing quote.",
-        ),
-        ("id,price\n9,3\n8,2\n007,é\n".encode("latin-1"), "submission.csv is not a CSV table: it is not UTF-8 text."),
-        ("id,prix é\n9,3\n".encode("latin-1"), "submission.csv is not UTF-8 text."),
-        (GOOD.encode("utf-16"), "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."),
-        (b"PK\x03\x04" + b"\xfe" * 99, "submission.csv is a zip archive; submit plain CSV."),
-        (
-            b'{"id": 9, "price": 3}',
-            "submission.csv lacks column 'id', 'price': it has '{\"id\": 9', ' \"price\": 3}', "
-            "but the columns must be id, price.",
-        ),
-        (b"," * 10**6, "submission.csv is not a CSV table: its first line is over 65,536 bytes long."),
-    ],
-)
-def test_a_bad_table_is_refused_with_one_sentence(content, sentence, file, make_task, prepared):
-    file.write_bytes(content)
-    assert refusal(file, make_task(), prepared) == sentence
 
 
 BOOLEAN = Column(type="boolean")
@@ -200,46 +97,6 @@ def test_several_columns_are_stacked_in_the_order_of_the_task(file, make_task, p
     assert np.array_equal(checked(file, task, prepared).values, [[4, 3]])
 
 
-def test_a_missing_file_is_refused(file, make_task, prepared):
-    assert refusal(file, make_task(), prepared) == "submission.csv does not exist."
-
-
-def test_a_symlinked_submission_is_refused(file, tmp_path, make_task, prepared):
-    (tmp_path / "elsewhere.csv").write_text(GOOD)
-    file.symlink_to("elsewhere.csv")
-    assert refusal(file, make_task(), prepared) == "submission.csv is a symbolic link; submit a regular file."
-
-
-def test_a_folder_is_refused(file, make_task, prepared):
-    file.mkdir()
-    assert refusal(file, make_task(), prepared) == "submission.csv is a folder; submit a regular file."
-
-
-def test_a_pipe_is_refused_without_waiting_for_a_writer(file, make_task, prepared):
-    os.mkfifo(file)
-    assert refusal(file, make_task(), prepared) == "submission.csv is a pipe; submit a regular file."
-
-
-def test_a_socket_is_refused(file, make_task, prepared, monkeypatch):
-    monkeypatch.chdir(file.parent)  # socket addresses must be short
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(file.name)
-        assert refusal(file, make_task(), prepared) == "submission.csv is a socket; submit a regular file."
-
-
-def test_a_device_is_refused(make_task, prepared):
-    assert refusal(Path("/dev/zero"), make_task(), prepared) == "zero is a device; submit a regular file."
-
-
-def test_a_file_above_the_size_limit_is_refused_unread(file, make_task, prepared):
-    with file.open("wb") as sparse:
-        sparse.truncate(10**12)
-    assert (
-        refusal(file, make_task(), prepared)
-        == "submission.csv is 1,000,000,000,000 bytes; at most 100,000,000 are accepted."
-    )
-
-
 def test_validation_says_the_same_whatever_the_answers_are(file, make_task, prepared):
     file.write_text("id,price\n9,3\n8,x\n007,1\n")
     before = refusal(file, make_task(), prepared)
@@ -277,7 +134,7 @@ ODD_FILES = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ODD_FILES)
 def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, content):
     file.write_bytes(content)
