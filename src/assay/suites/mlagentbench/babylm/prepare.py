@@ -1,4 +1,4 @@
-"""Makes the babylm task: training and development text for all to see, and blocks of the test text for the judge."""
+"""BabyLM: public training and development text, and blocks of the test text for grading."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ SEED = 20275
 
 
 def prepare(job: PrepareJob) -> None:
-    """The published task scores all of the test text; blocks drawn from it are scored in minutes, without a GPU."""
+    """Draw blocks from the test text: unlike all of it, as published, they are scored in minutes without a GPU."""
     archive = job.raw / "babylm_data.zip"
     for side, folder in SHOWN.items():
         shown = ((f"babylm_data/{folder}/{name}.{side}", job.public / side / f"{name}.txt") for name in SOURCES)
@@ -42,9 +42,9 @@ def content(archive: Path, name: str) -> bytes:
 
 
 def blocks(text: bytes) -> list[bytes]:
-    """All blocks of a text: each begins with the next line that no block has, and is `SIZE` bytes long.
+    """Return the blocks of a text: each starts at the first line after the block before it and is `SIZE` bytes long.
 
-    What is left of the line in which a block ends belongs to none.
+    The rest of the line in which a block ends belongs to no block.
     """
     found, begin = [], 0
     while begin + SIZE <= len(text):

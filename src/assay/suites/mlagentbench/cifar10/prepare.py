@@ -1,4 +1,4 @@
-"""Makes the cifar10 task: the published training and test pictures, each side in a new order."""
+"""CIFAR-10: the published training and test images, each side in a new order."""
 
 import json
 import tarfile
@@ -18,12 +18,12 @@ ARCHIVE = "cifar-10-binary.tar.gz"
 TRAIN = [f"data_batch_{number}" for number in range(1, 6)]
 TEST = ["test_batch"]
 
-Pictures = NDArray[np.uint8]
+Images = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 
 
 def prepare(job: PrepareJob) -> None:
-    """The order of the published labels is known by heart, so both sides are shuffled."""
+    """Shuffle both sides, because models may have memorized the published order of the labels."""
     random = np.random.RandomState(SEED)
     (images, labels), (unseen, answers) = (
         _from_archive(job.raw) if (job.raw / ARCHIVE).is_file() else _from_package(job.raw)
@@ -37,8 +37,8 @@ def prepare(job: PrepareJob) -> None:
     write(pl.DataFrame({"index": numbers, "label": answers[new_order]}), job.private / "answers.csv")
 
 
-def _from_package(raw: Path) -> list[tuple[Pictures, Labels]]:
-    """A row of a batch is a picture, its pixels line by line; labels are in lists of their own."""
+def _from_package(raw: Path) -> list[tuple[Images, Labels]]:
+    """Read the package: each row of a batch holds the pixels of an image; labels are in separate lists."""
     sides = []
     for batches, labels in ((TRAIN, "train_lables.json"), (TEST, "test_lables.json")):
         rows = np.concatenate([np.asarray(Image.open(raw / "package" / f"{batch}.png")) for batch in batches])
@@ -47,14 +47,14 @@ def _from_package(raw: Path) -> list[tuple[Pictures, Labels]]:
     return sides
 
 
-def _from_archive(raw: Path) -> list[tuple[Pictures, Labels]]:
-    """A record of a batch is a byte for the label, then all of red, all of green and all of blue, line by line."""
+def _from_archive(raw: Path) -> list[tuple[Images, Labels]]:
+    """Read the archive: each record is a byte for the label, then the red, green and blue planes, row by row."""
     sides = []
     with tarfile.open(raw / ARCHIVE) as archive:
         for batches in (TRAIN, TEST):
             files = (archive.extractfile(f"cifar-10-batches-bin/{batch}.bin") for batch in batches)
             content = b"".join(file.read() for file in files if file)
             records = np.frombuffer(content, dtype=np.uint8).reshape(-1, 1 + 3 * SIDE * SIDE)
-            pictures = records[:, 1:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1)
-            sides.append((np.ascontiguousarray(pictures), records[:, 0].astype(np.int64)))
+            images = records[:, 1:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1)
+            sides.append((np.ascontiguousarray(images), records[:, 0].astype(np.int64)))
     return sides

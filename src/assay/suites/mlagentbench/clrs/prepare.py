@@ -1,4 +1,4 @@
-"""Makes the clrs task: graphs of few nodes to learn shortest paths from, and larger ones, hidden, to be judged by."""
+"""CLRS: small graphs to learn shortest paths from, and larger hidden ones for grading."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +23,7 @@ Arrays = dict[str, Any]
 
 
 def prepare(job: PrepareJob) -> None:
-    """Write the model's code beside the data: it is what agents train and what judges them."""
+    """Write the model's code next to the data: agents train this model, and it is run for grading."""
     train, validation, test = _drawn(job.raw) if (job.raw / "clrs").is_dir() else _made(job.raw)
     shutil.copyfile(FOLDER / "model.py", job.public / "model.py")
     shown = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
@@ -36,7 +36,7 @@ def prepare(job: PrepareJob) -> None:
 
 
 def _drawn(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
-    """As the published starter draws them: of many densities to learn from, of one to be tested by."""
+    """Sample as the published starter does: graphs of many densities for training, of one for the test."""
     sampler = Sampler(raw)
     train = {nodes: sampler.draw(count, nodes, seed=SEED + nodes, chances=CHANCES) for nodes, count in TRAIN.items()}
     validation = sampler.draw(*VALIDATION, seed=SEED + 100, chances=CHANCES)
@@ -44,7 +44,7 @@ def _drawn(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
 
 
 def _made(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
-    """The miniature's graphs, a file for each part."""
+    """Read the miniature's graphs, one file per part."""
     parts = {path.stem: dict(np.load(path, allow_pickle=False)) for path in sorted(raw.glob("*.npz"))}
     train = {int(name.removeprefix("train_")): part for name, part in parts.items() if name.startswith("train_")}
     return train, parts["validation"], parts["test"]

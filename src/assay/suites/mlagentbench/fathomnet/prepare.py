@@ -1,4 +1,4 @@
-"""Makes the fathomnet task: a fifth of the dives, with all their pictures, becomes the test."""
+"""FathomNet: a fifth of the dives, with all their images, is the test set."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +12,7 @@ from assay.data import files
 from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, write, write_split
 from assay.data.splits import random_groups
+from assay.formats import coco
 
 TEST = 0.2
 SEED = 20274
@@ -19,20 +20,20 @@ DOWNLOADS = 8
 
 
 def prepare(job: PrepareJob) -> None:
-    """Pictures of one dive look alike, so they stay on one side; the published task shuffles all and tests on 2 %.
+    """Split by dive, because images of one dive look alike; the published task splits images and tests on 2 %.
 
-    Whether a picture is out of sample is not asked: all labelled ones come from the same depths, so none is.
+    The competition's out-of-sample score is left out: all labeled images come from the same depths.
     """
-    boxes = json.loads((job.raw / "object_detection" / "train.json").read_bytes())
-    pictures = {Path(picture["file_name"]).stem: picture for picture in boxes["images"]}
+    boxes = coco.read_coco(job.raw / "object_detection" / "train.json")
+    images = {Path(image["file_name"]).stem: image for image in boxes["images"]}
     listed = read(job.raw / "multilabel_classification" / "train.csv")
-    dives = [pictures[name]["coco_url"].rpartition("/")[0] for name in listed["id"]]
-    where = locate(job, list(pictures.values()))
+    dives = [images[name]["coco_url"].rpartition("/")[0] for name in listed["id"]]
+    where = locate(job, list(images.values()))
 
     sides = {}
     for side, rows in random_groups(dives, test=TEST, seed=SEED)._asdict().items():
         chosen = take(listed, rows).sort("id")
-        names = {name: f"{side}/{pictures[name]['file_name']}" for name in chosen["id"]}
+        names = {name: f"{side}/{images[name]['file_name']}" for name in chosen["id"]}
         files.copy((where[name], job.public / shown) for name, shown in names.items())
         categories = pl.Series("categories", [whole_numbers(text) for text in chosen["categories"]])
         sides[side] = pl.DataFrame({"id": chosen["id"], "image": list(names.values())}).with_columns(categories)
@@ -40,7 +41,8 @@ def prepare(job: PrepareJob) -> None:
         sides["train"], sides["test"], id="id", sample={"categories": "1"}, public=job.public, private=job.private
     )
     write(read(job.raw / "category_key.csv"), job.public / "category_key.csv")
-    (job.public / "train_boxes.json").write_text(json.dumps(only(boxes, set(sides["train"]["id"]))))
+    train_ids = {images[name]["id"] for name in sides["train"]["id"]}
+    (job.public / "train_boxes.json").write_text(json.dumps(coco.keep_images(boxes, train_ids)))
 
 
 def locate(job: PrepareJob, images: list[dict[str, Any]]) -> dict[str, Path]:
@@ -60,13 +62,5 @@ def locate(job: PrepareJob, images: list[dict[str, Any]]) -> dict[str, Path]:
 
 
 def whole_numbers(text: str) -> str:
-    """`[1.0, 9.0]` as `1 9`, the way a submission writes it."""
+    """Return `[1.0, 9.0]` as `1 9`, as a submission writes it."""
     return " ".join(str(int(number)) for number in json.loads(text))
-
-
-def only(boxes: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """The pictures with these names, and their boxes."""
-    images = [picture for picture in boxes["images"] if Path(picture["file_name"]).stem in names]
-    numbers = {picture["id"] for picture in images}
-    annotations = [box for box in boxes["annotations"] if box["image_id"] in numbers]
-    return {**boxes, "images": images, "annotations": annotations}

@@ -1,4 +1,4 @@
-"""Makes the feedback task: a fifth of the labelled essays becomes the test."""
+"""Feedback: a fifth of the labeled essays is the test set."""
 
 from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, write_split
@@ -10,9 +10,9 @@ SEED = 20271
 
 
 def prepare(job: PrepareJob) -> None:
-    """The competition's own test essays have no marks, so its labelled ones are split anew.
+    """Split the labeled essays, because the competition's own test essays have no scores.
 
-    The published task keeps 2 % for the test, some 80 essays, where luck alone moves the score by several hundredths.
+    The published task tests on 2 %, some 80 essays, where chance alone moves the score by several hundredths.
     """
     essays = read(job.raw / "train.csv")
     train, test = (take(essays, rows).sort("text_id") for rows in random_rows(essays.height, test=TEST, seed=SEED))

@@ -1,4 +1,4 @@
-"""Makes the imdb task: film reviews, a fifth of them for the test."""
+"""IMDb: movie reviews, a fifth of them for the test."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ SEED = 20265
 
 
 def prepare(job: PrepareJob) -> None:
-    """A text that occurs twice is kept once, and rows are numbered after they are shuffled: raw ones lie by label."""
+    """Drop duplicate texts, and number the rows after shuffling: the raw rows are sorted by label."""
     reviews = _labelled(job.raw).unique("text", keep="first", maintain_order=True)
     train, test = (
         take(reviews.select("text", "label"), rows) for rows in random_rows(reviews.height, test=TEST, seed=SEED)
@@ -24,7 +24,7 @@ def prepare(job: PrepareJob) -> None:
 
 
 def _labelled(raw: Path) -> pl.DataFrame:
-    """The package holds reviews of two sources in one table; on the web these lie in a file of their own."""
+    """Read the reviews: the package has those of two sources in one table, the web these alone."""
     own = raw / "train-00000-of-00001.parquet"
     if own.is_file():
         return pl.read_parquet(own).cast(pl.String)

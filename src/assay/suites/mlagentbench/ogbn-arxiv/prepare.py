@@ -1,4 +1,4 @@
-"""Makes the ogbn-arxiv task: the published split by year, with the newest papers' labels taken out."""
+"""ogbn-arxiv: the published split by year, without the labels of the newest papers."""
 
 import gzip
 import zipfile
@@ -13,7 +13,7 @@ SEED = 20273
 
 
 def prepare(job: PrepareJob) -> None:
-    """Papers get new numbers, so that nobody can look a label up by the number that the benchmark gives a paper."""
+    """Renumber the papers, so that labels cannot be looked up by the benchmark's own numbers."""
     with zipfile.ZipFile(job.raw / "arxiv.zip") as archive:
         features = table(archive, "raw/node-feat").to_numpy().astype(np.float32)
         labels, years = (table(archive, f"raw/{name}").to_series().to_numpy() for name in ("node-label", "node_year"))
@@ -36,5 +36,5 @@ def prepare(job: PrepareJob) -> None:
 
 
 def table(archive: zipfile.ZipFile, name: str) -> pl.DataFrame:
-    """A table of numbers without a header."""
+    """Read a table of numbers without a header."""
     return pl.read_csv(gzip.decompress(archive.read(f"arxiv/{name}.csv.gz")), has_header=False)

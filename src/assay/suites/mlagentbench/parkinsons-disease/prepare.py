@@ -1,4 +1,4 @@
-"""Makes the parkinsons-disease task: a fifth of the patients, with all their visits, becomes the test."""
+"""Parkinson's disease: a fifth of the patients, with all their visits, is the test set."""
 
 import polars as pl
 
@@ -13,7 +13,7 @@ SEED = 20272
 
 
 def prepare(job: PrepareJob) -> None:
-    """The published task tests on 2 patients, which is all luck; here a fifth of them, and each is on one side only."""
+    """Split by patient, with a fifth for the test; the published task tests on 2 patients, which is mostly chance."""
     clinical = read(job.raw / "train_clinical_data.csv")
     patients = clinical["patient_id"].to_list()
     train, test = (take(clinical, rows) for rows in random_groups(patients, test=TEST, seed=SEED))
@@ -23,7 +23,7 @@ def prepare(job: PrepareJob) -> None:
         table = read(job.raw / f"train_{name}.csv")
         write(table.filter(~tested), job.public / f"train_{name}.csv")
         write(table.filter(tested), job.public / f"test_{name}.csv")
-    further = read(job.raw / "supplemental_clinical_data.csv").filter(~tested)  # others, but this makes sure of it
+    further = read(job.raw / "supplemental_clinical_data.csv").filter(~tested)  # other patients, which this ensures
     write(further, job.public / "supplemental_clinical_data.csv")
 
     asked = predictions(test)
@@ -33,7 +33,7 @@ def prepare(job: PrepareJob) -> None:
 
 
 def predictions(visits: pl.DataFrame) -> pl.DataFrame:
-    """From each visit, every part's rating at that visit and at those that came 6, 12 and 24 months later."""
+    """Return for each visit the rating of every part at that visit and 6, 12 and 24 months later."""
     month = pl.col("visit_month").cast(pl.Int64)
     ratings = visits.unpivot(PARTS, index=["patient_id", "visit_month"], variable_name="part", value_name="rating")
     ratings = ratings.drop_nulls("rating").select("patient_id", month.alias("month"), "part", "rating")

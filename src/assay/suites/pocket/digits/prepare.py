@@ -1,4 +1,4 @@
-"""Makes the digits task: 8 × 8 pictures of handwritten digits, few of them with labels."""
+"""Digits: 8 × 8 images of handwritten digits, few of them labeled."""
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ SEED = 20261
 
 
 def prepare(job: PrepareJob) -> None:
-    """Each line of the raw file is the 64 levels of a picture, 0 to 16, and the digit it shows."""
+    """Read the raw file, whose lines hold the 64 levels of an image, 0 to 16, and its digit."""
     table = np.loadtxt(job.raw / "sklearn/datasets/data/digits.csv.gz", delimiter=",", dtype=np.uint8)
     sides = {}
     for side, rows in random_rows(len(table), train=TRAIN, seed=SEED)._asdict().items():

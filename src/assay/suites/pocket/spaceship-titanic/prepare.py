@@ -1,4 +1,4 @@
-"""Makes the spaceship-titanic task: a new split by travel group, under new passenger numbers."""
+"""Spaceship Titanic: a new split by travel group, under new passenger numbers."""
 
 from assay.data.job import PrepareJob
 from assay.data.polars_tables import random_numbers, read, take, with_id, write_split
@@ -9,7 +9,7 @@ SEED = 20263
 
 
 def prepare(job: PrepareJob) -> None:
-    """A PassengerId is the number of a travel group and the place in it; groups get new numbers and stay whole."""
+    """Renumber the travel groups, which start a PassengerId, and keep them whole."""
     folder = job.raw / "classifier_model/dataset"
     passengers = read(folder / "train.csv", folder / "test.csv")
     groups, places = zip(*(name.split("_") for name in passengers["PassengerId"]), strict=True)
