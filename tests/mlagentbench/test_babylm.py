@@ -17,8 +17,8 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import run_prepare
-from assay.grading import grade_file
-from assay.lab.environments import environment
+from assay.grading import grade_submission
+from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
 
 SOURCES = [
@@ -74,7 +74,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def seen(babylm: Task, checkpoints: Path) -> dict[str, Any]:
     """What was found of model and judge where torch is installed, once; checkpoints are left behind."""
-    python = environment(Home.default(), "torch") / "bin" / "python"
+    python = find_environment(Home.default(), "torch") / "bin" / "python"
     script = Path(__file__).with_name("babylm_model.py")
     variables = os.environ | {"PYTHONPATH": str(babylm.folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([python, script, checkpoints], env=variables, capture_output=True, text=True, check=True)
@@ -215,7 +215,7 @@ def test_a_model_of_bytes_that_has_learnt_nothing_costs_eight_bits_per_byte(
 ) -> None:
     """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
     path = changed(checkpoints / "plain.npz", tmp_path, forgotten)
-    grade = grade_file(path, made.task, made, home=home)
+    grade = grade_submission(path, made.task, made, home=home)
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
 
 
@@ -223,7 +223,7 @@ def test_merges_that_lose_bytes_make_no_valid_submission(
     made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
-    grade = grade_file(path, made.task, made, home=home)
+    grade = grade_submission(path, made.task, made, home=home)
     assert not grade.valid_submission and grade.score is None
     assert grade.why == f"checkpoint.npz: row 0 of merges {EVERY_BYTE}."
 
@@ -241,7 +241,7 @@ def test_what_the_starter_trains_is_graded_better_than_tokens_alone(
     assert grade["valid_submission"] and grade["sealed"], grade["why"]
 
     [trained] = trial.glob("submission/**/checkpoint.npz")
-    tokens_alone = grade_file(changed(trained, tmp_path, forgotten), babylm, made, home=home)
+    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), babylm, made, home=home)
     assert tokens_alone.score is not None
     assert grade["score"] < 0.9 * tokens_alone.score < 0.9 * 8
 

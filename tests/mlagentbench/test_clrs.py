@@ -20,8 +20,8 @@ from assay.core.errors import NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, load_prepared, prepare
-from assay.grading import grade_file
-from assay.lab.environments import environment
+from assay.grading import grade_submission
+from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
 
 ANSWERS = "53a229b883a3c68c4b513cdf1f83b6fe6e7924b427bdc5e5b5b9f6bb09c554dd"
@@ -47,7 +47,7 @@ def run(clrs: Task, tmp_path: Path) -> Run:
     def run(code: str) -> str:
         head = f"import sys\nsys.path.insert(0, {str(clrs.folder)!r})\nimport numpy as np\nimport torch\n"
         head += "from model import *\ntorch.manual_seed(0)\ntorch.set_num_threads(1)\n"
-        python = environment(Home.default(), "torch") / "bin" / "python"
+        python = find_environment(Home.default(), "torch") / "bin" / "python"
         done = subprocess.run([python, "-B", "-c", head + code], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -222,12 +222,12 @@ def test_untrained_and_spoilt_weights_are_judged_in_the_lab(
     clrs: Task, miniature: Prepared, home: Home, run: Run, tmp_path: Path
 ) -> None:
     run("save(Network(Settings(width=4)), 'checkpoint.npz')")
-    grade = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
     assert grade.why is None and grade.sealed and grade.deterministic
     assert grade.score is not None and 0 <= grade.score < 0.6
-    assert grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
+    assert grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
     run("network = Network(Settings(width=4)); network.own.bias.data[0] = np.inf; save(network, 'checkpoint.npz')")
-    spoilt = grade_file(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    spoilt = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
     assert spoilt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
 
 
@@ -267,9 +267,9 @@ def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
     panel = (clrs.folder / "panel.py").read_text()
     assert '"edge_pointers": 1}, 300)' in panel
     (tmp_path / "panel.py").write_text(panel.replace('"edge_pointers": 1}, 300)', '"edge_pointers": 1}, 60)'))
-    python = environment(home, "torch") / "bin" / "python"
+    python = find_environment(home, "torch") / "bin" / "python"
     subprocess.run([python, "-B", "panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
-    grade = grade_file(tmp_path / "checkpoint.npz", clrs, ready, home=home)
+    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, ready, home=home)
     assert grade.why is None and grade.baseline is not None and grade.rank is not None
     chance = 1 / 64
     assert grade.score is not None and grade.score > 5 * chance

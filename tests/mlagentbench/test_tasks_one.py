@@ -21,7 +21,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import run_prepare, run_synthesize
-from assay.grading import grade_file
+from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
@@ -275,7 +275,7 @@ def test_starters_on_real_data_score_what_was_measured(assay: Callable[..., Any]
 def test_vectorized_code_is_graded_far_above_the_starter(home: Home, tmp_path: Path) -> None:
     panel(panel("--list").split()[-1], cwd=tmp_path)
     one = task("vectorization")
-    grade = grade_file(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
+    grade = grade_submission(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 20 and grade.success
 
