@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 PROPERTIES = ("inode", "time", "size", "number of links", "name", "folder", "suffix", "place in the archive")
 
@@ -53,7 +53,7 @@ def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArr
         values = [found[row].get(property_) for row in with_file]
         if any(value is None for value in values) or len(set(values)) == 1:
             continue
-        ranks = rankdata(np.unique(np.array(values), return_inverse=True)[1])
+        ranks = _rank(np.unique(np.array(values), return_inverse=True)[1])
         for column, column_labels in labels.items():
             label, deviations = _strongest_association(ranks, column_labels[with_file])
             if deviations > _MAX_DEVIATIONS:
@@ -116,7 +116,7 @@ def _strongest_association(ranks: NDArray[Any], labels: NDArray[Any]) -> tuple[s
     if len(classes) > _MAX_CLASSES or (classes.dtype.kind == "f" and len(classes) > 20):
         if not is_number:
             return "", 0.0
-        correlation = np.corrcoef(ranks, rankdata(labels))[0, 1]
+        correlation = np.corrcoef(ranks, _rank(labels))[0, 1]
         return "", float(abs(correlation) * np.sqrt(len(labels) - 1))
     if len(classes) < 2:
         return "", 0.0
@@ -129,3 +129,8 @@ def _rank_sum_deviation(ranks: NDArray[Any], positive: NDArray[np.bool_]) -> flo
     total, positives = len(ranks), int(positive.sum())
     spread = np.sqrt(positives * (total - positives) / (total - 1)) * np.std(ranks)
     return float(abs(ranks[positive].sum() - positives * ranks.mean()) / spread) if spread else 0.0
+
+
+def _rank(values: NDArray[Any]) -> NDArray[Any]:
+    """Return ranks from 1, with the mean rank for ties."""
+    return np.asarray(pd.Series(values).rank())
