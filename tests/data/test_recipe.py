@@ -99,7 +99,6 @@ def test_renaming_a_class_in_task_toml_prepares_again(folder: Path, tmp_path: Pa
         ("prepare.py", "classes.txt", "kinds.txt"),
         ("near.py", "near", "far"),
         ("classes.json", "[]", "[1]"),
-        ("starter/train.py", "", "1\n"),
         ("../_shared/words.py", "shared", "changed"),
         ("task.toml", '"cat", "dog"', '"dog", "cat"'),
         ("task.toml", 'id = "id"', 'id = "key"'),
@@ -117,6 +116,7 @@ def test_what_decides_the_bytes_makes_data_stale(folder: Path, name: str, old: s
     [
         ("description.md", "Toy", "A toy"),
         ("panel.py", "", "1\n"),
+        ("starter/train.py", "", "1\n"),
         ("../_shared/other.py", "other", "changed"),
         ("../suite.toml", "For tests", "For more tests"),
         ("task.toml", 'title = "Toy"', 'title = "Other"'),
@@ -130,6 +130,14 @@ def test_what_does_not_decide_the_bytes_leaves_data_valid(folder: Path, name: st
     before = recipe.hash_recipe(load(folder), "v1", "real")
     (folder / name).write_text((folder / name).read_text().replace(old, new))
     assert recipe.hash_recipe(load(folder), "v1", "real") == before
+
+
+def test_starter_code_counts_where_it_is_the_reference_for_speed(folder: Path) -> None:
+    toml = TASK.replace('form = "csv"', 'form = "file"').replace('kind = "tab', 'judged = "speed"\nkind = "tab')
+    (folder / "task.toml").write_text(toml)
+    before = recipe.hash_recipe(load(folder), "v1", "real")
+    (folder / "starter/train.py").write_text("1\n")
+    assert recipe.hash_recipe(load(folder), "v1", "real") != before
 
 
 def test_a_new_version_of_a_block_concerns_the_tasks_that_use_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """The recipe of prepared data: a hash of everything that decides its bytes.
 
-It covers the task's source, the parts of `task.toml` that `prepare.py` may read, every file of the task folder except
-those that `prepare.py` has no use for, the shared modules that the task imports from its suite, and the version of each
-building block it uses. When any of these changes, prepared data is stale and has to be prepared again.
+It covers the task's source, the parts of `task.toml` that `prepare.py` may read, the files of the task folder (starter
+code only where it is the reference for speed), the shared modules that the task imports from its suite, and the version
+of each building block it uses. When any of these changes, prepared data is stale and has to be prepared again.
 """
 
 import ast
@@ -63,6 +63,8 @@ def hash_recipe(task: Task, edition: str, variant: str) -> str:
         code.append(task.folder / "synthetic.py")
     own = {path for path in task.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     own -= {task.folder / name for name in (*_NOT_USED, "synthetic.py")}
+    if not task.timed:
+        own = {path for path in own if task.folder / "starter" not in path.parents}
     imported, blocks = _follow_imports(code)
     root = task.folder.parent.parent
     content = {
