@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import AssayError
+from assay.core.errors import MissingDependency
 from assay.formats import Boxes, Boxes3D, Points
 
 _THRESHOLDS_3D = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -266,7 +266,7 @@ def _common_ground(
     try:
         import shapely
     except ImportError:
-        raise AssayError('rotated boxes need shapely, which is absent: pip install "assay[mlebench]"') from None
+        raise MissingDependency("Overlap of rotated boxes", "mlebench") from None
     origin = others.centers[other_rows, :2]
     one, other = (_footprints(*of, origin) for of in ((boxes, rows), (others, other_rows)))
     shared: NDArray[np.float64] = shapely.area(shapely.intersection(shapely.polygons(one), shapely.polygons(other)))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage, spatial
 
+from assay.core.errors import MissingDependency
 from assay.formats import Mask
 
 _BLOCK = 8  # voxels along each side
@@ -132,6 +132,10 @@ def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
     apart = np.argwhere(volume & ~other)
     if len(apart) == 0:
         return 0.0
+    try:
+        from scipy import ndimage, spatial
+    except ImportError:
+        raise MissingDependency("The Hausdorff distance", "mlebench") from None
     # Nearest to a voxel outside is always one on the surface: from any other, a step towards it stays inside.
     surface = np.argwhere(other & ~ndimage.binary_erosion(other))
     tree, scaled = spatial.KDTree(surface / volume.shape), apart / volume.shape

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import AssayError, InvalidSubmission
+from assay.core.errors import InvalidSubmission, MissingDependency
 
 
 def kendall_tau_pooled(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
@@ -42,9 +42,7 @@ def edit_distance() -> Callable[[Sequence[Hashable], Sequence[Hashable]], int]:
     try:
         from rapidfuzz.distance import Levenshtein
     except ImportError:
-        raise AssayError(
-            'Edit distances need rapidfuzz, which is not installed: pip install "assay[mlebench]"'
-        ) from None
+        raise MissingDependency("The edit distance", "mlebench") from None
     return Levenshtein.distance
 
 
