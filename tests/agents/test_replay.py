@@ -121,12 +121,12 @@ def test_the_hash_of_the_log_is_part_of_the_settings(tiny, tmp_path):
     assert find_agent("replay", settings).model_dump(mode="json") == settings
     with first.events.open("a") as log:
         log.write("more\n")
-    with pytest.raises(UsageError, match=r"events: .* is not the one that was meant to be done again"):
+    with pytest.raises(UsageError, match=r"events: .* has changed since the replay was planned"):
         find_agent("replay", settings)
 
 
 def test_other_tasks_and_folders_without_a_trial_are_refused(tiny, tmp_path):
-    with pytest.raises(UsageError, match=r"trial: .* is not the folder of a trial: it has no trial\.json"):
+    with pytest.raises(UsageError, match=r"trial: .* is not a trial folder: it contains no trial\.json"):
         find_agent("replay", {"trial": str(tmp_path)})
     with pytest.raises(UsageError, match="trial: Field required"):
         find_agent("replay")

@@ -26,4 +26,4 @@ def test_the_list_for_people_names_every_setting_and_its_default(assay):
     shown = assay("agents").stdout
     assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in shown
     assert "  share=0.25  default time limit of a command, as a share of the time left" in shown
-    assert "  trial=…  the folder of the trial to do again, RUN/trials/ID" in shown
+    assert "  trial=…  folder of the trial to repeat, RUN/trials/ID" in shown

@@ -1,4 +1,4 @@
-"""A recorded trial done again, without any model: to see whether it comes out the same, or to show it."""
+"""The replay agent: repeats a recorded trial without a model, to check that the result is the same or to show it."""
 
 import hashlib
 from itertools import groupby
@@ -22,39 +22,39 @@ THINKING = ("ask", "act", "note", "read", "list", "person")
 
 
 class Replay(Agent):
-    """Does again what a recorded trial did in its lab, step by step, and notes where something else came of it."""
+    """Repeats what a recorded trial did in its lab, step by step, and records where the result differs."""
 
-    summary = "does again what a recorded trial did in its lab, with no model, and notes any difference"
+    summary = "repeats a recorded trial without a model and records any difference"
 
-    trial: Path = Field(description="the folder of the trial to do again, RUN/trials/ID")
-    events: str = Field("", validate_default=True, description="the hash of its log; found out if not given")
+    trial: Path = Field(description="folder of the trial to repeat, RUN/trials/ID")
+    events: str = Field("", validate_default=True, description="hash of the trial's log; default: its current hash")
 
     @field_validator("trial")
     @classmethod
-    def _a_trial(cls, path: Path) -> Path:
+    def _check_trial(cls, path: Path) -> Path:
         folder = TrialFolder(path.resolve())
         if not (folder.path / "trial.json").is_file():
-            raise ValueError(f"{path} is not the folder of a trial: it has no trial.json")
+            raise ValueError(f"{path} is not a trial folder: it contains no trial.json")
         if folder.submission_entry is None:
-            raise ValueError(f"the trial in {path} is not over; go on with it first: assay resume {path}")
+            raise ValueError(f"the trial in {path} is not finished; run first: assay resume {path}")
         return folder.path
 
     @field_validator("events")
     @classmethod
-    def _of_that_log(cls, digest: str, info: ValidationInfo) -> str:
+    def _check_log(cls, digest: str, info: ValidationInfo) -> str:
         if "trial" not in info.data:
             return digest
         found = hash_file(TrialFolder(info.data["trial"]).events)
         if digest not in ("", found):
-            raise ValueError(f"the log of {info.data['trial']} is not the one that was meant to be done again")
+            raise ValueError(f"the log of {info.data['trial']} has changed since the replay was planned")
         return found
 
     def label(self, name: str) -> str:
-        """It is called after the trial."""
+        """Return its name in reports, which contains the trial's."""
         return f"{name} of {self.trial.name}"
 
     def inapplicable(self, task: Task) -> str | None:
-        """It can only do again what was done."""
+        """Refuse tasks other than the trial's."""
         recorded = TrialFolder(self.trial).file.task
         return None if task.id == recorded else f"{self.trial.name} is a trial of {recorded}"
 
