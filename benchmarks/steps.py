@@ -23,6 +23,7 @@ from figures import report
 from toy import make_suite
 
 from assay.agents import Workbench
+from assay.agents.recorder import Recorder
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
@@ -31,7 +32,6 @@ from assay.lab.environments import find_environment
 from assay.lab.host import slots
 from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import Clock, EventLog
-from assay.records.tape import Tape
 from assay.tasks import Budget, Task
 
 GOAL = 1.5
@@ -96,7 +96,8 @@ async def at_bench(task: Task, lab: Lab, folder: Path) -> AsyncIterator[Workbenc
     with EventLog(folder / "events.jsonl", 1) as log:
         await lab.write("train.py", b"print('hello')\n")
         clock = Clock(Budget(time=3600, steps=10**6))
-        yield Workbench(task, lab, clock, Tape(log), 0, folder / "snapshots", form=lambda content: None)
+        recorder = Recorder(log, lab, clock, folder / "snapshots")
+        yield Workbench(task, lab, recorder, seed=0, check_format=lambda content: None)
 
 
 async def run_bare(sandbox: Bubblewrap, command: Sequence[str]) -> None:

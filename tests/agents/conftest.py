@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.agents import Agent, Workbench
+from assay.agents.recorder import Recorder
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data.store import load_prepared, prepare
@@ -18,10 +19,13 @@ from assay.lab import Lab, Setup, find_environment, open_lab
 from assay.lab.host import slots
 from assay.models import Models, Prices
 from assay.records import Clock, EventLog, OutOfBudget, read_events
-from assay.records.tape import Past, Tape, past_of
-from assay.runs.trial_setup import furnish
+from assay.records.events import Started
+from assay.records.prompts import Prompts
+from assay.records.tape import finished_calls, past_of
+from assay.runs.trial_setup import write_starting_files
 from assay.tasks import Budget, Registry, Task
 
+STARTED = Started(trial="test", trial_file_sha256="0" * 64, attempt=1)
 TESTS = Path(__file__).parent.parent
 sys.path.append(str(TESTS / "models"))  # for the test server with OpenAI's and Anthropic's protocols
 PRICES = Prices()
@@ -66,24 +70,21 @@ class Trial:
         self, roles: dict[str, str] | None = None, *, models: Models | None = None, terminal: Path | None = None
     ) -> AsyncIterator[Workbench]:
         """Open a workbench in a new lab."""
-        past = past_of(read_events(self.events)) if self.events.exists() else Past()
+        past = past_of(read_events(self.events))
         data = load_prepared(self.home, self.task).public
         setup = Setup(find_environment(self.home, self.task.environment), data=data, **self.lab_wishes)
         with EventLog(self.events, 1) as log:
-            log.append("started")
+            log.append(STARTED)
             async with open_lab(self.home, setup) as lab:
-                await furnish(lab, self.task)
+                await write_starting_files(lab, self.task)
                 models = models or (Models(roles, prices=PRICES) if roles else None)
                 bench = Workbench(
                     self.task,
                     lab,
-                    Clock(self.budget),
-                    Tape(log, past.deeds),
-                    0,
-                    self.folder / "snapshots",
-                    form=self.form,
+                    Recorder(log, lab, Clock(self.budget), self.folder / "snapshots", past),
+                    seed=0,
+                    check_format=self.form,
                     models=models,
-                    kept=past.snapshot,
                     **({"terminal": terminal} if terminal else {}),
                 )
                 self.lab: Lab = lab
@@ -102,20 +103,25 @@ class Trial:
         """Return the files of the open lab."""
         return {str(path): await self.lab.read(str(path), max_size=10**8) async for path in self.lab.files()}
 
-    def told(self, what: str) -> list[dict]:
-        """Return all recorded calls of a kind, with their requests and results."""
-        found, begun = [], {}
-        for event in read_events(self.events):
-            if event.kind == "action":
-                begun[event.about["deed"]] = event.about
-            elif event.kind == "observation" and event.about["what"] == what:
-                asked = begun[event.about["deed"]]
-                found.append({**asked["request"], **event.about["result"], "about": asked, "used": event.about["used"]})
+    def calls(self, kind: str) -> list[dict]:
+        """Return every finished call of a type: its request and result, what was used, and for models the prompt."""
+        events = read_events(self.events)
+        prompts = Prompts(events)
+        found = []
+        for _, call in finished_calls(events):
+            if call.request.type != kind:
+                continue
+            request, result = call.request.model_dump(mode="json"), call.result.model_dump(mode="json")
+            about = {**request, **(request.get("data") or {}), "step": call.step}
+            if kind == "model":
+                about["messages"] = [message.model_dump(mode="json") for message in prompts.messages(call.number)]
+                result |= result["reply"] or {}
+            found.append({**request, **result, "about": about, "used": call.used.model_dump()})
         return found
 
-    def acts(self) -> list[tuple[str, str | None]]:
+    def actions(self) -> list[tuple[str, str | None]]:
         """Return the actions so far, each with the cause of its failure."""
-        return [(act["name"], act["cause"]) for act in self.told("act")]
+        return [(action["name"], action["cause"]) for action in self.calls("action")]
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ async def test_files_can_be_listed_read_written_and_copied(trial):
         files = await trial.workspace()
     assert files["sub/new.txt"] == b"a\nb\n"
     assert files["sub/mine.csv"].startswith(b"coin\n30\n")
-    assert trial.acts() == [(name, None) for name in (
+    assert trial.actions() == [(name, None) for name in (
         "List Files", "List Files", "Read File", "Read File", "Write File", "Append File", "Append File", "Copy File",
     )]  # fmt: skip
 
@@ -77,7 +77,7 @@ async def test_every_action_takes_one_step_and_is_recorded_completely(trial):
         await do("Execute Script", script_name="a.py")
         await do("No Such Thing", x="y")
         assert bench.clock.steps == 3
-    write, execute, unknown = trial.told("act")
+    write, execute, unknown = trial.calls("action")
     assert (write["name"], write["arguments"]) == ("Write File", {"file_name": "a.py", "content": "print(1)"})
     assert "stdout:\n1" in execute["observation"]
     assert 0 < execute["seconds"] < 60
@@ -91,9 +91,9 @@ async def test_every_action_ends_with_a_snapshot_that_is_new_only_if_files_may_h
         await do("List Files", dir_path=".")
         await do("Write File", file_name="a", content="")
         await do("Read File", file_name="a")
-    kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
-    assert [each["step"] for each in kept] == [1, 2, 3]
-    assert kept[0]["id"] != kept[1]["id"] == kept[2]["id"]
+    kept = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"]
+    assert [each.step for each in kept] == [1, 2, 3]
+    assert kept[0].snapshot != kept[1].snapshot == kept[2].snapshot
 
 
 @pytest.mark.parametrize("path", ["data/x", "./data/x", "sub/../data/x", "/workspace/data/x", "data"])

@@ -10,10 +10,11 @@ from assay.agents.aide import POLICIES, Aide, Journal, read_journal
 from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import TrialFolder, read_events
+from assay.records.prompts import Prompts
 from assay.results.score_curve import grade_steps
 from assay.results.search_scores import grade_nodes
 from assay.runs.plan import Plan
-from assay.runs.trial import conduct
+from assay.runs.trial import run_trial
 from assay.tasks import Budget, Registry
 
 TESTS = Path(__file__).parent.parent
@@ -46,7 +47,7 @@ class Trials:
     def run(self, *scripts, **more):
         """Create a trial and run it to its end."""
         folder = self.make(*scripts, **more)
-        conduct(folder.path, self.home)
+        run_trial(folder.path, self.home)
         return folder
 
     def _model(self, role, replies):
@@ -85,11 +86,9 @@ def shape(trial):
 def questions(trial):
     """Return all prompts of the main model."""
     events = read_events(trial.events)
-    return [
-        event.about["messages"][-1]["text"]
-        for event in events
-        if event.kind == "action" and event.about["what"] == "ask" and event.about["request"]["role"] == "main"
-    ]
+    prompts = Prompts(events)
+    requests = [event for event in events if event.kind == "call_started" and event.request.type == "model"]
+    return [prompts.messages(event.number)[-1].text for event in requests if event.request.role == "main"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def questions(trial):
 )
 def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, settings, score):
     first, second = (trials.run(policy=policy, debug_prob=1, **settings) for _ in range(2))
-    assert first.state.status == "done", first.state.why
+    assert first.state.status == "done", first.state.reason
     assert tree(first) == tree(second)
     found = journal(first)
     assert len(found.nodes) == 8 == first.state.steps
@@ -121,7 +120,7 @@ def test_every_policy_beats_the_starter_on_house_prices(prepared_home, tmp_path,
     task = Registry([]).task("pocket/house-price")
     trials = Trials(prepared_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
     trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
-    assert trial.state.status == "done", trial.state.why
+    assert trial.state.status == "done", trial.state.reason
     found = read_journal(read_events(trial.events), "lower")
     assert {node.operator for node in found.nodes} >= {"draft", "debug", "improve"}
     assert "Beauty" in found.nodes[0].execution.output
@@ -151,11 +150,8 @@ def test_prompts_are_scoped_to_the_operator_and_state_the_remaining_budget(trial
     assert "I will start from scratch" not in debug and "Previous solutions" not in debug
     assert "This is solution 2, with a metric of 0.4." in improve and "- 1 (draft), metric 0.3" in improve
     assert "1 more scripts, including this one" in improve
-    (system,) = {
-        event.about["messages"][0]["text"]
-        for event in read_events(trial.events)
-        if event.kind == "action" and event.about["what"] == "ask"
-    }
+    prompts = Prompts(read_events(trial.events))
+    (system,) = {prompts.messages(call)[0].text for call in prompts.calls}
     assert "data/train.csv: 30 rows, 2 columns" in system and "scikit-learn 1." in system
     assert "accuracy" in system and "higher is better" in system and "Guesses tails" in system
 
@@ -216,7 +212,7 @@ def test_a_node_with_an_invalid_submission_cannot_be_best(trials):
 
 def test_a_search_without_any_submission_is_an_agent_failure(trials):
     trial = trials.run(*["print('METRIC: 1')"] * 4)
-    assert all(node.buggy and "nothing was handed in" in node.failure for node in journal(trial).nodes)
+    assert all(node.buggy and "nothing was submitted" in node.failure for node in journal(trial).nodes)
     assert (trial.state.status, trial.state.cause) == ("failed", "agent")
     assert trial.grade.score is None
 
@@ -243,7 +239,7 @@ def test_the_best_submission_is_restored_whatever_a_script_does_to_the_workspace
     vandal = "print('METRIC: 1')\nimport subprocess\nsubprocess.run('cd ../..; rm -rf * .??*; {}', shell=True)\n"
     more = ["true", "mkdir -p submission.csv/x", "ln -s /etc/passwd submission.csv", "touch nodes", "ln -s / nodes"]
     trial = trials.run(script(20), *(vandal.format(each) for each in more), script(19), drafts=9)
-    assert trial.state.status == "done", trial.state.why
+    assert trial.state.status == "done", trial.state.reason
     assert [node.good for node in journal(trial).nodes] == [True, *[False] * len(more), True]
     assert trial.grade.score == coins(20)
     points = grade_steps(trial, COIN, trials.home)
@@ -282,7 +278,7 @@ ENDLESS = script(30) + "import time\ntime.sleep(1000)\n"
 def test_the_best_submission_counts_when_time_runs_out_during_a_script(trials, limit):
     trial = trials.run(script(11), *[ENDLESS] * 8, drafts=10, exec_share=1.0, plan={limit: 10.0})
     good, cut_short = journal(trial).nodes
-    assert trial.state.status == "done", trial.state.why
+    assert trial.state.status == "done", trial.state.reason
     assert good.good and cut_short.execution.ended == "time"
     assert trial.grade.score == coins(11)
 
@@ -392,10 +388,15 @@ while not pathlib.Path("../over").exists():
 def test_as_many_scripts_run_in_parallel_as_the_lab_has_cores(trials):
     trials.task = COIN.model_copy(update={"resources": COIN.resources.model_copy(update={"cores": 2})})
     trial = trials.run(plan={"steps": 4}, drafts=4)
-    runs = [event for event in read_events(trial.events) if event.about.get("what") == "run"]
-    begun = [(event.kind, event.about.get("lane")) for event in runs]
+    calls = [event for event in read_events(trial.events) if event.kind in ("call_started", "call_finished")]
+    started = {event.number: event for event in calls if event.kind == "call_started"}
+    runs = []
+    for event in calls:
+        start = started[event.call] if event.kind == "call_finished" else event
+        if start.request.type == "command":
+            runs.append((event.kind, start.lane))
     # First comes the preview of the data, which has no lane.
-    assert begun[2:4] == [("action", "node 0"), ("action", "node 1")]
+    assert runs[2:4] == [("call_started", "node 0"), ("call_started", "node 1")]
 
 
 def cut(trial, kept, lines):
@@ -412,16 +413,16 @@ def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeatin
     lines = whole.events.read_bytes().splitlines(keepends=True)
     events = read_events(whole.events)
     # In the middle of the second batch: after each of its events.
-    snapshots = [event.number for event in events if event.kind == "snapshot"]
+    snapshots = [event.number for event in events if event.kind == "snapshot_taken"]
     for kept in range(snapshots[0] + 1, snapshots[1] + 2, 3):
-        answered = sum(event.kind == "observation" and event.about["what"] == "ask" for event in events[:kept])
+        answered = sum(event.kind == "call_finished" and event.result.type == "model" for event in events[:kept])
         cut(whole, kept, lines)
-        conduct(whole.path, trials.home)
-        assert whole.state.status == "done", (kept, whole.state.why)
+        run_trial(whole.path, trials.home)
+        assert whole.state.status == "done", (kept, whole.state.reason)
         after = read_events(whole.events)
-        assert not any(event.kind == "anew" for event in after), kept
+        assert not any(event.kind == "restarted" for event in after), kept
         assert tree(whole) == expected and whole.grade.score == grade
-        asked = [event for event in after[kept:] if event.kind == "observation" and event.about["what"] == "ask"]
+        asked = [event for event in after[kept:] if event.kind == "call_finished" and event.result.type == "model"]
         assert len(asked) == len(expected) - answered, kept
 
 
@@ -432,17 +433,17 @@ def test_a_resumed_trial_remembers_the_usage_of_parallel_requests(trials):
     asked = [
         event.number
         for event in read_events(whole.events)
-        if event.kind == "observation" and event.about["what"] == "ask"
+        if event.kind == "call_finished" and event.result.type == "model"
     ]
     cut(whole, asked[-1] + 1, lines)
-    conduct(whole.path, trials.home)
+    run_trial(whole.path, trials.home)
     assert whole.state.tokens == tokens
 
 
 def test_the_workspace_keeps_the_best_solution_and_all_nodes_but_no_leftovers_of_scripts(trials):
     messy = script(14) + "open('model.bin', 'wb').write(b'x' * 10**6)\nimport os\nos.makedirs('cache/deep')\n"
     trial = trials.run(messy, script(13), drafts=2)
-    last = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"][-1]
+    last = [event.snapshot for event in read_events(trial.events) if event.kind == "snapshot_taken"][-1]
     kept = load_snapshot(trial.snapshots, last)
     nodes = {f"nodes/{id}/{name}" for id in (0, 1) for name in ("solution.py", "submission.csv")}
     assert set(kept.files) == nodes | {"best_solution.py", "description.md", "submission.csv", "train.py"}

@@ -76,7 +76,7 @@ async def test_the_research_agent_gets_the_same_prompt(trial, script):
     async with trial.bench({"main": script("x")}) as bench:
         text = briefing(bench, check='"Validate Submission" checks whether its format is valid, without a score.')
         await Research(max_attempts=1).work(bench)
-    assert text in trial.told("ask")[0]["about"]["messages"][0]["text"]
+    assert text in trial.calls("model")[0]["about"]["messages"][0]["text"]
 
 
 async def test_the_research_agent_can_validate_its_submission(trial, script):
@@ -85,9 +85,9 @@ async def test_the_research_agent_can_validate_its_submission(trial, script):
         "Action: Validate Submission\nAction Input: {}"
     )
     await trial.work(Research(max_attempts=1), {"main": script(answer, "nothing")})
-    assert trial.acts() == [("Validate Submission", None)]
-    assert "'submission.csv' does not exist" in trial.told("act")[0]["observation"]
-    assert len(trial.told("validate")) == 1
+    assert trial.actions() == [("Validate Submission", None)]
+    assert "'submission.csv' does not exist" in trial.calls("action")[0]["observation"]
+    assert len(trial.calls("validation")) == 1
 
 
 def test_an_obfuscated_description_replaces_the_plain_one():
@@ -132,7 +132,7 @@ def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(a
     (trial,) = RunFolder(out).trials()
     digest = hashlib.sha256(b"Heads or tails?").hexdigest()
     assert trial.file.hashes["description"] == digest
-    snapshot = next(event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot")
+    snapshot = next(event.snapshot for event in read_events(trial.events) if event.kind == "snapshot_taken")
     kept = json.loads((trial.snapshots / "manifests" / f"{snapshot}.json").read_text())
     assert kept["files"]["description.md"]["sha256"] == digest
 

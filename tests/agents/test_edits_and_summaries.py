@@ -34,7 +34,7 @@ async def test_an_edit_is_written_shown_as_a_diff_and_can_be_undone(trial, scrip
             assert expected.decode() in await do("Undo Edit Script", script_name="sub/a.py")
             assert (await trial.workspace())["sub/a.py"] == expected
         assert "There is no edit of 'sub/a.py' to undo" in await do("Undo Edit Script", script_name="sub/a.py")
-    asked = trial.told("ask")[0]["about"]["messages"][0]["text"]
+    asked = trial.calls("model")[0]["about"]["messages"][0]["text"]
     assert "Guess heads." in asked and "print(1)" in asked
 
 
@@ -146,7 +146,7 @@ async def test_a_long_file_is_read_in_blocks_with_correct_positions(trial, scrip
         do = ActionDriver(bench)
         await do("Write File", file_name="long.txt", content=text)
         assert await do("Understand File", file_name="long.txt", things_to_look_for="the zebra") == "all of it"
-    asked = [ask["about"]["messages"][0]["text"] for ask in trial.told("ask")]
+    asked = [ask["about"]["messages"][0]["text"] for ask in trial.calls("model")]
     # at most 99 lines stay below 10,000 characters
     for told, where in zip(asked, ["1 to 9,900", "9,901 to 19,800", "19,801 to 25,000"], strict=False):
         assert f"{where} of 25,000" in told and "the zebra" in told
@@ -166,7 +166,7 @@ async def test_a_short_data_file_takes_one_request(trial, script):
     async with trial.bench({"main": script("Thirty coins.")}) as bench:
         told = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
     assert told == "Thirty coins."
-    assert "coin,side\n0,1" in trial.told("ask")[0]["about"]["messages"][0]["text"]
+    assert "coin,side\n0,1" in trial.calls("model")[0]["about"]["messages"][0]["text"]
 
 
 async def test_an_unavailable_model_fails_the_action_but_not_the_trial(trial, script):
@@ -185,6 +185,6 @@ async def test_the_research_log_can_be_extended_retrieved_and_reflected_on(trial
         assert await do("Retrieval from Research Log", current_plan="try a forest") == "Look at the log."
         assert await do("Reflection", things_to_reflect_on="progress") == "Try again."
         assert (await trial.workspace())["research_log.log"] == b"Tried a tree: 0.7.\n\n"
-    retrieved, reflected = (ask["about"]["messages"][0]["text"] for ask in trial.told("ask"))
+    retrieved, reflected = (ask["about"]["messages"][0]["text"] for ask in trial.calls("model"))
     assert "try a forest" in retrieved and "Tried a tree: 0.7." in retrieved
     assert "progress" in reflected and "Tried a tree: 0.7." in reflected

@@ -33,18 +33,18 @@ def external_agent(trial):
 
 def submissions(trial):
     """Return the size and the fault of each recorded version of the submission."""
-    notes = [note["about"] for note in trial.told("note") if note["what"] == "submission"]
+    notes = [note["about"] for note in trial.calls("note") if note["topic"] == "submission"]
     return [(note["size"], note["fault"]) for note in notes]
 
 
 async def test_an_external_agent_solves_the_task_through_the_endpoint(trial, external_agent, script):
     left = await trial.work(external_agent("plain"), {"main": script(HEADS)})
     assert left["submission.csv"].splitlines()[1:3] == [b"30,1", b"31,0"]
-    (ended,) = trial.told("outside")
-    assert (ended["ended"], ended["code"], ended["cut"]) == ("exit", 0, None)
+    (ended,) = trial.calls("external_process")
+    assert (ended["ended"], ended["code"], ended["stopped_by"]) == ("exit", 0, None)
     assert "Submission is valid." in ended["stdout"]
-    assert len(trial.told("validate")) == 1
-    (ask,) = trial.told("ask")
+    assert len(trial.calls("validation")) == 1
+    (ask,) = trial.calls("model")
     assert ask["used"]["steps"] == 1 and ask["used"]["tokens"] > 0
     assert "Guess which side of each coin is up" in ask["about"]["messages"][0]["text"]
     assert submissions(trial) == [(160, None)]
@@ -82,7 +82,7 @@ async def test_only_a_lab_with_the_network_policy_models_can_reach_the_harness(t
         async with await trial.lab.listen("models"):
             program = "import os, socket; s = socket.socket(socket.AF_UNIX); s.connect('/lab/models'); print('in')"
             done = await trial.lab.run(["python", "-c", program], seconds=30)
-        assert done.stdout.text == "in\n"
+        assert done.stdout == "in\n"
 
 
 async def test_a_flood_of_requests_ends_with_the_budget(trial, external_agent, tmp_path):
@@ -91,8 +91,8 @@ async def test_a_flood_of_requests_ends_with_the_budget(trial, external_agent, t
     async with trial.bench({"main": f"scripted/{tmp_path}/more.py:answer"}) as bench:
         with pytest.raises(OutOfBudget, match="all 15 steps"):
             await external_agent("flood").work(bench)
-    assert len(trial.told("ask")) == 15
-    assert trial.told("outside")[0]["cut"] == "budget"
+    assert len(trial.calls("model")) == 15
+    assert trial.calls("external_process")[0]["stopped_by"] == "budget"
 
 
 async def test_an_agent_that_ignores_the_deadline_is_killed_and_its_last_valid_submission_counts(
@@ -105,7 +105,7 @@ async def test_an_agent_that_ignores_the_deadline_is_killed_and_its_last_valid_s
         async def let_time_pass():
             while await trial.lab.change_stamp("torn") is None:
                 await anyio.lowlevel.checkpoint()
-            bench.clock.set({**bench.clock.used, "elapsed": 95.0})
+            bench.clock.set(bench.clock.used.model_copy(update={"elapsed": 95.0}))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(let_time_pass)
@@ -113,24 +113,24 @@ async def test_an_agent_that_ignores_the_deadline_is_killed_and_its_last_valid_s
                 await external_agent("stubborn").work(bench)
         left = await trial.workspace()
     assert left["asked"] == b"to end"
-    (ended,) = trial.told("outside")
-    assert (ended["ended"], ended["cut"]) == ("signal", "time")
+    (ended,) = trial.calls("external_process")
+    assert (ended["ended"], ended["stopped_by"]) == ("signal", "time")
     assert submissions(trial) == [(160, None), (160, None), (13, "rows are missing")]
     assert left["submission.csv"].splitlines()[1] == b"30,1"
-    kept = [event.about["id"] for event in read_events(trial.events) if event.kind == "snapshot"]
+    kept = [event.snapshot for event in read_events(trial.events) if event.kind == "snapshot_taken"]
     assert len(set(kept)) >= 4
 
 
 async def test_a_missing_command_is_recorded(trial, external_agent, script):
     await trial.work(External(command="no-such-agent --now"), {"main": script()})
-    (ended,) = trial.told("outside")
+    (ended,) = trial.calls("external_process")
     assert ended["code"] == 127 and "no-such-agent" in ended["stderr"]
 
 
 async def test_its_output_is_recorded_in_part(trial, external_agent, script):
     agent = External(command="python -c \"print('begin'); print('x' * 30_000_000); print('end')\"")
     await trial.work(agent, {"main": script()})
-    (ended,) = trial.told("outside")
+    (ended,) = trial.calls("external_process")
     assert ended["stdout"].startswith("begin") and ended["stdout"].endswith("end\n")
     assert len(ended["stdout"]) < 300_000
 
@@ -154,10 +154,10 @@ async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agen
         tasks.cancel_scope.cancel()
     left = await trial.work(agent, {"main": script()})
     assert left["lives"] == b"1\n"
-    (ended,) = trial.told("outside")
+    (ended,) = trial.calls("external_process")
     assert "You have worked on this task before" in ended["stdout"]
     await trial.work(agent, {"main": script()})
-    assert len(trial.told("outside")) == 1
+    assert len(trial.calls("external_process")) == 1
 
 
 async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):

@@ -107,13 +107,13 @@ async def test_an_openai_client_can_chat_and_use_tools_and_is_metered(trial, rea
         messages += [said, {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
         second = await client.chat.completions.create(model="gpt-9", messages=messages, tools=[tool])
         assert second.choices[0].message.content == "It rains."
-    asks = trial.told("ask")
+    asks = trial.calls("model")
     assert [ask["used"]["steps"] for ask in asks] == [1, 2]
     assert asks[0]["used"]["tokens"] == 150
     told = asks[1]["about"]["messages"]
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool"]
     assert told[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
-    clients = [note["about"] for note in trial.told("note") if note["what"] == "client"]
+    clients = [note["about"] for note in trial.calls("note") if note["topic"] == "client"]
     assert [(note["protocol"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
 
 
@@ -148,7 +148,7 @@ async def test_openai_responses_work_whole_and_streamed(trial, reached):
             kinds = [event.type async for event in stream]
             assert (await stream.get_final_response()).output_text == "It rains."
     assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
-    told = trial.told("ask")[1]["about"]["messages"]
+    told = trial.calls("model")[1]["about"]["messages"]
     assert [message["role"] for message in told] == ["user", "assistant", "tool"]
     assert (told[1]["text"], told[1]["tool_calls"][0]["id"]) == ("Hm.", "call-1")
 
@@ -174,7 +174,7 @@ async def test_an_anthropic_client_can_chat_use_tools_and_stream(trial, reached)
         async with client.messages.stream(messages=messages, **asked) as stream:
             assert "".join([text async for text in stream.text_stream]) == "It rains."
             assert (await stream.get_final_message()).stop_reason == "end_turn"
-    told = trial.told("ask")[1]["about"]["messages"]
+    told = trial.calls("model")[1]["about"]["messages"]
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "user"]
 
 
@@ -202,7 +202,7 @@ async def test_googles_format_works_with_calls_without_ids(trial, reached):
         answer = await client.post(f"{path}:streamGenerateContent?alt=sse", json={"contents": contents})
         last = json.loads(answer.text.removeprefix("data: "))
         assert last["candidates"][0]["content"]["parts"] == [{"text": "It rains."}]
-    told = trial.told("ask")[1]["about"]["messages"]
+    told = trial.calls("model")[1]["about"]["messages"]
     assert told[1]["tool_calls"][0]["id"] == told[2]["tool_call_id"]
 
 
@@ -234,7 +234,7 @@ async def test_a_spent_budget_is_an_error_in_the_clients_format_that_is_not_retr
             await door.anthropic().messages.create(model="m", max_tokens=9, messages=messages)
         assert refused.value.body["error"]["type"] == "billing_error"
         assert door.endpoint.over.is_set() and "140 tokens" in str(door.endpoint.ended_by)
-    assert len(trial.told("ask")) == 1
+    assert len(trial.calls("model")) == 1
 
 
 async def test_every_request_is_a_step(trial, reached):
@@ -297,7 +297,7 @@ async def test_malformed_requests_are_refused_and_cost_nothing(trial, reached):
             answer = await client.post(path, content=body)
             assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True), (path, body)
         assert not door.endpoint.over.is_set()
-    assert trial.told("ask") == []
+    assert trial.calls("model") == []
 
 
 async def test_invalid_http_does_no_harm(reached):
@@ -377,7 +377,7 @@ async def test_hostile_schemas_and_bodies_are_refused_and_cost_nothing(trial, re
             answer = await client.post("/v1/chat/completions", content=body)
             assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True), body[:100]
         assert (await client.post("/v1/chat/completions", content=chat_body())).status_code == 200
-    assert len(trial.told("ask")) == 1
+    assert len(trial.calls("model")) == 1
 
 
 @pytest.mark.parametrize("inside", [False, True])

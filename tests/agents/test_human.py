@@ -45,12 +45,12 @@ async def work(trial, person, story, agent=None):
 
 
 def end_reasons(trial):
-    return [period["reason"] for period in trial.told("sit")]
+    return [period["reason"] for period in trial.calls("human_period")]
 
 
 async def wait_for_snapshots(trial, number):
     """Wait until the record contains that many snapshots."""
-    while sum(event.kind == "snapshot" for event in read_events(trial.events)) < number:
+    while sum(event.kind == "snapshot_taken" for event in read_events(trial.events)) < number:
         await checkpoint()
 
 
@@ -68,8 +68,8 @@ async def test_a_person_can_read_the_task_work_validate_and_submit(trial, person
     files = await work(trial, person, story)
     assert len(files["submission.csv"].splitlines()) == 31
     assert end_reasons(trial)[-1] == "submit" and end_reasons(trial).count("validate") == 2
-    assert len(trial.told("validate")) == 2
-    assert "31 submission.csv" in "".join(period["shown"] for period in trial.told("sit"))
+    assert len(trial.calls("validation")) == 2
+    assert "31 submission.csv" in "".join(period["screen"] for period in trial.calls("human_period"))
 
 
 async def test_every_version_of_the_submission_is_a_step_with_a_snapshot(trial, person):
@@ -80,12 +80,13 @@ async def test_every_version_of_the_submission_is_a_step_with_a_snapshot(trial, 
         await person.does("submit", then="submitted")
 
     await work(trial, person, story, Human(poll=0.1))
-    kept = [event.about for event in read_events(trial.events) if event.kind == "snapshot"]
-    sizes = [load_snapshot(trial.folder / "snapshots", each["id"]).files["submission.csv"].sha256 for each in kept[:3]]
+    kept = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"]
+    snapshots = [load_snapshot(trial.folder / "snapshots", each.snapshot) for each in kept[:3]]
+    sizes = [snapshot.files["submission.csv"].sha256 for snapshot in snapshots]
     assert len(set(sizes)) == 3
-    assert [each["step"] for each in kept] == [1, 2, 3, 3]
+    assert [each.step for each in kept] == [1, 2, 3, 3]
     assert end_reasons(trial) == ["changed", "changed", "changed", "submit"]
-    times = [period["used"]["elapsed"] for period in trial.told("sit")]
+    times = [period["used"]["elapsed"] for period in trial.calls("human_period")]
     assert times == sorted(times) and times[0] < times[2]
 
 
@@ -157,7 +158,7 @@ async def test_the_number_of_steps_is_not_limited(trial, person):
         await person.does("submit", then="submitted")
 
     await work(trial, person, story)
-    assert len(trial.told("validate")) == 3 and trial.told("sit")[-1]["used"]["steps"] == 1
+    assert len(trial.calls("validation")) == 3 and trial.calls("human_period")[-1]["used"]["steps"] == 1
 
 
 async def test_a_killed_shell_is_replaced_and_files_persist(trial, person):

@@ -36,30 +36,34 @@ def run_agent(assay_prepared, tmp_path):
     return run
 
 
-def told(trial, kind, what):
-    return [event.about for event in read_events(trial.events) if event.kind == kind and event.about["what"] == what]
+def calls(trial, kind):
+    return [call for _, call in finished_calls(read_events(trial.events)) if call.request.type == kind]
+
+
+def notes(trial, topic):
+    return [call.request.data for call in calls(trial, "note") if call.request.topic == topic]
 
 
 def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent):
     trial = run_agent("aide", "aide_model", "--steps", "12", "--time", "5m")
-    (ended,) = told(trial, "observation", "outside")
-    assert trial.state.status == "done", ended["result"]
-    assert (trial.grade.sealed, trial.state.sealing["network"]) == (True, "models")
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
+    assert (trial.grade.sealed, trial.state.sealing.network) == (True, "models")
     # A forest on the numbers alone; guessing gives 0.5, and its last solution guesses.
-    assert trial.grade.score > 0.65, ended["result"]
+    assert trial.grade.score > 0.65, ended.result
     assert trial.state.steps == 12 and trial.state.tokens > 0
     assert (trial.path / "trajectory/logs/0-trial/journal.json").is_file()
-    versions = [about for about in told(trial, "action", "note") if about["request"]["what"] == "submission"]
-    assert len(versions) >= 2 and all(about["fault"] is None for about in versions)
+    versions = notes(trial, "submission")
+    assert len(versions) >= 2 and all(version["fault"] is None for version in versions)
 
 
 def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
     trial = run_agent("mini-swe-agent", "mini_swe_agent_model", "--steps", "10", "--time", "5m")
-    (ended,) = told(trial, "observation", "outside")
-    assert trial.state.status == "done", ended["result"]
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
     assert trial.grade.score > 0.65 and trial.grade.sealed is True
     assert trial.state.steps == 4
-    assert len(told(trial, "observation", "validate")) == 1
+    assert len(calls(trial, "validation")) == 1
     assert (trial.path / "trajectory/trajectory.json").is_file()
 
 
@@ -74,9 +78,9 @@ def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(assay, tmp_
     done = assay(*words, "run", "tiny", *asked, "--time", "5m", "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
-    (ended,) = told(trial, "observation", "outside")
-    assert trial.state.status == "done", ended["result"]
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
     assert (trial.grade.score, trial.grade.sealed) == (1.0, True)
-    clients = [about for about in told(trial, "action", "note") if about["request"]["what"] == "client"]
-    assert {about["protocol"] for about in clients} == {wire}
+    clients = notes(trial, "client")
+    assert {client["protocol"] for client in clients} == {wire}
     assert any((trial.path / "trajectory").rglob("*.json*"))

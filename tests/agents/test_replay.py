@@ -31,15 +31,15 @@ def run(tiny, out, *words):
     return trial
 
 
-def deeds(trial, what):
-    return [
-        event.about for event in read_events(trial.events) if event.kind == "action" and event.about["what"] == what
-    ]
+def requests(trial, kind):
+    """The requests of a type."""
+    events = read_events(trial.events)
+    return [event.request for event in events if event.kind == "call_started" and event.request.type == kind]
 
 
 def verdict(trial):
-    (note,) = deeds(trial, "note")
-    return note["same"], note["differences"]
+    (note,) = requests(trial, "note")
+    return note.data["same"], note.data["differences"]
 
 
 def test_a_trial_is_replayed_without_its_model_with_the_same_result(tiny, tmp_path):
@@ -50,10 +50,10 @@ def test_a_trial_is_replayed_without_its_model_with_the_same_result(tiny, tmp_pa
     assert verdict(again) == (True, [])
     assert again.grade.score == first.grade.score == 1.0
     assert again.state.steps == first.state.steps
-    assert not deeds(again, "ask") and again.file.models == {}
+    assert not requests(again, "model") and again.file.models == {}
     assert again.file.label == f"replay of {first.path.name}"
-    assert [deed["request"]["name"] for deed in deeds(again, "act")] == [
-        deed["request"]["name"] for deed in deeds(first, "act")
+    assert [action.name for action in requests(again, "action")] == [
+        action.name for action in requests(first, "action")
     ]
 
 
@@ -62,7 +62,7 @@ def test_a_replay_can_be_replayed(tiny, tmp_path):
     second = run(tiny, tmp_path / "second", "--agent", f"replay,trial={first.path}")
     third = run(tiny, tmp_path / "third", "--agent", f"replay,trial={second.path}")
     assert verdict(third) == (True, [])
-    assert [deed["request"] for deed in deeds(third, "run")] == [deed["request"] for deed in deeds(first, "run")]
+    assert [one.command for one in requests(third, "command")] == [one.command for one in requests(first, "command")]
 
 
 def test_a_replay_uses_the_recorded_seed(tiny, tmp_path):
@@ -107,9 +107,9 @@ def test_written_files_are_replayed_even_without_a_snapshot(tiny, tmp_path):
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
     assert verdict(again) == (True, [])
     codes = [
-        event.about["result"]["code"]
+        event.result.code
         for event in read_events(again.events)
-        if event.about.get("what") == "run" and event.kind == "observation"
+        if event.kind == "call_finished" and event.result.type == "command"
     ]
     assert codes == [0, 0]
 
@@ -135,4 +135,4 @@ def test_other_tasks_and_folders_without_a_trial_are_refused(tiny, tmp_path):
     file.write_text(json.dumps(json.loads(file.read_text()) | {"task": "pocket/digits"}))
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
     assert again.state.status == "inapplicable"
-    assert again.state.why == f"{first.path.name} is a trial of pocket/digits"
+    assert again.state.reason == f"{first.path.name} is a trial of pocket/digits"

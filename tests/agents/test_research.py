@@ -44,7 +44,7 @@ STORY = (
 
 def asked(trial, role="main"):
     """Return all prompts of a role."""
-    asks = [ask for ask in trial.told("ask") if ask["role"] == role]
+    asks = [ask for ask in trial.calls("model") if ask["role"] == role]
     return ["\n".join(message["text"] for message in ask["about"]["messages"]) for ask in asks]
 
 
@@ -60,11 +60,11 @@ def helpers(script):
 async def test_a_complete_trial_up_to_the_final_answer(trial, script, helpers):
     files = await trial.work(Research(), {"main": script(*STORY), **helpers})
     assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
-    assert trial.acts() == [
+    assert trial.actions() == [
         ("List Files", None), ("Understand File", None), ("Execute Script", None), ("Edit Script (AI)", None),
         ("Execute Script", None), ("Final Answer", None),
     ]  # fmt: skip
-    assert trial.told("act")[-1]["used"]["steps"] == 6
+    assert trial.calls("action")[-1]["used"]["steps"] == 6
     told = asked(trial)
     assert "Guess which side of each coin is up." in told[0]
     assert "You have 50 steps and 10m left." in told[0] or "You have 50 steps and 9m" in told[0]
@@ -89,14 +89,14 @@ async def test_the_last_three_steps_and_the_plan_stay_in_context(trial, script):
 async def test_unreadable_replies_are_retried_and_take_no_step(trial, script):
     replies = ["", "I think I should look around.", say("List Files", dir_path=".").replace("Fact Check", "Facts"), END]
     await trial.work(Research(), {"main": script(*replies)})
-    assert trial.acts() == [("Final Answer", None)]
-    assert trial.told("act")[0]["used"]["steps"] == 1
+    assert trial.actions() == [("Final Answer", None)]
+    assert trial.calls("action")[0]["used"]["steps"] == 1
     told = asked(trial)
     assert "could not be used" not in told[0]
     assert "could not be used: It was empty." in told[1]
     assert 'could not be used: It has no "Reflection", ' in told[2]
     assert 'could not be used: It has no "Fact Check".' in told[3]
-    assert [note["about"]["cause"] for note in trial.told("note")] == ["format"] * 3
+    assert [note["about"]["cause"] for note in trial.calls("note")] == ["format"] * 3
 
 
 async def test_a_reply_that_was_cut_off_is_rejected_with_that_reason(trial, script):
@@ -108,16 +108,16 @@ async def test_too_many_unreadable_replies_end_the_trial_and_the_submission_coun
     replies = [say("Execute Script", script_name="train.py"), *["no"] * 5]
     files = await trial.work(Research(), {"main": script(*replies)})
     assert "submission.csv" in files
-    last = trial.told("note")[-1]
-    assert (last["what"], last["about"]["cause"]) == ("gave up", "format")
-    assert last["about"]["why"] == "none of 5 replies was readable"
+    last = trial.calls("note")[-1]
+    assert (last["topic"], last["about"]["cause"]) == ("gave up", "format")
+    assert last["about"]["reason"] == "none of 5 replies was readable"
 
 
 async def test_invalid_json_unknown_actions_and_wrong_arguments_take_a_step(trial, script):
     wrong = say("List Files", dir_path=".").replace('"."}', '"."')
     replies = [wrong, say("Fly", to="the moon"), say("List Files", folder="."), END]
     await trial.work(Research(), {"main": script(*replies)})
-    assert trial.acts() == [
+    assert trial.actions() == [
         ("List Files", "format"), ("Fly", "arguments"), ("List Files", "arguments"), ("Final Answer", None),
     ]  # fmt: skip
     told = asked(trial)
@@ -130,8 +130,8 @@ async def test_only_offered_actions_can_be_used(trial, script):
     agent = Research(add_actions=("Python REPL",), remove_actions=("Copy File",))
     copy = say("Copy File", source="train.py", destination="x")
     files = await trial.work(agent, {"main": script(copy, say("Python REPL", command="6 * 7"), END)})
-    assert trial.acts() == [("Copy File", "arguments"), ("Python REPL", None), ("Final Answer", None)]
-    assert trial.told("act")[1]["observation"] == "42"
+    assert trial.actions() == [("Copy File", "arguments"), ("Python REPL", None), ("Final Answer", None)]
+    assert trial.calls("action")[1]["observation"] == "42"
     assert "x" not in files
     assert "## Copy File" not in asked(trial)[0]
     assert "## Request Help" not in asked(trial)[0]
@@ -156,11 +156,11 @@ def test_settings_are_validated():
 async def test_repeated_actions_are_warned_about_and_then_end_the_trial(trial, script):
     replies = [say("Execute Script", script_name="train.py")] * 20
     files = await trial.work(Research(max_repeats=5), {"main": script(*replies)})
-    assert len(trial.acts()) == 5
+    assert len(trial.actions()) == 5
     told = asked(trial)
     assert "times in a row" not in told[2]
     assert "You have done exactly this 3 times in a row" in told[3]
-    assert trial.told("note")[-1]["about"]["cause"] == "repeats"
+    assert trial.calls("note")[-1]["about"]["cause"] == "repeats"
     assert "submission.csv" in files
 
 
@@ -168,7 +168,7 @@ async def test_the_trial_ends_with_its_budget(trial, script):
     trial.budget = Budget(time=600, steps=3)
     replies = [say("List Files", dir_path=path) for path in (".", "data")] * 5
     await trial.work(Research(), {"main": script(*replies)})
-    assert len(trial.acts()) == 3
+    assert len(trial.actions()) == 3
 
 
 async def test_a_budget_that_ends_during_an_action_is_the_failure_cause(trial, script, helpers):
@@ -181,8 +181,8 @@ async def test_a_budget_that_ends_during_an_action_is_the_failure_cause(trial, s
         "fast": script({"text": "words", "usage": {"input_tokens": 1_000}}, name="fast"),
     }
     files = await trial.work(Research(add_actions=("Write File",)), roles)
-    assert trial.acts() == [("Write File", None), ("Understand File", "budget")]
-    assert "all 1,000 tokens are used" in trial.told("act")[1]["observation"]
+    assert trial.actions() == [("Write File", None), ("Understand File", "budget")]
+    assert "all 1,000 tokens are used" in trial.calls("action")[1]["observation"]
     assert "long" in files
 
 
@@ -205,7 +205,7 @@ async def test_long_observations_are_summarized_by_the_fast_model(trial, script)
     assert "part 1 of 2" in one and "line 0\n" in one and "I print." in one
     assert "part 2 of 2" in two and "line 1499" in two
     assert "first half" in merge and "second half" in merge
-    assert "line 77\n" in trial.told("act")[1]["observation"]
+    assert "line 77\n" in trial.calls("action")[1]["observation"]
 
 
 async def test_an_observation_that_cannot_be_summarized_is_cut(trial, script):
@@ -225,7 +225,7 @@ async def test_a_context_that_is_too_long_is_compressed_step_by_step(trial, scri
         "fast": script("All twos.", name="fast"),
     }
     await trial.work(Research(add_actions=("Python REPL",)), roles)
-    assert trial.acts()[-2:] == [("List Files", None), ("Final Answer", None)]
+    assert trial.actions()[-2:] == [("List Files", None), ("Final Answer", None)]
     whole, last_observation, summed_up, last_step, after = asked(trial)[3:]
     assert all(str(n) * 1_500 in whole for n in range(3))
     assert "2" * 1_500 in last_observation and "1" * 1_500 not in last_observation and "thought 0" in last_observation
@@ -238,7 +238,7 @@ async def test_a_prompt_that_never_fits_ends_the_trial_with_that_cause(trial, sc
     replies = [say("Execute Script", script_name="train.py"), *[{"error": "too long"}] * 10]
     files = await trial.work(Research(), {"main": script(*replies), "fast": script("short", name="fast")})
     assert "submission.csv" in files
-    assert [note["about"]["cause"] for note in trial.told("note")] == ["too long"]
+    assert [note["about"]["cause"] for note in trial.calls("note")] == ["too long"]
 
 
 async def test_an_unavailable_model_interrupts_the_trial_which_can_be_resumed(trial, script):
@@ -246,7 +246,7 @@ async def test_an_unavailable_model_interrupts_the_trial_which_can_be_resumed(tr
         await trial.work(Research(), {"main": script(say("List Files", dir_path="."), {"error": "refused"})})
     # The resumed trial repeats the request and continues.
     await trial.work(Research(), {"main": script("never asked again", END)})
-    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+    assert trial.actions() == [("List Files", None), ("Final Answer", None)]
 
 
 async def test_with_retrieval_a_log_is_kept_and_searched_without_taking_steps(trial, script):
@@ -257,7 +257,7 @@ async def test_with_retrieval_a_log_is_kept_and_searched_without_taking_steps(tr
     files = await trial.work(Research(retrieval=True), roles)
     assert files["research_log.log"].decode().count("Action: entry") == 6
     assert files["research_log.log"].startswith(b"[Step 1]\nAction: entry 1\n\n[Step 2]")
-    assert trial.told("act")[-1]["used"]["steps"] == 7
+    assert trial.calls("action")[-1]["used"]["steps"] == 7
     told = asked(trial)
     assert "from your research log" not in told[3]
     assert "# Relevant entries from your research log\n\nfound it" in told[4]
@@ -276,7 +276,7 @@ async def test_react_writes_one_thought(trial, script, tmp_path):
     thinks = 'Thought: Look.\nAction: List Files\nAction Input: {"dir_path": "."}'
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(React(), {"main": script(thinks, ends, f"Thought: Enough.\n{ends}")})
-    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+    assert trial.actions() == [("List Files", None), ("Final Answer", None)]
     assert "Research Plan" not in asked(trial)[0]
     assert 'It has no "Thought".' in asked(trial)[2]
 
@@ -284,7 +284,7 @@ async def test_react_writes_one_thought(trial, script, tmp_path):
 async def test_act_writes_no_thoughts(trial, script):
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(Act(), {"main": script('Action: List Files\nAction Input: {"dir_path": "."}', ends)})
-    assert trial.acts() == [("List Files", None), ("Final Answer", None)]
+    assert trial.actions() == [("List Files", None), ("Final Answer", None)]
     assert "Thought" not in asked(trial)[0]
 
 
@@ -305,7 +305,7 @@ async def test_a_complete_trial_with_tool_calls(trial, script, helpers):
     roles = {"main": script(*[{"tool_calls": [each]} for each in calls]), **helpers}
     files = await trial.work(Research(protocol="tools"), roles)
     assert files["submission.csv"].splitlines()[:3] == [b"coin,side", b"30,1", b"31,0"]
-    assert [name for name, _ in trial.acts()] == [
+    assert [name for name, _ in trial.actions()] == [
         "List Files", "Understand File", "Edit Script (AI)", "Execute Script", "Final Answer",
     ]  # fmt: skip
     told = asked(trial)[4]
@@ -324,7 +324,7 @@ async def test_invalid_tool_calls_are_reported_to_the_model(trial, script):
         {"tool_calls": [call("final_answer", final_answer="x")]},
     ]
     await trial.work(Research(protocol="tools"), {"main": script(*replies)})
-    assert trial.acts() == [
+    assert trial.actions() == [
         ("fly", "arguments"), ("List Files", "format"), ("List Files", None), ("Final Answer", None),
     ]  # fmt: skip
     told = asked(trial)
@@ -339,7 +339,7 @@ async def test_arguments_that_cannot_be_serialized_take_a_step_but_do_not_end_th
     half = {"file_name": "a", "content": "half of a smile: \ud83d"}
     said = [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END]
     files = await trial.work(Research(add_actions=("Write File",)), {"main": script(*said)})
-    assert trial.acts() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
+    assert trial.actions() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
     assert "cannot be serialized" in asked(trial)[1]
     assert "\ud83d" not in "".join(asked(trial))
     assert "a" not in files
@@ -355,7 +355,7 @@ async def test_odd_tool_arguments_take_a_step_but_do_not_end_the_trial(trial, sc
     agent = Research(protocol="tools", add_actions=("Write File",))
     files = await trial.work(agent, {"main": script(*said)})
     faults = [("Write File", "arguments"), ("Write File", "arguments"), ("Write File", None), ("Final Answer", None)]
-    assert trial.acts() == faults
+    assert trial.actions() == faults
     assert "a" not in files
     assert files["b"] == b"half of a smile: ?"
 
@@ -370,7 +370,7 @@ async def test_the_remaining_model_budget_is_stated(trial, script):
 async def test_request_help_is_offered_only_if_interactive(trial, script, tmp_path):
     replies = [say("Request Help", request="What is the rule?"), END]
     await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
-    assert trial.acts() == [("Request Help", "refused"), ("Final Answer", None)]
+    assert trial.actions() == [("Request Help", "refused"), ("Final Answer", None)]
     assert "## Request Help" in asked(trial)[0]
 
 
@@ -406,17 +406,17 @@ async def test_a_trial_interrupted_after_any_event_resumes_to_the_same_end(trial
     agent = Research(add_actions=("Python REPL",), retrieval=seed == 2)
     roles = {"main": f"scripted/{brain}:answer"}
     whole = await trial.work(agent, roles)
-    acts, questions = trial.acts(), (tmp_path / "asked").read_text()
+    acts, questions = trial.actions(), (tmp_path / "asked").read_text()
     lines = trial.events.read_bytes().splitlines(keepends=True)
     assert len(acts) == len(story)
     dice = random.Random(seed)
     for cut in sorted(dice.sample(range(1, len(lines)), 6)):
         trial.events.write_bytes(b"".join(lines[:cut]))
-        replies = sum(b'"what":"ask"' in line and b'"kind":"observation"' in line for line in lines[:cut])
+        replies = sum(b'"type":"model"' in line and b'"kind":"call_finished"' in line for line in lines[:cut])
         (tmp_path / "asked").write_text("")
         assert await trial.work(agent, roles) == whole
         assert len((tmp_path / "asked").read_text()) == len(questions) - replies
-        assert not any(b'"anew"' in line for line in trial.events.read_bytes().splitlines())
+        assert not any(b'"restarted"' in line for line in trial.events.read_bytes().splitlines())
 
 
 def story_of(text):

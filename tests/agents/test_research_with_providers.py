@@ -40,7 +40,7 @@ async def test_a_trial_as_text(trial, route):
     assert "could not be used" in str(server.requests[2].body)
     assert "accuracy 1.0" in str(server.requests[5].body)
     # the test server counts 15 tokens for each reply
-    assert trial.told("act")[-1]["used"]["tokens"] == 6 * 15
+    assert trial.calls("action")[-1]["used"]["tokens"] == 6 * 15
 
 
 @pytest.mark.parametrize("route", [CHAT, RESPONSES, STREAMED], ids=lambda route: route.label)
@@ -56,7 +56,7 @@ async def test_a_trial_with_tool_calls(trial, route):
     with ModelServer(*replies) as server:
         files = await trial.work(Research(protocol="tools"), models=route.models(server))
     assert files["submission.csv"].startswith(b"coin,side\n30,1\n31,0\n")
-    assert trial.acts() == [
+    assert trial.actions() == [
         ("List Files", None), ("Edit Script (AI)", None), ("Execute Script", None), ("Final Answer", None),
     ]  # fmt: skip
     names = {(tool.get("function") or tool)["name"] for tool in server.requests[0].body["tools"]}

@@ -28,12 +28,12 @@ def text(command, seconds=""):
 
 
 def observations(trial):
-    return [act["observation"] for act in trial.told("act")]
+    return [act["observation"] for act in trial.calls("action")]
 
 
 def last_view(trial):
     """Return the conversation of the last request."""
-    return [message.get("text", "") for message in trial.told("ask")[-1]["about"]["messages"]]
+    return [message.get("text", "") for message in trial.calls("model")[-1]["about"]["messages"]]
 
 
 @pytest.mark.parametrize(("protocol", "say"), [("tools", call), ("text", text)])
@@ -46,7 +46,7 @@ async def test_a_complete_trial_up_to_submit(trial, script, protocol, say):
     assert "(no output)" in wrote
     assert checked.startswith("The format of the submission is valid.")
     assert ended == "The work has ended."
-    assert trial.told("act")[-1]["used"]["steps"] == 4
+    assert trial.calls("action")[-1]["used"]["steps"] == 4
     view = last_view(trial)
     assert "Guess which side of each coin is up." in view[1]
     assert looked in view[3], "the whole conversation stays in context"
@@ -69,14 +69,14 @@ async def test_exit_codes_and_both_streams_are_shown_in_order(trial, script):
 async def test_several_calls_in_one_reply_take_one_step_each(trial, script):
     two = {"tool_calls": [*call("echo a > a")["tool_calls"], *call("cat a")["tool_calls"]]}
     await trial.work(Shell(), {"main": script(two, call("submit"))})
-    assert [act["arguments"]["command"] for act in trial.told("act")] == ["echo a > a", "cat a", "submit"]
+    assert [act["arguments"]["command"] for act in trial.calls("action")] == ["echo a > a", "cat a", "submit"]
     assert observations(trial)[1].endswith("\n\na")
 
 
 async def test_a_command_gets_a_share_of_the_time_or_its_own_limit(trial, script):
     trial.budget = Budget(time=400, steps=50)
     await trial.work(Shell(share=0.5), {"main": script(call("true"), call("true", seconds=7), call("submit"))})
-    usual, asked = [run["about"]["seconds"] for run in trial.told("run")]
+    usual, asked = [run["about"]["seconds"] for run in trial.calls("command")]
     assert 150 < usual <= 200
     assert asked == 7
 
@@ -87,7 +87,7 @@ async def test_a_hundred_megabytes_of_output_are_cut(trial, script):
     flooded, after, _ = observations(trial)
     assert "it was killed because it printed too much" in flooded and "left out" in flooded
     assert "begin" in flooded and len(flooded) < 10_500
-    assert trial.told("act")[0]["cause"] == "output"
+    assert trial.calls("action")[0]["cause"] == "output"
     assert after.endswith("still here")
 
 
@@ -112,8 +112,8 @@ async def test_three_consecutive_unreadable_replies_end_the_trial(trial, script)
     empty = {"tool_calls": [{"name": "bash", "arguments": {}}]}
     story = ["I think.", wrong, call("true"), broken, empty, "Well."]
     await trial.work(Shell(), {"main": script(*story)})
-    assert len(trial.told("act")) == 1
-    notes = [(note["what"], note["about"]["why"]) for note in trial.told("note")]
+    assert len(trial.calls("action")) == 1
+    notes = [(note["topic"], note["about"]["reason"]) for note in trial.calls("note")]
     assert [what for what, _ in notes] == ["unreadable reply"] * 5 + ["gave up"]
     assert notes[0][1] == "It does not call the tool `bash`."
     assert notes[1][1] == "There is no tool 'python'; the only tool is `bash`."
@@ -123,12 +123,12 @@ async def test_three_consecutive_unreadable_replies_end_the_trial(trial, script)
 @pytest.mark.parametrize("answer", ["```bash\nls\n```\n```bash\nls\n```", "```python\n1\n```", text("ls", "soon")])
 async def test_a_text_reply_needs_exactly_one_block_and_a_numeric_limit(trial, script, answer):
     await trial.work(Shell(protocol="text", max_format_errors=1), {"main": script(answer)})
-    assert not trial.told("act") and trial.told("note")[-1]["what"] == "gave up"
+    assert not trial.calls("action") and trial.calls("note")[-1]["topic"] == "gave up"
 
 
 async def test_an_overlong_command_is_refused(trial, script):
     await trial.work(Shell(max_format_errors=1), {"main": script(call("#" * 200_000))})
-    assert "split it into several" in trial.told("note")[0]["about"]["why"]
+    assert "split it into several" in trial.calls("note")[0]["about"]["reason"]
 
 
 async def test_a_conversation_that_is_too_long_loses_its_oldest_output_first(trial, script):
@@ -137,12 +137,12 @@ async def test_a_conversation_that_is_too_long_loses_its_oldest_output_first(tri
     await trial.work(Shell(), {"main": script(*story)})
     view = last_view(trial)
     assert len(view[3]) < 400 and len(view[5]) > 5000
-    assert trial.acts()[-1] == ("bash", None)
+    assert trial.actions()[-1] == ("bash", None)
 
 
 async def test_a_conversation_that_never_fits_ends_the_trial(trial, script):
     await trial.work(Shell(), {"main": script({"error": "too long"})})
-    assert trial.told("note")[-1]["about"]["cause"] == "too long"
+    assert trial.calls("note")[-1]["about"]["cause"] == "too long"
 
 
 async def test_files_persist_when_time_runs_out_during_a_command(trial, script):
@@ -150,28 +150,28 @@ async def test_files_persist_when_time_runs_out_during_a_command(trial, script):
     story = [call("echo kept > kept"), call("echo begun > begun; sleep 1000", seconds=900), call("echo never > never")]
     files = await trial.work(Shell(), {"main": script(*story)})
     assert files["begun"] == b"begun\n" and files["kept"] == b"kept\n" and "never" not in files
-    assert trial.told("act")[1]["cause"] == "time"
+    assert trial.calls("action")[1]["cause"] == "time"
 
 
 @pytest.mark.parametrize("limit", [{"steps": 2}, {"tokens": 1}])
 async def test_the_trial_ends_when_steps_or_tokens_run_out(trial, script, limit):
     trial.budget = Budget(**{"time": 600, "steps": 50} | limit)
     await trial.work(Shell(), {"main": script(*[call("true")] * 9)})
-    assert len(trial.told("act")) == limit.get("steps", 0)
-    assert len(trial.told("ask")) == limit.get("steps", 0) + 1
+    assert len(trial.calls("action")) == limit.get("steps", 0)
+    assert len(trial.calls("model")) == limit.get("steps", 0) + 1
 
 
 async def test_a_resumed_trial_repeats_no_request(trial, script):
     story = [call("echo x >> visits"), call("cat visits"), call("submit")]
     await trial.work(Shell(), {"main": script(*story)})
-    whole, asked = observations(trial), len(trial.told("ask"))
+    whole, asked = observations(trial), len(trial.calls("model"))
     lines = trial.events.read_bytes().splitlines(keepends=True)
-    snapshot = next(place for place, line in enumerate(lines) if b'"kind":"snapshot"' in line)
+    snapshot = next(place for place, line in enumerate(lines) if b'"kind":"snapshot_taken"' in line)
     trial.events.write_bytes(b"".join(lines[: snapshot + 1]))
     files = await trial.work(Shell(), {"main": script(*story)})
     assert files["visits"] == b"x\n"
     assert [told.partition("\n")[2] for told in observations(trial)] == [told.partition("\n")[2] for told in whole]
-    assert len(trial.told("ask")) == asked
+    assert len(trial.calls("model")) == asked
 
 
 @pytest.mark.slow

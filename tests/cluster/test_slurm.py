@@ -35,7 +35,7 @@ def test_a_requeued_job_resumes_from_its_snapshot(on_slurm, slurm, how):
     on_slurm.check_complete(trials=1)
     (trial,) = on_slurm.folder.trials()
     events = read_events(trial.events)
-    kept = [(event.epoch, event.about["step"]) for event in events if event.kind == "snapshot"]
+    kept = [(event.epoch, event.step) for event in events if event.kind == "snapshot_taken"]
     # Each step was executed once, the first ones under the first lease and the others under the second.
     assert [step for _, step in kept] == list(range(1, 9))
     assert {epoch for epoch, _ in kept} == {1, 2}

@@ -8,6 +8,7 @@ from pages import BLOCK, ROOT, follow_page
 from assay.agents.agent import agent_names
 from assay.core.home import Home
 from assay.records import RunFolder, read_events
+from assay.records.prompts import Prompts
 
 PAGE = ROOT / "docs" / "add-an-agent.md"
 
@@ -19,9 +20,8 @@ def test_following_the_page_creates_an_agent_that_recovers_from_an_error(home: H
     (trial,) = RunFolder(tmp_path / "runs/loop").trials()
     assert trial.grade is not None and trial.grade.valid_submission
     assert (trial.state.steps, trial.state.validations) == (2, 2)
-    asked = [event.about for event in read_events(trial.events) if event.about.get("what") == "ask"]
-    told = [about["messages"][-1]["text"] for about in asked if "messages" in about]
-    assert "name 'undefined' is not defined" in told[1]
+    prompts = Prompts(read_events(trial.events))
+    assert "name 'undefined' is not defined" in prompts.messages(prompts.calls[1])[-1].text
 
 
 def test_the_agent_on_the_page_is_as_short_as_promised() -> None:

@@ -15,6 +15,7 @@ CUT_SHORT = """
 import sys
 from pathlib import Path
 from assay.records import EventLog, read_events
+from assay.records.events import Restarted
 
 disk = Path(sys.argv[1])
 (disk / "ballast").write_bytes(bytes(5 * 4096))
@@ -22,16 +23,16 @@ with EventLog(disk / "events.jsonl", 1) as log:
     written, refused = 0, 0
     while refused < 3:
         try:
-            log.append("note", text="x" * 1500)
+            log.append(Restarted(reason="x" * 1500))
             written += 1
         except OSError as error:
             assert error.errno == 28, error
             refused += 1
     (disk / "ballast").unlink()
-    log.append("note", text="there is room again")
+    log.append(Restarted(reason="there is room again"))
 events = read_events(disk / "events.jsonl")
 assert [event.number for event in events] == list(range(written + 1)), events
-assert events[-1].about == {"text": "there is room again"}
+assert events[-1].reason == "there is room again"
 print(written)
 """
 
@@ -168,5 +169,5 @@ def test_a_lab_in_which_nothing_can_be_killed_is_left_behind(on_disk, machine, b
     check_whole(on_disk, 1)
     (trial,) = on_disk.folder.trials()
     assert workspace(trial)["ended.txt"] == "time\n"
-    broke = [event.about["why"] for event in read_events(trial.events) if event.kind == "broke"]
+    broke = [event.message for event in read_events(trial.events) if event.kind == "infrastructure_error"]
     assert len(broke) == 1 and "does not die" in broke[0]

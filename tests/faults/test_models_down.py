@@ -54,7 +54,7 @@ def test_an_outage_of_every_kind_is_waited_out_and_no_answer_is_asked_for_twice(
     # Every request of the outage was for the second answer: the first was in the record by then.
     assert asked.count("What comes as number 0?") == asked.count("What comes as number 2?") == 1
     kinds = tiny.events()[trial.path.name]
-    assert kinds.count("broke") >= 6
+    assert kinds.count("infrastructure_error") >= 6
     # What had been done before was not done again: one step to begin with, and one for each answer.
     assert kinds.count("snapshot") == 4
 

@@ -14,8 +14,8 @@ def finished(run: TinyRun) -> dict[str, bytes]:
 
 def workspace(trial: TrialFolder) -> dict[str, str]:
     """What a trial's workspace held when it was last kept."""
-    last = [event for event in read_events(trial.events) if event.kind == "snapshot"][-1]
-    kept = load_snapshot(trial.snapshots, last.about["id"])
+    last = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"][-1]
+    kept = load_snapshot(trial.snapshots, last.snapshot)
     return {name: (trial.snapshots / "objects" / file.sha256).read_text() for name, file in kept.files.items()}
 
 

@@ -9,6 +9,7 @@ import pytest
 from researcher import BETTER, MEASURED, PLAN, STEPS
 
 from assay.records import RunFolder, read_events
+from assay.records.tape import finished_calls
 from assay.results.score_curve import grade_steps
 from assay.tasks import Registry
 
@@ -50,10 +51,5 @@ def test_a_research_agent_improves_on_the_starter(assay, home, name):
 
 def acts_of(trial):
     """The actions in the record, each with its arguments and what came of it."""
-    asked, found = {}, []
-    for event in read_events(trial.events):
-        if event.kind == "action":
-            asked[event.about["deed"]] = event.about["request"]
-        elif event.kind == "observation" and event.about["what"] == "act":
-            found.append({**asked[event.about["deed"]], **event.about["result"]})
-    return found
+    calls = [call for _, call in finished_calls(read_events(trial.events)) if call.request.type == "action"]
+    return [{**call.request.model_dump(), **call.result.model_dump()} for call in calls]

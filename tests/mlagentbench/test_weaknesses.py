@@ -14,6 +14,9 @@ import assay as package
 from assay.data.store import load_prepared
 from assay.lab.host.gpus import gpu_nodes
 from assay.records import EventLog, RunFolder, read_events
+from assay.records.events import SnapshotTaken
+from assay.records.prompts import Prompts
+from assay.records.tape import finished_calls
 from assay.tasks import Registry
 
 TESTS = Path(__file__).parent.parent
@@ -53,15 +56,15 @@ def tiny(assay, tmp_path, monkeypatch):
 
 
 def done(trial, what):
-    """What came of every deed of a kind, in order."""
-    events = read_events(trial.events)
-    return [event.about["result"] for event in events if event.kind == "observation" and event.about["what"] == what]
+    """The results of every call of a type, in order."""
+    calls = (call for _, call in finished_calls(read_events(trial.events)))
+    return [call.result.model_dump() for call in calls if call.request.type == what]
 
 
 def asked(trial):
     """What the model was told last in each question."""
-    events = [event.about for event in read_events(trial.events) if event.kind == "action"]
-    return [about["messages"][-1]["text"] for about in events if about["what"] == "ask"]
+    prompts = Prompts(read_events(trial.events))
+    return [prompts.messages(call)[-1].text for call in prompts.calls]
 
 
 def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
@@ -75,7 +78,7 @@ def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
         do("Python REPL", command=look),
         END,
     )
-    repl, _, script, inode, _ = [act["observation"] for act in done(trial, "act")]
+    repl, _, script, inode, _ = [act["observation"] for act in done(trial, "action")]
     # W4: the session is a process of its own in the lab, to which Assay does not exist.
     assert "[]" in repl and "No module named 'assay'" in repl
     # W12: a stream that ends early is no stream of empty lines.
@@ -94,7 +97,7 @@ def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_
     assert len(trials) == 3
     for trial in trials:
         # W24: what holds no move costs nobody a step, what holds a wrong one costs everybody one.
-        assert [act["cause"] for act in done(trial, "act")] == ["arguments", "format", "arguments", None]
+        assert [act["cause"] for act in done(trial, "action")] == ["arguments", "format", "arguments", None]
         assert trial.state.steps == 4
         # W25: each question says how many steps and how much time are left.
         left = [re.search(r"You have (\d+) steps and (\S+)", text) for text in asked(trial)]
@@ -104,21 +107,21 @@ def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_
 def test_a_trial_that_is_taken_up_again_has_its_data_and_only_the_rest_of_its_budget(tiny, assay, tmp_path):
     (trial,) = tiny(do("Execute Script", script_name="train.py"), {"error": "refused"})
     assert trial.state.cause == "infrastructure"
-    used = [event.about["used"] for event in read_events(trial.events) if event.kind == "observation"][-1]
+    used = [event.used for event in read_events(trial.events) if event.kind == "call_finished"][-1]
     check = "open('data/train.csv').readline(), open('submission.csv').readline()"
     (tmp_path / "main.json").write_text(json.dumps(["", do("Python REPL", command=check), END]))
     assert assay("resume", tmp_path / "run", "--quiet").returncode == 0
     # W21: data and files are there, and what was used up before the interruption stays used up.
-    assert "('coin,side\\n', 'coin,side\\n')" in done(trial, "act")[1]["observation"]
+    assert "('coin,side\\n', 'coin,side\\n')" in done(trial, "action")[1]["observation"]
     assert trial.state.status == "done" and trial.state.steps == 3
-    assert trial.state.elapsed > used["elapsed"] > 0
+    assert trial.state.elapsed > used.elapsed > 0
 
 
 def test_the_record_of_a_step_does_not_grow_with_the_number_of_steps(tmp_path):
     path, sizes, before = tmp_path / "events.jsonl", [], b""
     with EventLog(path, 1) as log:
         for step in range(100, 200):
-            log.append("observation", step=step, result="the same")
+            log.append(SnapshotTaken(snapshot="the same", step=step))
             written = path.read_bytes()
             # W20: what is written is never written again.
             assert written.startswith(before)

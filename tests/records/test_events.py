@@ -1,45 +1,60 @@
-"""The event log: durable, append-only, chained."""
+"""The event log: durable, append-only, chained, typed."""
 
 import json
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from assay.core.errors import RecordError
 from assay.records import EventLog, read_events
+from assay.records.events import ActionRequest, CallStarted, NoteRequest, Restarted, SnapshotTaken
+from assay.records.log import START, last_chain, read_events_backwards
 
 
 def write(path: Path, count: int, epoch: int = 1) -> None:
     with EventLog(path, epoch) as log:
         for number in range(count):
-            log.append("action", text=f"line\n{number} ü")
+            log.append(Restarted(reason=f"line\n{number} ü"))
 
 
-def test_events_come_back_as_they_were_written(tmp_path: Path):
-    write(tmp_path / "events.jsonl", 3)
-    events = read_events(tmp_path / "events.jsonl")
-    assert [event.number for event in events] == [0, 1, 2]
-    assert [event.about for event in events] == [{"text": f"line\n{number} ü"} for number in range(3)]
+def test_events_are_read_as_they_were_written(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    with EventLog(path, 3) as log:
+        written = [
+            log.append(Restarted(reason="line\n0 ü")),
+            log.append(CallStarted(step=1, request=ActionRequest(name="Fly", arguments={"to": ("a", 1)}))),
+            log.append(SnapshotTaken(snapshot="abc", step=1)),
+        ]
+    assert read_events(path) == written
+    assert [(event.number, event.epoch, event.kind) for event in written] == [
+        (0, 3, "restarted"),
+        (1, 3, "call_started"),
+        (2, 3, "snapshot_taken"),
+    ]
+    assert list(read_events_backwards(path)) == written[::-1]
 
 
 def test_an_added_event_is_in_the_file_at_once_and_in_the_chain(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     with EventLog(path, 1) as log:
-        log.add("action", text="first")
-        assert [event.about for event in read_events(path)] == [{"text": "first"}]
-        log.append("observation", text="second")
-    assert [(event.number, event.kind) for event in read_events(path)] == [(0, "action"), (1, "observation")]
+        first = log.add(Restarted(reason="first"))
+        assert read_events(path) == [first]
+        second = log.append(Restarted(reason="second"))
+    assert read_events(path) == [first, second]
+    assert last_chain(path) == second.chain != first.chain
 
 
 def test_a_second_writer_continues_numbers_and_chain(tmp_path: Path):
     write(tmp_path / "events.jsonl", 2, epoch=1)
     write(tmp_path / "events.jsonl", 2, epoch=2)
-    assert [(event.number, event.epoch) for event in read_events(tmp_path / "events.jsonl")] == [
-        (0, 1),
-        (1, 1),
-        (2, 2),
-        (3, 2),
-    ]
+    events = read_events(tmp_path / "events.jsonl")
+    assert [(event.number, event.epoch) for event in events] == [(0, 1), (1, 1), (2, 2), (3, 2)]
+
+
+def test_a_log_that_does_not_exist_is_empty(tmp_path: Path):
+    assert read_events(tmp_path / "none") == list(read_events_backwards(tmp_path / "none")) == []
+    assert last_chain(tmp_path / "none") == START
 
 
 @pytest.mark.parametrize("torn", [1, 20, 60])
@@ -47,7 +62,7 @@ def test_a_torn_last_line_is_cut_before_appending(tmp_path: Path, torn: int):
     path = tmp_path / "events.jsonl"
     write(path, 3)
     path.write_bytes(path.read_bytes()[:-torn])
-    assert len(read_events(path)) == 2
+    assert len(read_events(path)) == len(list(read_events_backwards(path))) == 2
     write(path, 1)
     assert [event.number for event in read_events(path)] == [0, 1, 2]
 
@@ -57,11 +72,9 @@ def test_a_changed_line_is_found(tmp_path: Path, line: int):
     path = tmp_path / "events.jsonl"
     write(path, 3)
     lines = path.read_text().splitlines()
-    content = json.loads(lines[line])
-    content["text"] = "something nicer"
-    lines[line] = json.dumps(content, separators=(",", ":"))
+    lines[line] = lines[line].replace("line", "something nicer")
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(RecordError, match=f"line {line + 1}"):
+    with pytest.raises(RecordError, match=f"line {line + 1}: the hash chain is broken"):
         read_events(path)
 
 
@@ -76,8 +89,41 @@ def test_a_removed_line_is_found(tmp_path: Path, line: int):
         read_events(path)
 
 
-def test_a_line_that_is_no_event_is_named(tmp_path: Path):
+@pytest.mark.parametrize("text", ["[1, 2]\n", "{}\n", "\n", "x" * 100 + "\n"])
+def test_a_line_that_is_not_an_event_is_found(tmp_path: Path, text: str):
+    (tmp_path / "events.jsonl").write_text(text)
+    with pytest.raises(RecordError, match="line 1"):
+        read_events(tmp_path / "events.jsonl")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "invented"}, {"kind": 7}, {"reason": None}, {"extra": 1}, {"time": "yesterday"}],
+)
+def test_an_event_of_another_shape_is_refused_even_with_a_valid_chain(tmp_path: Path, change: dict[str, object]):
     path = tmp_path / "events.jsonl"
-    path.write_text("[1, 2]\n")
+    write(path, 1)
+    content = json.loads(path.read_text()) | change
+    del content["chain"]
+    body = json.dumps(content, separators=(",", ":"))
+    import hashlib
+
+    chain = hashlib.sha256((START + body).encode()).hexdigest()
+    path.write_text(f'{body[:-1]},"chain":"{chain}"}}\n')
     with pytest.raises(RecordError, match="line 1: not an event"):
         read_events(path)
+
+
+def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path):
+    path = tmp_path / "events.jsonl"
+    request = NoteRequest(topic="lone \ud800 surrogate", data={"text": "\udfff", "\ud800": 1})
+    with EventLog(path, 1) as log:
+        log.append(CallStarted(step=0, request=request))
+    (event,) = read_events(path)
+    assert isinstance(event, CallStarted) and event.request == request
+    assert request.data == {"text": "?", "?": 1}
+
+
+def test_unknown_fields_are_refused():
+    with pytest.raises(ValidationError):
+        Restarted(reason="", why="")  # type: ignore[call-arg]

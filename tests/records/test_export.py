@@ -22,7 +22,7 @@ def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(fi
             assert archive.read(f"{inside}/events.jsonl") == trial.events.read_bytes()
             assert {f"{inside}/trial.json", f"{inside}/grade.json", f"{inside}/submission/manifest.json"} <= names
             assert f"{inside}/submission/submission.csv" not in names
-    assert index["head"] == run_digest(finished.run)
+    assert index["digest"] == run_digest(finished.run)
     assert set(index["files"]) == names - {"index.json"}
 
 
@@ -33,7 +33,7 @@ def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
     head = run_digest(finished.run)
     result = finished.assay("verify", tmp_path / "unpacked", "--head", head, "--quiet")
     assert result.returncode == 0, result.stdout
-    assert "4 trials: everything matches" in result.stdout and "they are left out" in result.stdout
+    assert "4 trials: everything matches" in result.stdout and "exports do not contain snapshots" in result.stdout
     grade = next((tmp_path / "unpacked").glob("trials/*/grade.json"))
     grade.write_text(grade.read_text().replace('"valid_submission": true', '"valid_submission": false'))
     result = finished.assay("verify", tmp_path / "unpacked", "--quiet")

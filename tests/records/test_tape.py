@@ -1,110 +1,162 @@
-"""A tape plays back what was done, and does again what a crash interrupted."""
+"""A tape replays what was recorded, and repeats what a crash interrupted."""
 
 from pathlib import Path
 
 import anyio
 import pytest
 
-from assay.records import EventLog, read_events
-from assay.records.tape import Diverged, Past, Tape, past_of
+from assay.records import BudgetUsed, EventLog, read_events
+from assay.records.events import (
+    ActionRequest,
+    ActionResult,
+    CallFinished,
+    CallStarted,
+    NoteRequest,
+    NoteResult,
+    PythonRequest,
+    PythonResult,
+    Started,
+)
+from assay.records.tape import Diverged, Tape, past_of
+
+STARTED = Started(trial="test", trial_file_sha256="0" * 64, attempt=1)
 
 
 class Agent:
-    """Does what a list says, one deed after the other, and keeps the workspace after each change."""
+    """Makes the calls of a list, one after the other, and takes a snapshot after each change."""
 
     def __init__(self, path: Path, *, die_before: int | None = None) -> None:
         self.path = path
         self.done: list[str] = []
         self.die_before = die_before
 
-    async def work(self, deeds: list[tuple[str, bool]], *, snapshots: bool = True) -> list[str]:
-        past = past_of(read_events(self.path)) if self.path.exists() else Past()
+    async def work(self, calls: list[tuple[str, bool]], *, snapshots: bool = True) -> list[str]:
+        past = past_of(read_events(self.path))
         results = []
         with EventLog(self.path, 1) as log:
-            log.append("started")
-            tape = Tape(log, past.deeds)
-            for number, (what, changes) in enumerate(deeds):
+            log.append(STARTED)
+            tape = Tape(log, past.calls)
+            for number, (code, changes) in enumerate(calls):
 
-                async def do(what: str = what, number: int = number) -> dict[str, str]:
+                async def perform(code: str = code, number: int = number) -> PythonResult:
                     if number == self.die_before:
                         raise KeyboardInterrupt
-                    self.done.append(what)
-                    return {"of": f"{what} {number}"}
+                    self.done.append(code)
+                    return PythonResult(output=f"{code} {number}", seconds=0.0)
 
-                deed = await tape.deed(what, {"arg": what}, do, changes=changes, used=lambda n=number: {"steps": n})
-                results.append(deed.result["of"])
-                if changes and snapshots and not tape.playing:
-                    tape.kept(f"snapshot-{number}", number)
+                request = PythonRequest(code=code, seconds=1.0)
+                used = BudgetUsed(steps=number)
+                call = await tape.call(request, perform, step=number, changes=changes, used=lambda used=used: used)
+                results.append(call.result.output)
+                if changes and snapshots and not tape.replaying:
+                    tape.snapshot_taken(f"snapshot-{number}", number)
         return results
 
 
-DEEDS = [("ask", False), ("run", True), ("ask", False), ("ask", False), ("run", True), ("ask", False)]
+CALLS = [("ask", False), ("run", True), ("ask", False), ("ask", False), ("run", True), ("ask", False)]
 RESULTS = ["ask 0", "run 1", "ask 2", "ask 3", "run 4", "ask 5"]
 
 
+def codes(path: Path, **options: int) -> list[str]:
+    return [call.request.code for call in past_of(read_events(path), **options).calls]
+
+
 @pytest.mark.parametrize("die_before", range(6))
-def test_a_trial_that_is_taken_up_again_does_only_what_was_not_done(tmp_path: Path, die_before: int) -> None:
+def test_a_resumed_trial_makes_only_the_calls_that_are_missing(tmp_path: Path, die_before: int) -> None:
     first = Agent(tmp_path / "log", die_before=die_before)
     with pytest.raises(KeyboardInterrupt):
-        anyio.run(first.work, DEEDS)
+        anyio.run(first.work, CALLS)
     second = Agent(tmp_path / "log")
-    assert anyio.run(second.work, DEEDS) == RESULTS
-    assert first.done + second.done == [what for what, _ in DEEDS]
+    assert anyio.run(second.work, CALLS) == RESULTS
+    assert first.done + second.done == [code for code, _ in CALLS]
 
 
-def test_a_change_without_a_snapshot_is_done_again_and_so_is_what_followed(tmp_path: Path) -> None:
+def test_a_change_without_a_snapshot_is_repeated_and_so_is_what_followed(tmp_path: Path) -> None:
     first = Agent(tmp_path / "log", die_before=3)
 
     async def without_snapshots() -> None:
-        await first.work(DEEDS, snapshots=False)
+        await first.work(CALLS, snapshots=False)
 
     with pytest.raises(KeyboardInterrupt):
         anyio.run(without_snapshots)
-    past = past_of(read_events(tmp_path / "log"))
-    assert [deed.what for deed in past.deeds] == ["ask"]
-    assert past.snapshot is None
+    assert codes(tmp_path / "log") == ["ask"]
+    assert past_of(read_events(tmp_path / "log")).snapshot is None
 
 
-def test_interrupted_many_times_over_it_still_comes_to_the_same_end(tmp_path: Path) -> None:
+def test_a_trial_that_is_interrupted_many_times_comes_to_the_same_end(tmp_path: Path) -> None:
     done = []
     for die_before in (1, 2, 2, 4, 5, None):
         agent = Agent(tmp_path / "log", die_before=die_before)
         try:
-            assert anyio.run(agent.work, DEEDS) == RESULTS
+            assert anyio.run(agent.work, CALLS) == RESULTS
         except KeyboardInterrupt:
             assert die_before is not None
         done += agent.done
-    assert done == [what for what, _ in DEEDS]
+    assert done == [code for code, _ in CALLS]
 
 
-def test_an_agent_that_asks_for_something_else_is_noticed(tmp_path: Path) -> None:
-    anyio.run(Agent(tmp_path / "log").work, DEEDS)
-    with pytest.raises(Diverged, match="it asked for run, last time for ask"):
-        anyio.run(Agent(tmp_path / "log").work, DEEDS[::-1][1:])
+def test_an_agent_that_makes_another_call_than_before_is_noticed(tmp_path: Path) -> None:
+    anyio.run(Agent(tmp_path / "log").work, CALLS)
+    with pytest.raises(Diverged, match=r"requests python\(code='run'\), last time it requested python\(code='ask'\)"):
+        anyio.run(Agent(tmp_path / "log").work, CALLS[::-1][1:])
 
 
 def test_the_past_up_to_a_step_ends_with_its_snapshot(tmp_path: Path) -> None:
-    anyio.run(Agent(tmp_path / "log").work, DEEDS)
-    past = past_of(read_events(tmp_path / "log"), up_to_step=1)
-    assert [deed.what for deed in past.deeds] == ["ask", "run"]
-    assert past.snapshot == "snapshot-1"
+    anyio.run(Agent(tmp_path / "log").work, CALLS)
+    assert codes(tmp_path / "log", up_to_step=1) == ["ask", "run"]
+    assert past_of(read_events(tmp_path / "log"), up_to_step=1).snapshot == "snapshot-1"
 
 
-def test_what_is_done_side_by_side_is_played_back_by_lane(tmp_path: Path) -> None:
+def test_concurrent_calls_are_replayed_by_lane(tmp_path: Path) -> None:
     async def work(order: list[str]) -> dict[str, str]:
-        past = past_of(read_events(tmp_path / "log")) if (tmp_path / "log").exists() else Past()
+        past = past_of(read_events(tmp_path / "log"))
         with EventLog(tmp_path / "log", 1) as log:
-            log.append("started")
-            tape = Tape(log, past.deeds)
+            log.append(STARTED)
+            tape = Tape(log, past.calls)
 
             async def in_lane(lane: str) -> str:
-                async def do() -> dict[str, str]:
-                    return {"lane": lane}
+                async def perform() -> PythonResult:
+                    return PythonResult(output=lane, seconds=0.0)
 
-                deed = await tape.deed("ask", {}, do, changes=False, used=dict, lane=lane)
-                return str(deed.result["lane"])
+                request = PythonRequest(code="", seconds=1.0)
+                call = await tape.call(request, perform, step=0, used=BudgetUsed, lane=lane)
+                return str(call.result.output)
 
             return {lane: await in_lane(lane) for lane in order}
 
     anyio.run(work, ["a", "b", "c"])
     assert anyio.run(work, ["c", "a", "b"]) == {"c": "c", "a": "a", "b": "b"}
+
+
+@pytest.mark.parametrize("kept", range(1, 8))
+def test_an_action_starts_before_its_parts_also_when_it_is_resumed(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "log"
+
+    async def work() -> None:
+        past = past_of(read_events(path))
+        with EventLog(path, 1) as log:
+            log.append(STARTED)
+            tape = Tape(log, past.calls)
+
+            async def perform() -> NoteResult:
+                return NoteResult()
+
+            with tape.action(ActionRequest(name="Think"), step=1) as action:
+                for topic in ("one", "two"):
+                    await tape.call(NoteRequest(topic=topic), perform, step=1, used=BudgetUsed)
+                action.finish(ActionResult(observation="Done.", seconds=0.0), BudgetUsed())
+
+    anyio.run(work)
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 7
+    path.write_bytes(b"".join(lines[:kept]))
+    anyio.run(work)
+    events = read_events(path)
+    calls = [call.request for call in past_of(events).calls]
+    assert calls == [NoteRequest(topic="one"), NoteRequest(topic="two"), ActionRequest(name="Think")]
+    starts = {event.number: event for event in events if isinstance(event, CallStarted)}
+    for event in starts.values():
+        if isinstance(event.request, NoteRequest):
+            assert isinstance(starts[event.action].request, ActionRequest) and event.action < event.number
+    finished = [event.call for event in events if isinstance(event, CallFinished)]
+    assert len(finished) == len(set(finished)) == 3

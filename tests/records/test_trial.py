@@ -43,7 +43,7 @@ def test_a_trial_id_can_be_read_and_is_a_plain_file_name():
 
 
 def hold(path: Path, held: "multiprocessing.synchronize.Event", let_go: "multiprocessing.synchronize.Event") -> None:
-    with TrialFolder(path).lease():
+    with TrialFolder(path).acquire():
         held.set()
         let_go.wait()
 
@@ -54,16 +54,16 @@ def test_only_one_living_process_has_the_lease_and_a_dead_one_has_none(tmp_path:
     holder = context.Process(target=hold, args=(tmp_path, held, let_go))
     holder.start()
     held.wait()
-    with TrialFolder(tmp_path).lease() as lease:
+    with TrialFolder(tmp_path).acquire() as lease:
         assert lease is None
     holder.kill()
     holder.join()
-    with TrialFolder(tmp_path).lease() as lease:
+    with TrialFolder(tmp_path).acquire() as lease:
         assert lease is not None and lease.epoch == 2
 
 
 def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
-    with TrialFolder(tmp_path).lease() as lease:
+    with TrialFolder(tmp_path).acquire() as lease:
         assert lease is not None
         lease.check()
         (tmp_path / "lease").write_text(f"{lease.epoch + 1}\n")
@@ -74,16 +74,16 @@ def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
 def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     assert not folder.submission_entry
-    entry = folder.keep_submission("submission.csv", b"id,x\n1,2\n")
+    entry = folder.save_submission("submission.csv", b"id,x\n1,2\n")
     assert not folder.submission_entry
-    folder.hand_in(entry)
+    folder.submit(entry)
     assert folder.submission_entry and folder.submission_entry.sha256 == hashlib.sha256(b"id,x\n1,2\n").hexdigest()
     assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
 
 
 def test_handing_in_nothing_ends_the_agents_work_too(tmp_path: Path):
     folder = TrialFolder(tmp_path)
-    folder.hand_in(folder.keep_submission("submission.csv", None, why="there is none"))
+    folder.submit(folder.save_submission("submission.csv", None, reason="there is none"))
     assert folder.submission_entry and folder.submission is None
 
 

@@ -11,29 +11,29 @@ import pytest
 
 from assay.core.errors import RecordError
 from assay.records import RunFolder, TrialFolder
-from assay.records.signature import check_head, head_if_whole, run_digest, sign
-from assay.records.verify import Finding, check_run
+from assay.records.signature import check_digest, run_digest, run_digest_if_intact, sign
+from assay.records.verify import RecordFinding, check_run
 from assay.results.regrade import compare_trial, scores_agree
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"
 
 
-def found_in(finished) -> list[Finding]:
+def found_in(finished) -> list[RecordFinding]:
     """What is wrong with the records themselves."""
-    return [finding for finding in check_run(finished.run) if finding.level == "wrong"]
+    return [finding for finding in check_run(finished.run) if finding.level == "error"]
 
 
-def found_again(finished) -> list[Finding]:
+def found_again(finished) -> list[RecordFinding]:
     """What this machine sees differently."""
     known = Registry([TINY])
     found = [finding for trial in finished.trials for finding in compare_trial(trial, known, finished.home)]
-    return [finding for finding in found if finding.level == "wrong"]
+    return [finding for finding in found if finding.level == "error"]
 
 
-def named(findings: list[Finding], trial: TrialFolder, part: str, words: str) -> bool:
+def named(findings: list[RecordFinding], trial: TrialFolder, part: str, words: str) -> bool:
     """Whether a finding says that about that part of that trial."""
-    return any(f.where == trial.path.name and part in f.part and words in f.says for f in findings)
+    return any(f.trial == trial.path.name and part in f.part and words in f.message for f in findings)
 
 
 def change(path: Path, edit: Callable[[Any], None]) -> None:
@@ -49,10 +49,10 @@ def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
     edit(events)
     chain, lines = "0" * 64, []
     for number, event in enumerate(events):
-        content = {key: value for key, value in event.items() if key != "chain"} | {"n": number}
-        line = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        chain = hashlib.sha256(chain.encode() + line).hexdigest()
-        lines.append(json.dumps({**content, "chain": chain}, ensure_ascii=True, separators=(",", ":")) + "\n")
+        content = {key: value for key, value in event.items() if key != "chain"} | {"number": number}
+        line = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        chain = hashlib.sha256((chain + line).encode()).hexdigest()
+        lines.append(f'{line[:-1]},"chain":"{chain}"}}\n')
     path.write_text("".join(lines))
 
 
@@ -81,7 +81,7 @@ def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_shar
     assert new.file.parent == parent.path.name
 
     def flatter(events: list[dict[str, Any]]) -> None:
-        next(event for event in events if event["kind"] == "observation")["result"]["stdout"] = "I knew it.\n"
+        next(event for event in events if event["kind"] == "call_finished")["result"]["stdout"] = "I knew it.\n"
 
     forge(new.events, flatter)
     assert named(found_in(finished), new, "events.jsonl", f"its beginning is not that of {parent.path.name}")
@@ -101,7 +101,7 @@ def test_a_record_tells_what_it_was_made_with_and_that_the_answers_were_withheld
         assert set(trial.file.hashes) == {"task", "data", "description", "environment", "agent", "code"}
         assert set(trial.file.versions) >= {"assay", "python", "system"}
         assert trial.state.answers == "withheld"
-        assert trial.state.sealing is not None and trial.state.sealing["sealed"] is True
+        assert trial.state.sealing is not None and trial.state.sealing.sealed is True
 
 
 def test_a_changed_score_is_found(finished):
@@ -146,7 +146,7 @@ def test_a_changed_submission_manifest_is_found(finished):
         trial.path / "submission" / "manifest.json",
         lambda entry: entry.update(sha256=hashlib.sha256(better).hexdigest(), size=len(better)),
     )
-    assert named(found_in(finished), trial, "submission/manifest.json", "does not say what the log says")
+    assert named(found_in(finished), trial, "submission/manifest.json", "differs from the submission in the log")
 
 
 def test_a_changed_log_line_is_found_by_its_number(finished):
@@ -199,10 +199,10 @@ def test_files_swapped_between_trials_are_found(finished, file):
         "events.jsonl": "files were swapped between trials",
         "grade.json": "submission_path is",
         "trial.json": "the folders were swapped",
-        "submission": "does not say what the log says",
+        "submission": "differs from the submission in the log",
         "snapshots": "the log names this snapshot, but it is missing",
     }[file]
-    assert all(any(f.where == trial.path.name and words in f.says for f in found) for trial in (one, other)), found
+    assert all(any(f.trial == trial.path.name and words in f.message for f in found) for trial in (one, other)), found
 
 
 def test_trials_that_change_places_are_found(finished):
@@ -220,9 +220,9 @@ def test_trials_that_change_places_are_found(finished):
         ("seed", 7, "a setting was changed"),
         ("budget", {"time": 1.0, "steps": 1}, "a setting was changed"),
         ("settings", {"steps": 1}, "a setting was changed"),
-        ("resources", {"cores": 64, "memory": 1, "disk": 1}, "its hash is not the one the log begins with"),
-        ("hashes", {}, "its hash is not the one the log begins with"),
-        ("versions", {"assay": "9"}, "its hash is not the one the log begins with"),
+        ("resources", {"cores": 64, "memory": 1, "disk": 1}, "its hash is not the one in the log"),
+        ("hashes", {}, "its hash is not the one in the log"),
+        ("versions", {"assay": "9"}, "its hash is not the one in the log"),
     ],
 )
 def test_a_changed_setting_is_found(finished, setting, value, words):
@@ -279,7 +279,7 @@ def test_a_changed_state_is_found(finished, field):
 
 def test_a_failure_that_is_blamed_on_the_machine_is_found(finished):
     trial = finished.trials[0]
-    blamed = {"status": "failed", "cause": "infrastructure", "why": "the disk was full"}
+    blamed = {"status": "failed", "cause": "infrastructure", "reason": "the disk was full"}
     change(trial.path / "state.json", lambda content: content.update(blamed))
     assert named(found_in(finished), trial, "state.json", "by the log the trial is done")
 
@@ -289,13 +289,13 @@ def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished)
     trial = finished.trials[1]
 
     def flatter(events: list[dict[str, Any]]) -> None:
-        shown = next(event for event in events if event["kind"] == "observation")
+        shown = next(event for event in events if event["kind"] == "call_finished")
         shown["result"]["stdout"] = "I thought about it for a long time.\n"
 
     forge(trial.events, flatter)
     assert found_in(finished) == [] and found_again(finished) == []
-    (finding,) = check_head(finished.run, head_if_whole(finished.run), head=head)
-    assert "records were rewritten" in finding.says
+    (finding,) = check_digest(finished.run, run_digest_if_intact(finished.run), expected=head)
+    assert "records were rewritten" in finding.message
     result = finished.assay("verify", finished.run.path, "--head", head, "--no-regrade", "--quiet")
     assert result.returncode == 1 and "records were rewritten" in result.stdout
 
@@ -306,7 +306,9 @@ def test_a_trial_that_was_removed_and_struck_off_the_list_is_found_by_the_head(f
     shutil.rmtree(trial.path)
     change(finished.run.path / "run.json", lambda content: content["trials"].remove(trial.path.name))
     assert found_in(finished) == []
-    assert [finding.part for finding in check_head(finished.run, head_if_whole(finished.run), head=head)] == ["head"]
+    assert [
+        finding.part for finding in check_digest(finished.run, run_digest_if_intact(finished.run), expected=head)
+    ] == ["digest"]
 
 
 def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished, tmp_path):
@@ -315,14 +317,19 @@ def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished
     other.write_text("another secret of at least sixteen letters\n")
     signed = finished.assay("sign", finished.run.path, "--key", key)
     assert signed.returncode == 0 and signed.stdout.strip() == run_digest(finished.run)
-    head = head_if_whole(finished.run)
-    assert list(check_head(finished.run, head, key=key)) == []
-    (finding,) = check_head(finished.run, head, key=other)
-    assert finding.says == "it was not made with this key"
+    head = run_digest_if_intact(finished.run)
+    assert list(check_digest(finished.run, head, key=key)) == []
+    (finding,) = check_digest(finished.run, head, key=other)
+    assert finding.message == "it was not made with this key"
     forge(finished.trials[0].events, lambda events: events[-1]["grade"].update(score=0.5))
-    assert any("records were changed" in f.says for f in check_head(finished.run, head_if_whole(finished.run), key=key))
+    assert any(
+        "records were changed" in f.message
+        for f in check_digest(finished.run, run_digest_if_intact(finished.run), key=key)
+    )
     sign(finished.run)  # by a forger without the key
-    assert any("not made with this key" in f.says for f in check_head(finished.run, run_digest(finished.run), key=key))
+    assert any(
+        "not made with this key" in f.message for f in check_digest(finished.run, run_digest(finished.run), key=key)
+    )
 
 
 def test_a_key_that_anybody_could_guess_is_refused(finished, tmp_path):
@@ -341,7 +348,7 @@ def test_another_task_or_other_data_on_this_machine_is_told(finished):
 
 def test_what_cannot_be_compared_here_is_a_remark_and_no_fault(finished):
     (finding,) = compare_trial(finished.trials[0], Registry(), finished.home)
-    assert finding.level == "remark" and "not compared or regraded" in finding.says
+    assert finding.level == "remark" and "not compared or regraded" in finding.message
 
 
 def test_a_record_that_leads_out_of_its_folder_is_not_followed(finished, tmp_path):
@@ -353,8 +360,8 @@ def test_a_record_that_leads_out_of_its_folder_is_not_followed(finished, tmp_pat
     trial.submission.symlink_to(secret)
     assert named(found_in(finished), trial, "folder", "submission/submission.csv is a link")
     change(finished.run.path / "run.json", lambda content: content["trials"].append("../../elsewhere"))
-    assert any("no name of a trial" in finding.says for finding in found_in(finished))
-    with pytest.raises(RecordError, match="no name of a trial"):
+    assert any("not a valid name of a trial" in finding.message for finding in found_in(finished))
+    with pytest.raises(RecordError, match="not a valid name of a trial"):
         run_digest(RunFolder(finished.run.path))
 
 
@@ -371,9 +378,9 @@ def test_findings_are_told_as_json(finished):
     result = finished.assay("verify", finished.run.path, "--no-regrade", "--json")
     assert result.returncode == 1
     told = json.loads(result.stdout)
-    assert told["head"] == run_digest(finished.run)
-    assert {(f["where"], f["part"], f["level"]) for f in told["findings"] if f["level"] == "wrong"} == {
-        (finished.trials[0].path.name, "grade.json", "wrong")
+    assert told["digest"] == run_digest(finished.run)
+    assert {(f["trial"], f["part"], f["level"]) for f in told["findings"] if f["level"] == "error"} == {
+        (finished.trials[0].path.name, "grade.json", "error")
     }
 
 

@@ -4,8 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.models.messages import Usage
-from assay.records import EventLog, State, read_events
+from assay.models.messages import Message, Reply, Usage
+from assay.records import BudgetUsed, EventLog, State, SubmissionEntry, read_events
+from assay.records.events import (
+    ActionRequest,
+    ActionResult,
+    BudgetExhausted,
+    CallFinished,
+    CallStarted,
+    CommandRequest,
+    CommandResult,
+    InfrastructureFailed,
+    ModelRequest,
+    ModelResult,
+    NoteRequest,
+    NoteResult,
+    Restarted,
+    Started,
+    Submitted,
+)
 from assay.results.paper import EvaluatedTrial, cause_of_failure, evaluate_trials
 from assay.results.trajectory import TROUBLES, process, trajectory_of
 from assay.tasks import Budget
@@ -70,34 +87,42 @@ def test_a_trial_that_has_not_begun_is_unfinished(scripted_run, tmp_path):
 
 
 class Log:
-    """A log that a test writes by hand; what is done gets its number as the tape would give it."""
+    """A log that a test writes by hand."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.number = path, 0
+        self.path = path
 
-    def __call__(self, kind, **about):
-        self.number = 0 if kind in ("started", "anew") else self.number
+    def add(self, event):
         with EventLog(self.path, 1) as log:
-            log.append(kind, **about)
+            self.last = log.append(event)
         return self
 
-    def deed(self, what, result, *, step=0, request=None, changes=False, **about):
-        self.number += 1
-        self("action", deed=self.number, what=what, lane="", request=request or {}, changes=changes, step=step, **about)
-        return self("observation", deed=self.number, what=what, result=result, used={})
+    def start(self):
+        return self.add(Started(trial="test", trial_file_sha256="0" * 64, attempt=1))
+
+    def call(self, request, result, *, step=0, changes=False):
+        self.add(CallStarted(request=request, step=step, changes=changes))
+        return self.add(CallFinished(call=self.last.number, result=result, used=BudgetUsed()))
 
     def ask(self, role, usage):
-        return self.deed("ask", {"usage": usage}, request={"role": role})
+        message = Message(role="assistant", text="")
+        reply = Reply(
+            message=message, stop="stop", usage=Usage(**usage), model="test", number=0, seconds=1.0, waited=0.0
+        )
+        return self.call(ModelRequest(role=role), ModelResult(reply=reply))
 
     def act(self, step, cause, name="Execute Script"):
-        return self.deed("act", {"observation": "", "cause": cause}, step=step, request={"name": name})
+        return self.call(ActionRequest(name=name), ActionResult(observation="", cause=cause, seconds=1.0), step=step)
 
-    def command(self, step, ended="exit", code=0, stderr="", **about):
-        told = {"ended": ended, "code": code, "stdout": "", "stderr": stderr, "seconds": 1.0}
-        return self.deed("run", told, step=step, changes=about.pop("changes", True), **about)
+    def command(self, step, ended="exit", code=0, stderr="", changes=True):
+        result = CommandResult(ended=ended, code=code, stdout="", stderr=stderr, seconds=1.0)
+        return self.call(CommandRequest(command=("true",), seconds=1.0), result, step=step, changes=changes)
+
+    def note(self, topic, cause):
+        return self.call(NoteRequest(topic=topic, cause=cause), NoteResult())
 
     def submitted(self, file="submission.csv", **state):
-        return self("submitted", entry={"file": file}, state=State(**state).model_dump(mode="json"))
+        return self.add(Submitted(submission=SubmissionEntry(at="", file=file), state=State(**state)))
 
     def process(self, budget=BUDGET):
         return process(read_events(self.path), State(), budget)
@@ -105,7 +130,7 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path) -> Log:
-    return Log(tmp_path / "events.jsonl")("started")
+    return Log(tmp_path / "events.jsonl").start()
 
 
 def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
@@ -122,22 +147,21 @@ def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
 
 def test_replies_of_an_interrupted_life_were_paid_for_too(log):
     log.ask("main", {"input_tokens": 5, "cost": 1.0})
-    log("action", deed=2, what="run", lane="", request={}, changes=True, step=1)  # killed here
-    log("started").ask("fast", {"input_tokens": 3, "cost": 2.0})
-    log("anew", why="").ask("main", {"input_tokens": 1, "cost": 4.0})
+    log.add(CallStarted(request=CommandRequest(command=("true",), seconds=1.0), step=1, changes=True))  # killed here
+    log.start().ask("fast", {"input_tokens": 3, "cost": 2.0})
+    log.add(Restarted(reason="")).ask("main", {"input_tokens": 1, "cost": 4.0})
     told = log.process()
     assert {role: usage.cost for role, usage in told.usage.items()} == {"main": 5.0, "fast": 2.0}
     assert told.end == "unfinished"
 
 
 def test_time_that_ran_out_is_a_trouble_and_used_up_steps_or_tokens_are_none(log, tmp_path):
-    log.act(1, None)("budget", why="all 60 seconds are used").submitted(elapsed=60.2, steps=1)
+    log.act(1, None).add(BudgetExhausted(limit="time", reason="")).submitted(elapsed=60.2, steps=1)
     assert (log.process().fatal, log.process().troubles) == ("time", {"time"})
     # The same log under a larger budget of time: something else ran out.
     assert log.process(Budget(time=100, steps=1)).fatal is None
-    waited = (
-        Log(tmp_path / "waited.jsonl")("started").act(1, None)("budget", why="").submitted(elapsed=50.0, waited=30.0)
-    )
+    waited = Log(tmp_path / "waited.jsonl").start().act(1, None)
+    waited.add(BudgetExhausted(limit="working_time", reason="")).submitted(elapsed=50.0, waited=30.0)
     assert waited.process(Budget(time=60, working=20)).fatal == "time"
     assert waited.process(Budget(time=60, working=21)).fatal is None
 
@@ -170,7 +194,7 @@ def test_commands_of_an_agent_without_actions_are_judged_themselves(log, ended, 
 def test_a_trouble_in_the_last_step_is_fatal_and_an_earlier_one_is_not(log):
     log.act(1, "crash").act(2, None).submitted()
     assert (log.process().troubles, log.process().fatal) == ({"crash"}, None)
-    log("started").act(3, "connection").submitted()
+    log.start().act(3, "connection").submitted()
     assert log.process().fatal == "connection"
 
 
@@ -179,17 +203,17 @@ def test_what_was_refused_is_no_trouble(log):
 
 
 @pytest.mark.parametrize(
-    ("why", "trouble"),
-    [("ModelError: openai/gpt-5 refuses the key", "connection"), ("LabError: no space", "machine")],
+    ("error_type", "trouble"),
+    [("ModelError", "connection"), ("ModelUnavailable", "connection"), ("LabError", "machine")],
 )
-def test_what_broke_is_the_models_or_the_machines_doing(log, why, trouble):
-    assert log("broke", why=why).process().fatal == trouble
+def test_what_broke_is_the_models_or_the_machines_doing(log, error_type, trouble):
+    assert log.add(InfrastructureFailed(error_type=error_type, message="it failed")).process().fatal == trouble
     # Taken up again with success, it is only something that happened on the way.
-    log("started").act(1, None, name="Final Answer").submitted()
+    log.start().act(1, None, name="Final Answer").submitted()
     assert (log.process().fatal, log.process().troubles, log.process().end) == (None, {trouble}, "final answer")
 
 
 def test_a_final_answer_played_back_from_an_earlier_life_counts(log):
-    log.act(1, None, name="Final Answer")("started").submitted()
+    log.act(1, None, name="Final Answer").start().submitted()
     assert log.process().end == "final answer"
     assert Log(log.path).act(2, "arguments", name="Final Answer").process().end == "content"

@@ -35,9 +35,9 @@ def test_what_the_surroundings_fail_is_tried_again_and_goes_on_where_it_was(tiny
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.attempts) == ("done", 3)
     kinds = kinds_of(tiny)
-    assert kinds.count("broke") == 2 and kinds.count("graded") == 1
+    assert kinds.count("infrastructure_error") == 2 and kinds.count("graded") == 1
     # The one step was done in the first attempt, and played back in the others.
-    assert kinds.count("action") == 1
+    assert kinds.count("call_started") == 1
 
 
 def test_after_the_last_attempt_it_is_a_failure_of_the_infrastructure_and_resume_tries_again(tiny, tmp_path):
@@ -61,7 +61,7 @@ def test_what_another_attempt_cannot_mend_is_not_tried_again():
 
 
 def test_pauses_grow_to_minutes_and_are_longer_for_a_provider_that_is_down():
-    retries = Retries(attempts=12, wait=2.0, longest=300.0)
+    retries = Retries(attempts=12, wait=2.0, max_wait=300.0)
     lab = State(status="failed", cause="infrastructure", why="LabError: hiccup")
     down = State(status="failed", cause="infrastructure", why="ModelUnavailable: is out of order")
     assert [retries.pause(lab, n) for n in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 16.0]

@@ -12,8 +12,9 @@ import pytest
 
 from assay.core.disk import write_json
 from assay.records import EventLog, LeaseLost, State, TrialFolder, read_events
-from assay.records.lease import LAPSE, Claim, Watch, hold, is_held, newest_claim
-from assay.runs.trial import conduct
+from assay.records.events import Restarted
+from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch, acquire_lease, is_held, newest_claim
+from assay.runs.trial import run_trial
 
 SPAWN = multiprocessing.get_context("spawn")
 STOPPED_BY_LEASE = 7
@@ -32,9 +33,9 @@ class Ticks:
 def found_expired(path: Path) -> Claim:
     """What a watcher says once it has seen no sign of life for long enough."""
     ticks = Ticks()
-    watch = Watch(now=ticks)
+    watch = LeaseWatch(now=ticks)
     assert watch.expired(path) is None
-    ticks.now += LAPSE
+    ticks.now += LEASE_TIMEOUT
     claim = watch.expired(path)
     assert claim is not None
     return claim
@@ -56,7 +57,7 @@ def is_paused(pid: int | None) -> bool:
 
 
 def hold_on(path: Path, machine: str) -> None:
-    with hold(path, machine=machine):
+    with acquire_lease(path, machine=machine):
         signal.pause()
 
 
@@ -67,7 +68,7 @@ def test_who_died_on_this_machine_is_followed_at_once(tmp_path: Path):
     holder.kill()
     holder.join()
     assert is_held(tmp_path) is False
-    with hold(tmp_path) as lease:
+    with acquire_lease(tmp_path) as lease:
         assert lease is not None and (lease.epoch, lease.contested) == (2, False)
 
 
@@ -77,46 +78,46 @@ def test_who_died_on_another_machine_is_followed_only_after_being_watched(tmp_pa
     holder.kill()
     holder.join()
     assert is_held(tmp_path) is None
-    with hold(tmp_path) as lease:
+    with acquire_lease(tmp_path) as lease:
         assert lease is None
-    with hold(tmp_path, found_expired(tmp_path)) as lease:
+    with acquire_lease(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None and (lease.epoch, lease.contested) == (2, True)
 
 
 def test_who_let_go_on_another_machine_is_followed_at_once(tmp_path: Path):
-    with hold(tmp_path, machine="another machine") as lease:
+    with acquire_lease(tmp_path, machine="another machine") as lease:
         assert lease is not None
     assert newest_claim(tmp_path).released
-    with hold(tmp_path) as lease:
+    with acquire_lease(tmp_path) as lease:
         assert lease is not None and (lease.epoch, lease.contested) == (2, False)
 
 
 def test_a_living_holder_never_falls_silent(tmp_path: Path):
     ticks = Ticks()
-    watch = Watch(now=ticks)
-    with hold(tmp_path, machine="another machine") as lease:
+    watch = LeaseWatch(now=ticks)
+    with acquire_lease(tmp_path, machine="another machine") as lease:
         assert lease is not None
         for _ in range(2):
             seen = newest_claim(tmp_path)
             assert watch.expired(tmp_path) is None
             wait_until(lambda seen=seen: newest_claim(tmp_path) != seen)
-            ticks.now += 2 * LAPSE
+            ticks.now += 2 * LEASE_TIMEOUT
             assert watch.expired(tmp_path) is None
 
 
 def test_a_claim_that_was_renewed_since_it_was_watched_is_not_taken_over(tmp_path: Path):
-    with hold(tmp_path, machine="another machine") as lease:
+    with acquire_lease(tmp_path, machine="another machine") as lease:
         assert lease is not None
         watched = found_expired(tmp_path)
         wait_until(lambda: newest_claim(tmp_path) != watched)
-        with hold(tmp_path, watched) as other:
+        with acquire_lease(tmp_path, watched) as other:
             assert other is None
         lease.check()
 
 
 def try_to_take(path: Path, expired: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
     ready.wait()
-    with hold(path, expired) as lease:
+    with acquire_lease(path, expired) as lease:
         if lease:
             won.put(lease.epoch)
         ready.wait()
@@ -139,9 +140,9 @@ def test_of_many_who_would_take_over_one_does(tmp_path: Path):
 
 def write_on(path: Path) -> None:
     try:
-        with TrialFolder(path).lease() as lease, TrialFolder(path, lease).log() as log:
+        with TrialFolder(path).acquire() as lease, TrialFolder(path, lease).log() as log:
             while True:
-                log.append("tick")
+                log.append(Restarted(reason="tick"))
     except LeaseLost:
         sys.exit(STOPPED_BY_LEASE)
 
@@ -152,17 +153,17 @@ def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_
     wait_until(lambda: events.exists() and len(read_events(events)) > 3, writer)
     os.kill(writer.pid, signal.SIGSTOP)
     wait_until(lambda: is_paused(writer.pid))
-    with hold(tmp_path, found_expired(tmp_path)) as lease:
+    with acquire_lease(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None and lease.contested
         with TrialFolder(tmp_path, lease).log() as log:
-            log.append("mine")
+            log.append(Restarted(reason="mine"))
             os.kill(writer.pid, signal.SIGCONT)
             writer.join()
-            log.append("mine too")
+            log.append(Restarted(reason="mine too"))
     assert writer.exitcode == STOPPED_BY_LEASE
     written = read_events(events)  # which also checks the chain
-    assert [(event.kind, event.epoch) for event in written[-2:]] == [("mine", 2), ("mine too", 2)]
-    assert {(event.kind, event.epoch) for event in written[:-2]} == {("tick", 1)}
+    assert [(event.reason, event.epoch) for event in written[-2:]] == [("mine", 2), ("mine too", 2)]
+    assert {(event.reason, event.epoch) for event in written[:-2]} == {("tick", 1)}
 
 
 def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(tmp_path: Path):
@@ -170,12 +171,12 @@ def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(t
     wait_until(lambda: newest_claim(tmp_path), paused)
     os.kill(paused.pid, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused.pid))
-    with hold(tmp_path, found_expired(tmp_path)) as lease:
+    with acquire_lease(tmp_path, found_expired(tmp_path)) as lease:
         assert lease is not None
         paused.kill()
         paused.join()
         # The lock was the paused one's and is free now; that must not look as if nobody had the trial.
-        with hold(tmp_path) as other:
+        with acquire_lease(tmp_path) as other:
             assert other is None
         wait_until(lambda: newest_claim(tmp_path).locked)
         assert is_held(tmp_path) is True
@@ -189,7 +190,7 @@ def pause_here() -> None:
 
 def write_late(path: Path, what: str) -> None:
     """Write something, and pause in the moment between the last check and the writing."""
-    with TrialFolder(path).lease() as lease:
+    with TrialFolder(path).acquire() as lease:
         assert lease is not None
 
         def check_and_pause() -> None:
@@ -201,37 +202,37 @@ def write_late(path: Path, what: str) -> None:
         else:
             with TrialFolder(path, lease).log() as log:
                 log._check = check_and_pause
-                log.append("late")
+                log.append(Restarted(reason="late"))
 
 
 @pytest.mark.parametrize("what", ["state", "event"])
 def test_a_writer_paused_in_the_last_moment_before_writing_changes_nothing(tmp_path: Path, what: str):
     writer = started(write_late, tmp_path, what)
     wait_until(lambda: is_paused(writer.pid), writer)
-    with hold(tmp_path, found_expired(tmp_path)) as lease:
+    with acquire_lease(tmp_path, found_expired(tmp_path)) as lease:
         folder = TrialFolder(tmp_path, lease)
         folder.write_state(State(status="running", epoch=2))
         with folder.log() as log:
-            log.append("mine")
+            log.append(Restarted(reason="mine"))
             os.kill(writer.pid, signal.SIGCONT)
             writer.join()
         assert folder.state.status == "running"
-        assert [event.kind for event in read_events(folder.events)] == ["mine"]
+        assert [event.reason for event in read_events(folder.events)] == ["mine"]
     assert not list(tmp_path.glob(".*"))
 
 
 def test_a_log_opened_by_a_stale_holder_is_left_as_it_is(tmp_path: Path):
     path = tmp_path / "events.jsonl"
-    with TrialFolder(tmp_path).lease() as lease:
+    with TrialFolder(tmp_path).acquire() as lease:
         assert lease is not None
         with EventLog(path, lease.epoch + 1) as log:
-            log.append("newer")
+            log.append(Restarted(reason="newer"))
         path.write_bytes(path.read_bytes() + b'{"torn')
         (tmp_path / "lease").write_text(f"{lease.epoch + 1}\n")
         with pytest.raises(LeaseLost):
             TrialFolder(tmp_path, lease).log()
         assert path.read_bytes().endswith(b'{"torn')
-        for write in (lambda f: f.write_state(State()), lambda f: f.keep_submission("x.csv", b"")):
+        for write in (lambda f: f.write_state(State()), lambda f: f.save_submission("x.csv", b"")):
             with pytest.raises(LeaseLost):
                 write(TrialFolder(tmp_path, lease))
         assert not (tmp_path / "state.json").exists() and not list((tmp_path / "submission").iterdir())
@@ -245,7 +246,7 @@ def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused))
-    other = SPAWN.Process(target=conduct, args=(trial.path, tiny.home), kwargs={"expired": found_expired(trial.path)})
+    other = SPAWN.Process(target=run_trial, args=(trial.path, tiny.home), kwargs={"expired": found_expired(trial.path)})
     other.start()
     other.join()
     assert trial.state.status == "done"

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from assay.records import RunFolder, TrialFolder
-from assay.runs.spent import events_backwards
+from assay.records.events import Restarted
+from assay.records.log import read_events_backwards
 from assay.runs.status import read_status, utc_now
 
 TESTS = Path(__file__).parent.parent
@@ -73,11 +74,11 @@ def test_the_last_lines_of_a_trial_cannot_steer_a_terminal(tiny):
 def test_a_log_is_read_from_its_end_however_long_its_lines_are(tmp_path):
     folder = TrialFolder(tmp_path)
     sizes = [10, 200_000, 5, 70_000, 65_536, 1, 300_000, 7]
-    lines = [json.dumps({"number": number, "text": "x" * size}) for number, size in enumerate(sizes)]
+    lines = [Restarted(number=number, reason="x" * size).model_dump_json() for number, size in enumerate(sizes)]
     folder.events.write_text("\n".join(lines) + '\n{"torn')
-    assert [event["number"] for event in events_backwards(folder)] == list(reversed(range(len(sizes))))
+    assert [event.number for event in read_events_backwards(folder.events)] == list(reversed(range(len(sizes))))
     folder.events.write_text("")
-    assert list(events_backwards(folder)) == []
+    assert list(read_events_backwards(folder.events)) == []
 
 
 def test_a_run_that_has_not_begun_is_all_waiting(tiny):

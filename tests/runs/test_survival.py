@@ -65,7 +65,7 @@ def test_a_run_killed_many_times_over_is_completed(tiny):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_asked_to_stop_clears_up_and_says_how_to_go_on(tiny, number, everything):
     process = tiny.start(*tiny.run_words("Sleeps", time="600s"))
-    while not any("action" in kinds for kinds in tiny.events().values()):
+    while not any("call_started" in kinds for kinds in tiny.events().values()):
         assert process.poll() is None
     # A terminal's Ctrl-C reaches every process, and the driver then tells its trials once more.
     (os.killpg if everything else os.kill)(process.pid, number)
@@ -104,7 +104,7 @@ def test_whatever_was_not_written_after_an_event_follows_from_the_log(tiny):
         assert trial.grade is not None and grade is not None and trial.grade.score == grade.score
         assert trial.grade.sealed is True
         # Once the submission is in the log, the agent does not work again.
-        assert kinds.count("action") == (1 if kept <= 2 or kept >= 5 else 2), kept
+        assert kinds.count("call_started") == (1 if kept <= 2 or kept >= 5 else 2), kept
 
 
 @pytest.mark.parametrize("left", [None, b""], ids=["none", "an-empty-one"])

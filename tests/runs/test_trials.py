@@ -18,7 +18,7 @@ def test_a_starter_trial_is_graded_and_recorded(tiny):
     assert trial.grade is not None and trial.grade.score == pytest.approx(20 / 30, abs=1e-5)
     assert trial.grade.sealed is True
     assert tiny.events()[trial.path.name] == [
-        "started", "lab", "action", "observation", "snapshot", "submitted", "graded",
+        "started", "lab_opened", "call_started", "call_finished", "snapshot_taken", "submitted", "graded",
     ]  # fmt: skip
 
 
@@ -42,8 +42,8 @@ def test_an_agent_that_crashes_fails_by_its_own_fault(tiny):
     assert tiny.call(*tiny.run_words("Crashes")).returncode == 0
     state = only_trial(tiny).state
     assert (state.status, state.cause) == ("failed", "agent")
-    assert "nothing was handed in: 'submission.csv' does not exist" in (state.why or "")
-    assert "I forgot what I was doing" in (state.why or "")
+    assert "nothing was submitted: 'submission.csv' does not exist" in (state.reason or "")
+    assert "I forgot what I was doing" in (state.reason or "")
 
 
 def test_an_agent_that_hands_nothing_in_fails_by_its_own_fault(tiny):
@@ -82,7 +82,7 @@ def test_a_process_that_keeps_dying_is_the_infrastructures_failure(tiny):
     killed, starter = tiny.folder.trials()
     assert (killed.state.status, killed.state.cause) == ("failed", "infrastructure")
     kinds = tiny.events()[killed.path.name]
-    assert (kinds.count("started"), kinds[-1]) == (3, "broke")
+    assert (kinds.count("started"), kinds[-1]) == (3, "infrastructure_error")
     assert tiny.call("verify", str(tiny.out)).returncode == 0
     assert starter.state.status == "done"
 
@@ -116,7 +116,7 @@ def test_a_new_trial_goes_on_from_a_step_of_another_and_leaves_it_as_it_was(tiny
     assert new.state.status == "done" and new.grade is not None and parent.grade is not None
     assert new.grade.score == parent.grade.score
     # The step was played back, not done again: its one action stands in the lines that both logs share.
-    assert tiny.events()[new.path.name].count("action") == 1
+    assert tiny.events()[new.path.name].count("call_started") == 1
     assert parent.events.read_bytes() == before
     wrong = tiny.call("resume", str(parent.path), "--step", "9")
     assert wrong.returncode == 2 and "has no step 9 to begin from; it has: 1 to 1" in wrong.stderr

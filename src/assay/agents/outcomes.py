@@ -2,13 +2,13 @@
 
 import re
 
-from assay.agents.observation import Cause
 from assay.agents.workbench import Workbench
 from assay.core.text import cut_middle
-from assay.lab.interface import Completed, Ended
+from assay.lab.interface import Ended
+from assay.records.events import CommandResult, FailureCause
 
 OUT_OF_MEMORY = re.compile(r"\bMemoryError\b|\bout of memory\b|Cannot allocate memory", re.IGNORECASE)
-LIMITS: dict[Ended, tuple[Cause, str]] = {
+LIMITS: dict[Ended, tuple[FailureCause, str]] = {
     "time": ("time", "was killed because it exceeded its time limit"),
     "memory": ("memory", "was killed because it ran out of memory"),
     "disk": ("disk", "was killed because it filled the disk"),
@@ -25,7 +25,7 @@ async def check_submission(bench: Workbench) -> str:
     return VALID if fault is None else f"The submission is invalid: {fault.rstrip('.')}."
 
 
-def describe_end(completed: Completed) -> tuple[Cause | None, str]:
+def describe_end(completed: CommandResult) -> tuple[FailureCause | None, str]:
     """Return why a command failed, if it did, and a phrase that says how it ended."""
     if completed.ended in LIMITS:
         return LIMITS[completed.ended]
@@ -33,7 +33,7 @@ def describe_end(completed: Completed) -> tuple[Cause | None, str]:
         return "crash", f"was killed by signal {completed.code - 128}"
     if completed.succeeded:
         return None, "succeeded"
-    cause: Cause = "memory" if OUT_OF_MEMORY.search(completed.stderr.text) else "crash"
+    cause: FailureCause = "memory" if OUT_OF_MEMORY.search(completed.stderr) else "crash"
     return cause, f"failed with exit code {completed.code}"
 
 

@@ -3,22 +3,37 @@
 import hashlib
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from assay.agents.agent import Agent
 from assay.agents.observation import Observation
-from assay.agents.serialize import Contents
 from assay.agents.workbench import Workbench
 from assay.core.disk import hash_file
-from assay.core.errors import UnsafePath
+from assay.core.errors import RecordError, UnsafePath
 from assay.records import TrialFolder, read_events
-from assay.records.tape import Deed, past_of
+from assay.records.content_store import ContentStore
+from assay.records.events import (
+    ActionRequest,
+    CommandRequest,
+    CommandResult,
+    HumanRequest,
+    ListRequest,
+    ModelRequest,
+    NoteRequest,
+    PythonRequest,
+    PythonResult,
+    ReadRequest,
+    ValidationRequest,
+    ValidationResult,
+    WriteRequest,
+    WriteResult,
+)
+from assay.records.tape import Call, past_of
 from assay.tasks import Task
 
-THINKING = ("ask", "act", "note", "read", "list", "person")
-"""Deeds that leave nothing in the lab and need not be done again."""
+_NOT_REPEATED = (ModelRequest, ActionRequest, NoteRequest, ReadRequest, ListRequest, HumanRequest)
+"""Calls that leave nothing in the lab and need not be repeated."""
 
 
 class Replay(Agent):
@@ -59,85 +74,82 @@ class Replay(Agent):
         return None if task.id == recorded else f"{self.trial.name} is a trial of {recorded}"
 
     async def work(self, bench: Workbench) -> None:
-        """Step by step as recorded, with the recorded seed, and compare what comes of it."""
+        """Repeat the recorded steps with the recorded seed, and compare the results."""
         folder = TrialFolder(self.trial)
         bench.seed = folder.file.seed
-        again = Again(bench, Contents(folder.snapshots))
-        deeds = past_of(read_events(folder.events)).deeds
-        for step, done in groupby(deeds, key=lambda deed: int(deed.about.get("step", 0))):
-            await again.take_step(step, list(done))
-        submission_entry, (content, _) = folder.submission_entry, await bench.submission()
-        before = submission_entry.sha256 if submission_entry else None
+        repetition = Repetition(bench, ContentStore(folder.snapshots))
+        calls = past_of(read_events(folder.events)).calls
+        for step, group in groupby(calls, key=lambda call: call.step):
+            await repetition.take_step(step, list(group))
+        entry = folder.submission_entry
+        content, _ = await bench.read_submission()
+        before = entry.sha256 if entry else None
         now = None if content is None else hashlib.sha256(content).hexdigest()
         if before != now:
-            again.differences.append(f"the submission is {_shown(now)}, and was {_shown(before)}")
-        await bench.note("replayed", trial=folder.file.id, same=not again.differences, differences=again.differences)
+            repetition.differences.append(f"the submission is {_show_digest(now)}, and was {_show_digest(before)}")
+        differences = repetition.differences
+        await bench.note("replayed", trial=folder.file.id, same=not differences, differences=differences)
 
 
-class Again:
-    """Deeds done again, and what came out differently."""
+class Repetition:
+    """Calls that are repeated, and what came out differently."""
 
-    def __init__(self, bench: Workbench, contents: Contents) -> None:
+    def __init__(self, bench: Workbench, contents: ContentStore) -> None:
         self.bench = bench
         self.contents = contents
         self.differences: list[str] = []
 
-    async def take_step(self, step: int, deeds: list[Deed]) -> None:
-        """Do all deeds of a step again, as one step; what was done before the first one is none."""
-        named = next((str(deed.request["name"]) for deed in deeds if deed.what == "act"), "run")
+    async def take_step(self, step: int, calls: list[Call]) -> None:
+        """Repeat all calls of a step as one step; what was done before the first step is not one."""
+        names = (call.request.name for call in calls if isinstance(call.request, ActionRequest))
+        name = next(names, "run")
 
-        async def do() -> Observation:
+        async def perform() -> Observation:
             before = len(self.differences)
-            for deed in deeds:
-                if deed.what not in THINKING and (difference := await self._do(deed)):
-                    self.differences.append(f"step {step}, {deed.what}: {difference}")
-            return Observation("; ".join(self.differences[before:]) or "The same came of it.")
+            for call in calls:
+                if not isinstance(call.request, _NOT_REPEATED) and (difference := await self._repeat(call)):
+                    self.differences.append(f"step {step}, {call.request.type}: {difference}")
+            return Observation("; ".join(self.differences[before:]) or "The result is the same.")
 
         if step == 0:
-            await do()
+            await perform()
             await self.bench.snapshot()
         else:
-            await self.bench.act(named, {"step": step}, do)
+            await self.bench.act(name, {"step": step}, perform)
 
-    async def _do(self, deed: Deed) -> str | None:
-        """Do one deed again; says what is different, if anything is."""
-        bench, request, result = self.bench, deed.request, deed.result
-        seconds = deed.about.get("seconds")
-        if deed.what == "run":
-            stdin = self.contents.give(deed.about["stdin"]) if "stdin" in deed.about else b""
-            ended = await bench.execute(request["command"], seconds=seconds, stdin=stdin, changes=deed.changes)
-            return _differs(f"{ended.ended} {ended.code}", f"{result['ended']} {result['code']}")
-        if deed.what == "session":
-            said = await bench.say_to_session(request["command"], seconds=seconds)
-            return _differs(said.ended or "goes on", result["ended"] or "goes on")
-        if deed.what == "write":
-            return await self._write(deed)
-        if deed.what == "validate":
-            fault = await bench.validate(request.get("path"))
-            return _differs(fault or "valid", result["fault"] or "valid")
-        return "it was not only the agent's doing, and cannot be done again"
+    async def _repeat(self, call: Call) -> str | None:
+        """Repeat one call; return the difference, if there is any."""
+        bench = self.bench
+        match call.request, call.result:
+            case CommandRequest() as request, CommandResult() as before:
+                stdin = self.contents.get(request.stdin) if request.stdin else b""
+                ended = await bench.execute(request.command, seconds=request.seconds, stdin=stdin, changes=call.changes)
+                return _compare(f"{ended.ended} {ended.code}", f"{before.ended} {before.code}")
+            case PythonRequest() as request, PythonResult() as before:
+                result = await bench.run_python(request.code, seconds=request.seconds)
+                return _compare(result.ended or "running", before.ended or "running")
+            case WriteRequest() as request, WriteResult() as before:
+                return await self._write(request, before)
+            case ValidationRequest() as request, ValidationResult() as before:
+                problem = await bench.validate(request.path)
+                return _compare(problem or "valid", before.problem or "valid")
+        return "it cannot be repeated, because it depended on more than the agent"
 
-    async def _write(self, deed: Deed) -> str | None:
-        content = self._content(deed)
-        if content is None:
-            return f"what was written to {deed.request['path']} is not in the record"
+    async def _write(self, request: WriteRequest, before: WriteResult) -> str | None:
         try:
-            await self.bench.write(str(deed.request["path"]), content)
-        except UnsafePath as refused:
-            return _differs(str(refused), deed.result.get("refused", "written"))
-        return _differs("written", deed.result.get("refused", "written"))
-
-    def _content(self, deed: Deed) -> bytes | None:
-        told: dict[str, Any] = deed.about.get("content") or {"sha256": deed.request["sha256"]}
+            content = self.contents.get(request.content)
+        except RecordError:
+            return f"what was written to {request.path} is not in the record"
         try:
-            return self.contents.give(told)
-        except FileNotFoundError:
-            return None
+            await self.bench.write(request.path, content)
+        except UnsafePath as refusal:
+            return _compare(str(refusal), before.refused or "written")
+        return _compare("written", before.refused or "written")
 
 
-def _differs(now: str, before: str) -> str | None:
+def _compare(now: str, before: str) -> str | None:
     return None if now == before else f"{now}, and was {before}"
 
 
-def _shown(digest: str | None) -> str:
+def _show_digest(digest: str | None) -> str:
     return digest[:12] if digest else "missing"

@@ -1,37 +1,94 @@
-"""What an agent is given: the task's public side, the lab, models, and what is left of its budget.
+"""What an agent works with: the task's public side, the lab, models, and its budget.
 
-Every act goes on the tape, so that it is recorded, and played back when the trial is taken up again.
+Every call goes through the recorder, so it is logged, and replayed when the trial is resumed.
 """
 
 import errno
-import hashlib
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from assay.agents.footing import Footing
-from assay.agents.observation import ActionFailed, Observation
-from assay.agents.serialize import completed, told
-from assay.agents.session import Said, Session
-from assay.agents.terminal import ask_person
+from assay.agents.observation import Observation
+from assay.agents.python_session import PythonSession
+from assay.agents.recorder import AResult, Recorder
+from assay.agents.terminal import TERMINAL, ask_person
+from assay.core.disk import atomic_write
 from assay.core.errors import ModelError, PromptTooLong, UnsafePath, UsageError
-from assay.lab.interface import Completed
-from assay.records import OutOfBudget
+from assay.lab.interface import Lab
+from assay.records import Clock
+from assay.records.events import (
+    ActionRequest,
+    AnyRequest,
+    CommandRequest,
+    CommandResult,
+    FailureCause,
+    HumanRequest,
+    HumanResult,
+    ListRequest,
+    ListResult,
+    ModelResult,
+    NoteRequest,
+    NoteResult,
+    PythonRequest,
+    PythonResult,
+    ReadRequest,
+    ReadResult,
+    ValidationRequest,
+    ValidationResult,
+    WriteRequest,
+    WriteResult,
+)
+from assay.records.tape import Call
+from assay.tasks import Task
 
 if TYPE_CHECKING:
-    from assay.models import Message, Reply, Tool
+    from assay.models import Message, Models, Reply, Tool
 
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
 
 
-class Workbench(Footing):
-    """The one way for an agent to act: the lab and models, under a budget, all of it in the record."""
+class Workbench:
+    """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> Completed:
+    `check_format` returns what is wrong with the format of a submission, or None.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        lab: Lab,
+        recorder: Recorder,
+        *,
+        seed: int,
+        check_format: Callable[[bytes], str | None],
+        models: "Models | None" = None,
+        terminal: Path = TERMINAL,
+        description: str | None = None,
+    ) -> None:
+        self.task = task
+        self.lab = lab
+        self.seed = seed
+        self.terminal = terminal
+        self.description = task.description if description is None else description
+        self.validations = 0
+        self._recorder = recorder
+        self._check_format = check_format
+        self._models = models
+        self._session: PythonSession | None = None
+        self._session_open = False
+
+    @property
+    def clock(self) -> Clock:
+        """What is used of the budget, and what is left."""
+        return self._recorder.clock
+
+    async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> CommandResult:
         """Run a command in the workspace as one step, for at most `seconds` and never past the deadline."""
         self.clock.step()
         result = await self.execute(command, seconds=seconds, stdin=stdin)
@@ -41,30 +98,13 @@ class Workbench(Footing):
     async def act(
         self, name: str, arguments: Mapping[str, Any], perform: Callable[[], Awaitable[Observation]]
     ) -> Observation:
-        """Take one step that has a name: whatever `perform` does with the bench is a part of it.
+        """Take one step as a named action: everything `perform` does with the workbench is part of it.
 
-        The record shows the action with its arguments, what the agent was told, how long it took, and the cause if it
-        failed. The workspace is kept afterwards.
+        The record has the action with its arguments, the observation, how long it took, and the cause if it failed. A
+        snapshot is taken after it.
         """
         self.clock.step()
-        began = self.clock.elapsed
-        spent: OutOfBudget | None = None
-        try:
-            observation = await perform()
-        except ActionFailed as failure:
-            observation = failure.observation
-        except OutOfBudget as error:
-            spent, observation = error, Observation(f"The trial is over: {error}.", "budget")
-
-        async def do() -> dict[str, Any]:
-            seconds = round(self.clock.elapsed - began, 3)
-            return {"observation": observation.text, "cause": observation.cause, "seconds": seconds}
-
-        result = await self._deed("act", {"name": name, "arguments": dict(arguments)}, do)
-        await self.snapshot()
-        if spent:
-            raise spent
-        return Observation(result["observation"], result["cause"])
+        return await self._recorder.act(ActionRequest(name=name, arguments=dict(arguments)), perform)
 
     async def execute(
         self,
@@ -74,90 +114,87 @@ class Workbench(Footing):
         stdin: bytes = b"",
         changes: bool = True,
         lane: str = "",
-    ) -> Completed:
-        """Run a command as a part of a step; say so where it only looks and `changes` nothing.
+    ) -> CommandResult:
+        """Run a command as part of a step; pass `changes=False` if it only reads the workspace.
 
-        Commands that run side by side need a `lane` each. The workspace can be read and written when all have ended.
+        Commands that run concurrently need a `lane` each. The workspace can be read and written when all have ended.
         """
-        allowed = self._allowed(seconds)
+        allowed = self._limit_seconds(seconds)
 
-        async def do() -> dict[str, Any]:
-            variables = await self.tell_budget(allowed)
-            return told(await self._lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
+        async def perform() -> CommandResult:
+            variables = await self.publish_budget(allowed)
+            return CommandResult.of(await self.lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
 
-        result = await self._deed(
-            "run",
-            {"command": list(command)},
-            do,
-            changes=changes,
-            lane=lane,
-            seconds=round(allowed, 3),
-            **({"stdin": self._contents.keep(stdin)} if stdin else {}),
-        )
-        return completed(result)
+        content = self._recorder.contents.put(stdin) if stdin else None
+        request = CommandRequest(command=tuple(command), seconds=round(allowed, 3), stdin=content)
+        return await self._recorder.call(request, perform, CommandResult, changes=changes, lane=lane)
 
-    async def say_to_session(self, command: str, *, seconds: float | None = None) -> Said:
-        """Run Python code in a session that keeps its state, as a part of a step.
+    async def run_python(self, code: str, *, seconds: float | None = None) -> PythonResult:
+        """Run code in a Python session that keeps its state, as part of a step.
 
-        Between commands the session and all that it started hold still. One that takes too long is ended, and so is
-        one whose trial is interrupted: the next command begins a new one, and says that it did.
+        Between calls the session and everything it started are paused. A session that takes too long is ended, and so
+        is that of an interrupted trial: the next call starts a new one, and its result says so.
         """
-        allowed = self._allowed(seconds)
+        allowed = self._limit_seconds(seconds)
 
-        async def do() -> dict[str, Any]:
-            variables = await self.tell_budget(allowed)
+        async def perform() -> PythonResult:
+            variables = await self.publish_budget(allowed)
             lost = self._session_open and self._session is None
-            session = self._session or await Session.start(self._lab, variables)
-            # Should the command be cut off, the session is gone with it.
+            session = self._session or await PythonSession.start(self.lab, variables)
+            # If the call is cancelled, the session is gone with it.
             self._session = None
-            said = await session.execute(command, allowed)
-            self._session = session if said.ended is None else None
-            return {**asdict(said), "lost": lost}
+            result = await session.execute(code, allowed)
+            self._session = session if result.ended is None else None
+            return result.model_copy(update={"lost": lost})
 
-        result = await self._deed("session", {"command": command}, do, changes=True, seconds=round(allowed, 3))
-        said = Said(**result)
-        self._session_open = said.ended is None
-        return said
+        request = PythonRequest(code=code, seconds=round(allowed, 3))
+        result = await self._recorder.call(request, perform, PythonResult, changes=True)
+        self._session_open = result.ended is None
+        return result
 
     async def write(self, path: str, content: str | bytes) -> None:
-        """Put a file into the workspace."""
+        """Write a file to the workspace; `UnsafePath` if that is not possible."""
         data = content.encode(errors="replace") if isinstance(content, str) else content
 
-        async def do() -> dict[str, Any]:
+        async def perform() -> WriteResult:
             try:
-                await self._lab.write(path, data)
+                await self.lab.write(path, data)
             except UnsafePath as error:
-                return {"refused": str(error)}
+                return WriteResult(refused=str(error))
             except OSError as error:
                 if error.errno not in _REFUSALS:
                     raise
-                return {"refused": _REFUSALS[error.errno].format(path=path)}
-            return {}
+                return WriteResult(refused=_REFUSALS[error.errno].format(path=path))
+            return WriteResult()
 
-        request = {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        _refuse(await self._deed("write", request, do, changes=True, content=self._contents.keep(data)))
+        request = WriteRequest(path=path, content=self._recorder.contents.put(data))
+        result = await self._recorder.call(request, perform, WriteResult, changes=True)
+        if result.refused is not None:
+            raise UnsafePath(result.refused)
 
-    async def read(self, path: str, *, most: int = 10**7) -> bytes:
-        """Read a plain file of the workspace; `UnsafePath` says why where it is none."""
+    async def read(self, path: str, *, max_size: int = 10**7) -> bytes:
+        """Read a plain file of the workspace; `UnsafePath` if it is not one."""
 
-        async def do() -> dict[str, Any]:
+        async def perform() -> ReadResult:
             try:
-                return self._contents.keep(await self._lab.read(path, max_size=most))
+                data = await self.lab.read(path, max_size=max_size)
             except UnsafePath as error:
-                return {"refused": str(error), "missing": isinstance(error.__cause__, FileNotFoundError)}
+                return ReadResult(refused=str(error), missing=isinstance(error.__cause__, FileNotFoundError))
+            return ReadResult(content=self._recorder.contents.put(data))
 
-        result = await self._deed("read", {"path": path}, do)
-        _refuse(result)
-        return self._contents.give(result)
+        result = await self._recorder.call(ReadRequest(path=path), perform, ReadResult)
+        if result.content is None:
+            cause = FileNotFoundError() if result.missing else None
+            raise UnsafePath(result.refused or f"{path} cannot be read") from cause
+        return self._recorder.contents.get(result.content)
 
-    async def files(self) -> list[str]:
-        """The plain files of the workspace, without the data, in order of their names."""
+    async def list_files(self) -> list[str]:
+        """List the plain files of the workspace, without the data, sorted by name."""
 
-        async def do() -> dict[str, Any]:
-            return {"files": [str(path) async for path in self._lab.files()]}
+        async def perform() -> ListResult:
+            return ListResult(files=tuple([str(path) async for path in self.lab.files()]))
 
-        names: list[str] = (await self._deed("list", {}, do))["files"]
-        return names
+        return list((await self._recorder.call(ListRequest(), perform, ListResult)).files)
 
     async def ask(
         self,
@@ -166,83 +203,139 @@ class Workbench(Footing):
         tools: Sequence["Tool"] = (),
         *,
         lane: str = "",
-        faults_count: bool = False,
-        choice: str | None = None,
+        record_failures: bool = False,
+        tool_choice: str | None = None,
     ) -> "Reply":
-        """Ask the model of a role; its reply is written down before anybody acts on it.
+        """Ask the model of a role; its reply is logged before anything is done with it.
 
-        That a question is too long is written down too. A model that cannot be reached is not, so that a trial that
-        ends over it asks again when it is taken up; an agent that goes on without the reply says `faults_count`.
+        That a prompt is too long is logged too. That a model is unavailable is not, so that a trial that ends because
+        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`.
         """
-        from assay.models import Reply
-
         if self._models is None:
-            raise UsageError("this agent needs a model; name one with --model")
+            raise UsageError("this agent needs a model; pass --model PROVIDER/MODEL")
         models = self._models
         self.clock.check()
 
-        async def do() -> dict[str, Any]:
+        async def perform() -> ModelResult:
             try:
-                reply = await models.ask(role, messages, tools, choice=choice)
+                reply = await models.ask(role, messages, tools, choice=tool_choice)
             except PromptTooLong as error:
-                return {"too_long": str(error)}
+                return ModelResult(failure="prompt_too_long", message=str(error))
             except ModelError as error:
-                if not faults_count:
+                if not record_failures:
                     raise
-                return {"fault": str(error)}
+                return ModelResult(failure="unavailable", message=str(error))
             self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
-            content: dict[str, Any] = reply.model_dump(mode="json")
-            return content
+            return ModelResult(reply=reply)
 
-        recorded = self._tape.playing
-        said = [message.model_dump(mode="json", exclude_defaults=True) for message in messages]
-        result = await self._deed("ask", {"role": role}, do, lane=lane, messages=said)
-        if "too_long" in result:
-            raise PromptTooLong(result["too_long"])
-        if "fault" in result:
-            raise ModelError(result["fault"])
-        reply = Reply.model_validate(result)
-        if recorded:
-            models.remember(reply)
-        return reply
+        result = await self._recorder.ask_model(role, messages, tools, perform, tool_choice=tool_choice, lane=lane)
+        if result.reply is None:
+            error_type = PromptTooLong if result.failure == "prompt_too_long" else ModelError
+            raise error_type(result.message or "")
+        models.remember(result.reply)
+        return result.reply
 
-    async def ask_person(self, request: str) -> str | None:
-        """Ask whoever sits at the terminal, and wait; None where nobody does."""
+    async def ask_human(self, question: str) -> str | None:
+        """Ask the person at the terminal and wait for the answer; None if there is no terminal."""
         self.clock.check()
 
-        async def do() -> dict[str, Any]:
+        async def perform() -> HumanResult:
             began = time.monotonic()
-            answer = await to_thread.run_sync(ask_person, request, self.terminal, abandon_on_cancel=True)
+            answer = await to_thread.run_sync(ask_person, question, self.terminal, abandon_on_cancel=True)
             self.clock.count(tokens=0, cost=0.0, waited=time.monotonic() - began)
-            return {"answer": answer}
+            return HumanResult(answer=answer)
 
-        answer: str | None = (await self._deed("person", {"request": request}, do))["answer"]
-        return answer
+        return (await self._recorder.call(HumanRequest(question=question), perform, HumanResult)).answer
 
     async def validate(self, path: str | None = None) -> str | None:
-        """What is wrong with the form of the submission as it lies in the workspace, or None; never a score.
+        """Return what is wrong with the format of the submission in the workspace, or None; never a score.
 
-        With a `path`, what lies there is checked as if it were handed in.
+        With a `path`, that file is checked as if it were submitted.
         """
 
-        async def do() -> dict[str, Any]:
-            content, why = await self.submission(path)
-            return {"fault": why if content is None else await to_thread.run_sync(self._form, content)}
+        async def perform() -> ValidationResult:
+            content, reason = await self.read_submission(path)
+            return ValidationResult(problem=reason if content is None else await self.check_submission(content))
 
         self.validations += 1
-        fault: str | None = (await self._deed("validate", {"path": path} if path else {}, do))["fault"]
-        return fault
+        return (await self._recorder.call(ValidationRequest(path=path), perform, ValidationResult)).problem
 
-    async def submission(self, path: str | None = None) -> tuple[bytes | None, str | None]:
-        """What lies in the workspace as submission now, there or at another `path`, or why there is none."""
-        await self._live()
-        wanted = self.task.submission
+    async def note(
+        self, topic: str, *, cause: FailureCause | None = None, reason: str | None = None, **data: Any
+    ) -> None:
+        """Record something about the agent's own work."""
+
+        async def perform() -> NoteResult:
+            return NoteResult()
+
+        await self._recorder.call(NoteRequest(topic=topic, cause=cause, reason=reason, data=data), perform, NoteResult)
+
+    async def record(
+        self, request: AnyRequest, perform: Callable[[], Awaitable[AResult]], result_type: type[AResult]
+    ) -> AResult:
+        """Record something that a long-lived process in the lab does."""
+        return await self._recorder.call(request, perform, result_type, changes=True)
+
+    async def snapshot(self, *, force: bool = False) -> None:
+        """Save the workspace. `force`: a long-lived process may have changed it."""
+        await self._recorder.snapshot(force=force)
+
+    async def skip_replay(self) -> Sequence[Call]:
+        """Return the calls made before the trial was interrupted, for an agent that cannot be replayed.
+
+        None of them is repeated or answered again: they stay in the record, what they used is used, and the workspace
+        is that of the last snapshot.
+        """
+        calls = await self._recorder.skip_replay()
+        for call in calls:
+            if isinstance(call.result, ModelResult) and call.result.reply and self._models:
+                self._models.remember(call.result.reply)
+        return calls
+
+    async def read_submission(self, path: str | None = None) -> tuple[bytes | None, str | None]:
+        """Return the submission that is now in the workspace, or at another `path`, or the reason why there is none."""
+        await self._recorder.restore()
+        submission = self.task.submission
         try:
-            return await self._lab.read(path or wanted.file, max_size=wanted.max_size), None
+            return await self.lab.read(path or submission.file, max_size=submission.max_size), None
         except UnsafePath as error:
-            return None, f"nothing was handed in: {error}"
+            return None, f"nothing was submitted: {error}"
 
+    async def check_submission(self, content: bytes) -> str | None:
+        """Return what is wrong with the format of a submission; this is not recorded."""
+        return await to_thread.run_sync(self._check_format, content)
 
-def _refuse(result: Mapping[str, Any]) -> None:
-    if "refused" in result:
-        raise UnsafePath(result["refused"]) from (FileNotFoundError() if result.get("missing") else None)
+    def read_content(self, sha256: str) -> bytes:
+        """Return what a file contained when a snapshot was taken, by its digest."""
+        return self._recorder.contents.get_by_digest(sha256)
+
+    async def collect_files(self, patterns: Sequence[str], max_size: int) -> list[str]:
+        """Copy files of the workspace that match a pattern to the record's folder, up to `max_size` bytes in total.
+
+        In patterns, `*` also matches `/`. The files are not trusted: copies are not executable, and only printable
+        names are copied.
+        """
+        copied = []
+        names = [str(path) async for path in self.lab.files()]
+        for name in names:
+            if not name.isprintable() or not any(fnmatchcase(name, pattern) for pattern in patterns):
+                continue
+            try:
+                content = await self.lab.read(name, max_size=max_size)
+            except UnsafePath:
+                continue  # it is larger than what is left, or gone
+            target = self._recorder.trial_folder / "trajectory" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(target, content)
+            max_size -= len(content)
+            copied.append(name)
+        return copied
+
+    async def publish_budget(self, seconds: float) -> dict[str, str]:
+        """Write the remaining budget to where code in the lab can read it, and return the variables for that code."""
+        await self.lab.write_status(json.dumps(self.clock.left).encode())
+        return {"SEED": str(self.seed), "PYTHONHASHSEED": str(self.seed), "DEADLINE": f"{time.time() + seconds:.0f}"}
+
+    def _limit_seconds(self, seconds: float | None) -> float:
+        """Return the time for one part of a step: never more than is left."""
+        return min(seconds or self.clock.seconds_left, self.clock.seconds_left)

@@ -117,6 +117,6 @@ def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
     failed = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
     if failed:
         raise AssayError(
-            f"{len(failed)} of {len(run.file.trials)} trials could not run ({failed[0].state.why}); "
+            f"{len(failed)} of {len(run.file.trials)} trials could not run ({failed[0].state.reason}); "
             f"to try again, run: assay resume {run.path}"
         )

@@ -19,7 +19,7 @@ from assay.records import RunFolder
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
-    from assay.records.verify import Finding
+    from assay.records.verify import RecordFinding
 
 _UNREADABLE = ("run.json", "trial.json", "folder")
 _MAX_LENGTH = 1000
@@ -60,17 +60,17 @@ def verify_command(
       assay verify runs/first
       assay verify runs/first --head 5f1d…
     """
-    from assay.records.signature import check_head, head_if_whole
+    from assay.records.signature import check_digest, run_digest_if_intact
     from assay.records.verify import check_run
 
     run = RunFolder(folder)
     progress = choose_progress(quiet or json_)
-    digest = head_if_whole(run)
-    findings = [*check_run(run), *check_head(run, digest, head=head, key=key)]
+    digest = run_digest_if_intact(run)
+    findings = [*check_run(run), *check_digest(run, digest, expected=head, key=key)]
     findings += _compare(run, folders, findings, sandbox, not no_regrade, progress)
-    mismatches = [finding for finding in findings if finding.level == "wrong"]
+    mismatches = [finding for finding in findings if finding.level == "error"]
     if json_:
-        content = {"run": str(run.path), "head": digest, "findings": [asdict(finding) for finding in findings]}
+        content = {"run": str(run.path), "digest": digest, "findings": [asdict(finding) for finding in findings]}
         echo(json.dumps(content, indent=2))
     else:
         _print_findings(findings)
@@ -80,11 +80,11 @@ def verify_command(
         raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {run.path}")
 
 
-def _print_findings(findings: "list[Finding]") -> None:
+def _print_findings(findings: "list[RecordFinding]") -> None:
     for finding in findings:
-        if finding.level == "wrong":
-            echo(one_line(f"{finding.where}: {finding.part}: {finding.says}", _MAX_LENGTH))
-    notes = Counter((finding.part, finding.says) for finding in findings if finding.level == "remark")
+        if finding.level == "error":
+            echo(one_line(f"{finding.trial}: {finding.part}: {finding.message}", _MAX_LENGTH))
+    notes = Counter((finding.part, finding.message) for finding in findings if finding.level == "remark")
     for (part, says), count in notes.items():
         echo(one_line(f"Note on {plural(count, 'trial')}: {part}: {says}", _MAX_LENGTH))
 
@@ -92,16 +92,16 @@ def _print_findings(findings: "list[Finding]") -> None:
 def _compare(
     run: RunFolder,
     folders: tuple[Path, ...],
-    findings: "list[Finding]",
+    findings: "list[RecordFinding]",
     sandbox: "SandboxName",
     regrade: bool,
     progress: Progress,
-) -> "Iterator[Finding]":
+) -> "Iterator[RecordFinding]":
     """Compare every readable trial with the tasks, data and code on this machine."""
     from assay.results.regrade import compare_trial
 
     registry, home = open_registry(folders), Home.default()
-    skipped = {finding.where for finding in findings if finding.level == "wrong" and finding.part in _UNREADABLE}
+    skipped = {finding.trial for finding in findings if finding.level == "error" and finding.part in _UNREADABLE}
     trials = [trial for trial in run.trials() if trial.path.name not in skipped]
     with progress.stage("regrading" if regrade else "comparing", total=len(trials)) as advance:
         for trial in trials:
@@ -134,4 +134,4 @@ def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
     from assay.records.signature import sign
 
     signature = sign(RunFolder(folder), key)
-    echo(signature.model_dump_json(indent=2) if json_ else signature.head)
+    echo(signature.model_dump_json(indent=2) if json_ else signature.digest)

@@ -1,12 +1,19 @@
-"""What happened: events, budgets, and the folders that keep trials and runs."""
+"""The record of what happened: typed events, the log, budgets, and the folders of trials and runs.
 
-from assay.records.budget import Clock, OutOfBudget
-from assay.records.events import Event, EventLog, read_events
+Start with `events` (the vocabulary of the log), then `log` (how it is written and read), `tape` (recording and replay)
+and `trial` (the trial folder). `lease` decides which process may write, `verify` checks finished runs.
+"""
+
+from assay.records.budget import BudgetUsed, Clock, OutOfBudget
+from assay.records.events import Event
 from assay.records.lease import Lease, LeaseLost
+from assay.records.log import EventLog, read_events
 from assay.records.run import RunFile, RunFolder
-from assay.records.trial import State, TrialFile, TrialFolder, trial_id
+from assay.records.state import State, SubmissionEntry
+from assay.records.trial import TrialFile, TrialFolder, trial_id
 
 __all__ = [
+    "BudgetUsed",
     "Clock",
     "Event",
     "EventLog",
@@ -16,6 +23,7 @@ __all__ = [
     "RunFile",
     "RunFolder",
     "State",
+    "SubmissionEntry",
     "TrialFile",
     "TrialFolder",
     "read_events",

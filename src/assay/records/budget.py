@@ -1,22 +1,42 @@
-"""What a trial has used up of its budget, and the exception that ends it."""
+"""What a trial has used of its budget, and the exception that ends it."""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Literal
 
+from assay.core.quantities import Model
 from assay.tasks import Budget
+
+BudgetLimit = Literal["time", "working_time", "steps", "tokens", "cost"]
+
+
+class BudgetUsed(Model):
+    """Seconds, steps, tokens and dollars used so far; `cost` is None where a price is not known.
+
+    `waited` is the part of `elapsed` that was spent waiting for a model provider to accept a call.
+    """
+
+    elapsed: float = 0.0
+    waited: float = 0.0
+    steps: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
 
 
 class OutOfBudget(Exception):
-    """Something of the trial's budget is spent; what is handed in so far counts."""
+    """A limit of the trial's budget is reached; the submission in the workspace counts."""
+
+    def __init__(self, limit: BudgetLimit, reason: str) -> None:
+        super().__init__(reason)
+        self.limit: BudgetLimit = limit
 
 
 class Clock:
     """Counts time, steps, tokens and money against a budget.
 
     Time is a sum of increments of the monotonic clock, so a jump of the machine's date changes nothing, and a trial
-    that is taken up again goes on from where it was. Working time is time without what was spent waiting for a model's
-    provider to accept a call.
+    that is resumed continues from where it was. Working time excludes the time spent waiting for a model provider to
+    accept a call.
     """
 
     def __init__(self, budget: Budget, now: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +56,7 @@ class Clock:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that may still be used, of time as such and of working time."""
+        """Seconds that may still be used, of both total time and working time."""
         left = self.budget.time - self.elapsed
         if self.budget.working is not None:
             left = min(left, self.budget.working - (self.elapsed - self.waited))
@@ -48,19 +68,19 @@ class Clock:
         return max(0, self.budget.steps - self.steps)
 
     @property
-    def used(self) -> dict[str, Any]:
-        """All that was used up, for the record; the cost is None where a price is not known."""
-        return {
-            "elapsed": round(self.elapsed, 3),
-            "waited": round(self.waited, 3),
-            "steps": self.steps,
-            "tokens": self.tokens,
-            "cost": round(self.cost, 6) if self.cost_known else None,
-        }
+    def used(self) -> BudgetUsed:
+        """Everything used so far, for the record."""
+        return BudgetUsed(
+            elapsed=round(self.elapsed, 3),
+            waited=round(self.waited, 3),
+            steps=self.steps,
+            tokens=self.tokens,
+            cost=round(self.cost, 6) if self.cost_known else None,
+        )
 
     @property
     def left(self) -> dict[str, float]:
-        """What an agent is told is left: seconds, steps, and tokens and dollars where these are limited."""
+        """What an agent can read about its budget: seconds, steps, and tokens and dollars where these are limited."""
         budget = self.budget
         left: dict[str, float] = {"seconds_left": round(self.seconds_left, 1), "steps_left": self.steps_left}
         if budget.tokens is not None:
@@ -70,24 +90,25 @@ class Clock:
         return left
 
     def step(self) -> None:
-        """Count one step; `OutOfBudget` if there is none left or no time for it."""
+        """Count one step; raise `OutOfBudget` if no step or no time is left."""
         if self.steps_left == 0:
-            raise OutOfBudget(f"all {self.budget.steps} steps are used")
+            raise OutOfBudget("steps", f"all {self.budget.steps} steps are used")
         self.check()
         self.steps += 1
 
     def check(self) -> None:
-        """Raise `OutOfBudget` if time, tokens or money are spent."""
+        """Raise `OutOfBudget` if time, tokens or money have run out."""
         if self.seconds_left == 0:
-            spent = self.budget.time if self.elapsed >= self.budget.time else self.budget.working or 0
-            raise OutOfBudget(f"all {spent:.0f} seconds are used")
+            if self.elapsed >= self.budget.time:
+                raise OutOfBudget("time", f"all {self.budget.time:.0f} seconds are used")
+            raise OutOfBudget("working_time", f"all {self.budget.working or 0:.0f} seconds of working time are used")
         if self.budget.tokens is not None and self.tokens >= self.budget.tokens:
-            raise OutOfBudget(f"all {self.budget.tokens:,} tokens are used")
+            raise OutOfBudget("tokens", f"all {self.budget.tokens:,} tokens are used")
         if self.budget.cost is not None and self.cost >= self.budget.cost:
-            raise OutOfBudget(f"all {self.budget.cost:g} dollars are used")
+            raise OutOfBudget("cost", f"all {self.budget.cost:g} dollars are used")
 
     def count(self, *, tokens: int, cost: float | None, waited: float) -> None:
-        """Count what a model's reply used; a reply of unknown price makes the whole cost unknown."""
+        """Count what a model's reply used; a reply of unknown price makes the total cost unknown."""
         self.tokens += tokens
         self.waited += waited
         if cost is None:
@@ -95,9 +116,9 @@ class Clock:
         else:
             self.cost += cost
 
-    def set(self, used: Mapping[str, Any]) -> None:
-        """Go on from what was used up at another time."""
-        self._started = self._now() - used["elapsed"]
-        self.waited, self.steps, self.tokens = used["waited"], used["steps"], used["tokens"]
-        self.cost_known = used["cost"] is not None
-        self.cost = used["cost"] or 0.0
+    def set(self, used: BudgetUsed) -> None:
+        """Continue from what was used before."""
+        self._started = self._now() - used.elapsed
+        self.waited, self.steps, self.tokens = used.waited, used.steps, used.tokens
+        self.cost_known = used.cost is not None
+        self.cost = used.cost or 0.0

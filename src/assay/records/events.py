@@ -1,144 +1,604 @@
-"""The append-only log of a trial: one JSON line per event, each chained by hash to the one before."""
+"""The vocabulary of a trial's log: every event, and every kind of call an agent can make.
 
-import hashlib
+An event is one line of `events.jsonl`. Events are told apart by `kind`, requests and results of calls by `type`; both
+are discriminated unions, so a reader can match on classes:
+
+    for event in read_events(folder.events):
+        match event:
+            case CallStarted(request=CommandRequest(command=command)):
+                print(event.time, command)
+            case Graded(grade=grade):
+                print(grade.score)
+
+A call is one recorded interaction of an agent with the world: a command, a model call, a file written. It is logged as
+`call_started` before it happens and as `call_finished` with its result; `CallFinished.call` is the number of the
+`CallStarted` event. Everything an agent does between the two events of an action belongs to that action.
+"""
+
 import json
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from assay.core.disk import atomic_write
-from assay.core.errors import RecordError
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
-START = "0" * 64
+from assay.core.quantities import Model, Sha256
+from assay.grading.result import Grade
+from assay.lab.interface import Completed, Ended, Sealing
+from assay.models.messages import Message, Reply, Tool
+from assay.records.budget import BudgetLimit, BudgetUsed
+from assay.records.state import Answers, State, SubmissionEntry
+
+FailureCause = Literal[
+    "format",
+    "arguments",
+    "refused",
+    "crash",
+    "time",
+    "memory",
+    "disk",
+    "output",
+    "connection",
+    "too long",
+    "budget",
+    "repeats",
+]
+"""Why an action failed, or why an agent gave up.
+
+`format`: a reply that cannot be parsed. `arguments`: an action that does not exist or is called with wrong arguments.
+`refused`: an action that is not allowed or has nothing to act on. `crash`: a script failed by itself. `time`, `memory`,
+`disk`, `output`: a limit of the lab was reached. `connection`: a model could not be reached. `too long`: more text than
+a model can read or write. `budget`: the trial's budget ran out during the action. `repeats`: the agent kept repeating
+itself.
+"""
+
+GAVE_UP = "gave up"
+"""Topic of the note with which an agent says that it stops because it cannot continue."""
 
 
-@dataclass(frozen=True)
-class Event:
-    """One line of the log: the n-th event, by the writer of that epoch."""
-
-    number: int
-    time: str
-    epoch: int
-    kind: str
-    about: dict[str, Any]
-    chain: str
+def _replace_surrogates(value: object) -> object:
+    """Replace lone surrogates, which are valid in a Python string but in no file."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
-class EventLog:
-    """Appends events; each is on disk before `append` returns, and with it all that were added before.
+def _normalize_json(value: object) -> object:
+    """Return data as it will be read back: lists for tuples, no lone surrogates."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
-    A line that a crash tore in two is cut off when the log is opened again. The chain shows a later edit of any line;
-    it cannot show that somebody rewrote the whole log, for which its last hash must be kept elsewhere.
 
-    `check` raises once this writer may write no more. Where an earlier writer may still be alive, the log is kept
-    `apart` from the file that it has open: a copy takes its place, and whatever goes to the old one is gone.
+def _dump_message(message: Message) -> dict[str, Any]:
+    return message.model_dump(mode="json", exclude_defaults=True)
+
+
+Text = Annotated[str, BeforeValidator(_replace_surrogates)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_normalize_json)]
+CompactMessage = Annotated[Message, PlainSerializer(_dump_message)]
+
+
+class Content(Model):
+    """Content of a file: in the log as `text` or `base64` where it is short, else in `snapshots/objects/` by digest."""
+
+    sha256: Sha256
+    size: int
+    text: str | None = None
+    base64: str | None = None
+
+    @property
+    def inline(self) -> bool:
+        """Whether the content is in the log itself."""
+        return self.text is not None or self.base64 is not None
+
+
+class Request(Model):
+    """Base of everything an agent can ask for. `identity` names the fields that must be the same on replay."""
+
+    identity: ClassVar[tuple[str, ...]] = ()
+
+    def same_as(self, other: "Request") -> bool:
+        """Whether an agent that is run again asks for the same thing."""
+        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.identity)
+
+
+class Result(Model):
+    """Base of what calls return."""
+
+
+class Quote(Model):
+    """A piece that was cut out of a message because the log has it: the observation of the action `call`, put back at
+    character `at`."""
+
+    call: int
+    at: int
+
+
+class QuotingMessage(Model):
+    """A message without the observations it quotes. To restore it, insert the quotes from the last to the first."""
+
+    message: CompactMessage
+    quotes: tuple[Quote, ...]
+
+
+class ReplyOf(Model):
+    """The message with which a model replied to the call `reply_of`."""
+
+    reply_of: int
+
+
+StoredMessage = CompactMessage | QuotingMessage | ReplyOf
+
+
+class ModelRequest(Request):
+    """A call to a model. Its prompt is the first `shared` messages of the earlier model call `base`, then `messages`.
+
+    `tools` is None where the tools are those of `base`. `assay.records.prompts` restores whole prompts.
     """
 
-    def __init__(self, path: Path, epoch: int, *, check: Callable[[], None] | None = None, apart: bool = False) -> None:
-        self._epoch, self._check = epoch, check or _nothing_to_check
-        self._number, self._chain, self._whole = 0, START, 0
-        self._fault: OSError | None = None
-        if apart and path.exists():
-            atomic_write(path, path.read_bytes(), check=self._check)
-        self._file = path.open("ab", buffering=0)
-        try:
-            # Only after opening: whoever is still good by then has not opened a later writer's copy.
-            self._check()
-            for event, end in _lines(path):
-                self._number, self._chain, self._whole = event.number + 1, event.chain, end
-            self._file.truncate(self._whole)
-        except BaseException:
-            self._file.close()
-            raise
+    identity = ("role",)
 
-    def append(self, kind: str, **about: Any) -> None:
-        """Write one event durably."""
-        self.add(kind, **about)
-        try:
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            # Nobody can tell what of it is on disk now: only whoever reads the log anew may go on with it.
-            self._fault = error
-            raise
-
-    def add(self, kind: str, **about: Any) -> None:
-        """Write one event that outlives this process, and a power cut once another is appended."""
-        if self._fault:
-            raise self._fault
-        self._check()
-        content = {
-            "n": self._number,
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "epoch": self._epoch,
-            "kind": kind,
-            **about,
-        }
-        chain = _link(self._chain, content)
-        self._write(_line({**content, "chain": chain}))
-        self._number, self._chain = self._number + 1, chain
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def __enter__(self) -> "EventLog":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _write(self, line: bytes) -> None:
-        """Write a line whole or not at all: half of one, where a disk is full, would spoil every line after it."""
-        written = 0
-        try:
-            while written < len(line):
-                written += self._file.write(line[written:])
-        except OSError as error:
-            try:
-                self._file.truncate(self._whole)
-            except OSError:
-                self._fault = error
-            raise
-        self._whole += len(line)
+    type: Literal["model"] = "model"
+    role: str
+    base: int | None = None
+    shared: int = 0
+    messages: tuple[StoredMessage, ...] = ()
+    tools: tuple[Tool, ...] | None = None
+    tool_choice: str | None = None
 
 
-def _nothing_to_check() -> None:
-    """For a log that only one process knows of."""
+class ModelResult(Result):
+    """A model's reply, or why there is none."""
+
+    type: Literal["model"] = "model"
+    reply: Reply | None = None
+    failure: Literal["prompt_too_long", "unavailable"] | None = None
+    message: Text | None = None
 
 
-def read_events(path: Path) -> list[Event]:
-    """All whole events of a log; a torn last line is left out, any other damage is a `RecordError`."""
-    return [event for event, _ in _lines(path)]
+class CommandRequest(Request):
+    """A command in the lab, as a part of a step. `seconds` is its time limit."""
+
+    identity = ("command",)
+
+    type: Literal["command"] = "command"
+    command: tuple[Text, ...]
+    seconds: float
+    stdin: Content | None = None
 
 
-def _lines(path: Path) -> Iterator[tuple[Event, int]]:
-    chain, end = START, 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                content = json.loads(line)
-                told = content.pop("chain")
-                chain = _link(chain, content)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise RecordError(f"{path}, line {number + 1}: not an event") from None
-            if told != chain or content["n"] != number:
-                raise RecordError(f"{path}, line {number + 1}: the hash chain is broken; the log was changed")
-            end += len(line)
-            about = {key: value for key, value in content.items() if key not in ("n", "time", "epoch", "kind")}
-            yield Event(number, content["time"], content["epoch"], content["kind"], about, chain), end
+class CommandResult(Result):
+    """How a command ended and what it printed; the middle of very long output is left out."""
+
+    type: Literal["command"] = "command"
+    ended: Ended
+    code: int
+    stdout: Text
+    stderr: Text
+    seconds: float
+
+    @classmethod
+    def of(cls, completed: Completed) -> "CommandResult":
+        """Return the result of a command that ran in a lab."""
+        return cls(
+            ended=completed.ended,
+            code=completed.code,
+            stdout=completed.stdout.text,
+            stderr=completed.stderr.text,
+            seconds=round(completed.seconds, 3),
+        )
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.ended == "exit" and self.code == 0
 
 
-def _link(before: str, content: dict[str, Any]) -> str:
-    return hashlib.sha256(before.encode() + _line(content)).hexdigest()
+class ActionRequest(Request):
+    """An action: one named step of an agent, which consists of the calls between its start and its end."""
+
+    identity = ("name", "arguments")
+
+    type: Literal["action"] = "action"
+    name: Text
+    arguments: JsonObject = Field(default_factory=dict)
 
 
-def _line(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+class ActionResult(Result):
+    """The observation an action returned to the agent, and the cause if it failed."""
+
+    type: Literal["action"] = "action"
+    observation: Text
+    cause: FailureCause | None = None
+    seconds: float
+
+
+class PythonRequest(Request):
+    """Code for the Python session in the lab, which keeps its state between calls. `seconds` is its time limit."""
+
+    identity = ("code",)
+
+    type: Literal["python"] = "python"
+    code: Text
+    seconds: float
+
+
+class PythonResult(Result):
+    """What the code printed; `ended` says how the session ended if it did; `lost` whether an earlier one was lost."""
+
+    type: Literal["python"] = "python"
+    output: Text
+    seconds: float
+    ended: Ended | None = None
+    lost: bool = False
+
+
+class WriteRequest(Request):
+    """A file to write to the workspace."""
+
+    identity = ("path", "digest")
+
+    type: Literal["write"] = "write"
+    path: Text
+    content: Content
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what is written, which is what counts on replay."""
+        return self.content.sha256
+
+
+class WriteResult(Result):
+    """Whether a file was written; `refused` says why not."""
+
+    type: Literal["write"] = "write"
+    refused: Text | None = None
+
+
+class ReadRequest(Request):
+    """A file of the workspace to read."""
+
+    identity = ("path",)
+
+    type: Literal["read"] = "read"
+    path: Text
+
+
+class ReadResult(Result):
+    """The content of a file, or why it cannot be read; `missing` if there is no such file."""
+
+    type: Literal["read"] = "read"
+    content: Content | None = None
+    refused: Text | None = None
+    missing: bool = False
+
+
+class ListRequest(Request):
+    """The files of the workspace, to be listed."""
+
+    type: Literal["list"] = "list"
+
+
+class ListResult(Result):
+    """The files of the workspace, sorted by name."""
+
+    type: Literal["list"] = "list"
+    files: tuple[Text, ...]
+
+
+class ValidationRequest(Request):
+    """A check of the submission's format; `path` where it is not the submission itself that is checked."""
+
+    identity = ("path",)
+
+    type: Literal["validation"] = "validation"
+    path: Text | None = None
+
+
+class ValidationResult(Result):
+    """What is wrong with the format of the submission; None if it is valid."""
+
+    type: Literal["validation"] = "validation"
+    problem: Text | None = None
+
+
+class HumanRequest(Request):
+    """A question to the person at the terminal."""
+
+    identity = ("question",)
+
+    type: Literal["human"] = "human"
+    question: Text
+
+
+class HumanResult(Result):
+    """The person's answer; None if there is no terminal."""
+
+    type: Literal["human"] = "human"
+    answer: Text | None = None
+
+
+class HumanPeriodRequest(Request):
+    """A period in which a person works in the lab's shell."""
+
+    type: Literal["human_period"] = "human_period"
+
+
+HumanPeriodEnd = Literal["changed", "snapshot", "validate", "submit", "left", "disconnected", "ended", "time"]
+"""Why a period of human work ended.
+
+`changed`: the submission changed. `snapshot`: a snapshot was due. `validate`, `submit`: the person ran that command.
+`left`: the person left the shell. `disconnected`: the terminal was closed. `ended`: everything in the lab ended.
+`time`: time is up.
+"""
+
+
+class HumanPeriodResult(Result):
+    """Why a period of human work ended, how the processes in the lab ended if they did, and what the screen showed."""
+
+    type: Literal["human_period"] = "human_period"
+    reason: HumanPeriodEnd
+    ended: Ended | None = None
+    screen: Text = ""
+
+
+class ExternalProcessRequest(Request):
+    """An external agent: a command that runs in the lab until it ends by itself or the budget does."""
+
+    identity = ("command",)
+
+    type: Literal["external_process"] = "external_process"
+    command: tuple[Text, ...]
+
+
+class ExternalProcessResult(Result):
+    """How an external agent ended; `stopped_by` says what stopped it if it did not end by itself."""
+
+    type: Literal["external_process"] = "external_process"
+    ended: Ended
+    code: int
+    stdout: Text
+    stderr: Text
+    seconds: float
+    stopped_by: Literal["time", "budget", "models"] | None = None
+
+
+class NoteRequest(Request):
+    """Something an agent writes down about its own work: a `topic`, a `cause` and `reason` if it is about a problem."""
+
+    identity = ("topic",)
+
+    type: Literal["note"] = "note"
+    topic: Text
+    cause: FailureCause | None = None
+    reason: Text | None = None
+    data: JsonObject = Field(default_factory=dict)
+
+
+class NoteResult(Result):
+    """Notes have no result."""
+
+    type: Literal["note"] = "note"
+
+
+AnyRequest = Annotated[
+    ModelRequest
+    | CommandRequest
+    | ActionRequest
+    | PythonRequest
+    | WriteRequest
+    | ReadRequest
+    | ListRequest
+    | ValidationRequest
+    | HumanRequest
+    | HumanPeriodRequest
+    | ExternalProcessRequest
+    | NoteRequest,
+    Field(discriminator="type"),
+]
+AnyResult = Annotated[
+    ModelResult
+    | CommandResult
+    | ActionResult
+    | PythonResult
+    | WriteResult
+    | ReadResult
+    | ListResult
+    | ValidationResult
+    | HumanResult
+    | HumanPeriodResult
+    | ExternalProcessResult
+    | NoteResult,
+    Field(discriminator="type"),
+]
+
+
+class EventBase(Model):
+    """What every event has: its number in the log, when it was written, and by the holder of which lease.
+
+    `chain` is a hash of the line and of the `chain` of the line before. The log fills these fields in.
+    """
+
+    number: int = -1
+    time: datetime = datetime.fromtimestamp(0, UTC)
+    epoch: int = 0
+    chain: str = Field(default="", exclude=True)
+
+
+class Started(EventBase):
+    """A process begins or resumes the trial."""
+
+    kind: Literal["started"] = "started"
+    trial: str
+    trial_file_sha256: Sha256
+    attempt: int
+
+
+class LabOpened(EventBase):
+    """The lab is ready. `answers` says whether code in it could reach the hidden answers."""
+
+    kind: Literal["lab_opened"] = "lab_opened"
+    sealing: Sealing
+    answers: Answers
+    gpus: tuple[int, ...] = ()
+
+
+class CallStarted(EventBase):
+    """A call begins. `action` is the number of the action it is part of, `changes` whether it can change the workspace.
+
+    Calls of one `lane` follow each other; calls of different lanes may overlap.
+    """
+
+    kind: Literal["call_started"] = "call_started"
+    step: int
+    request: AnyRequest
+    changes: bool = False
+    lane: str = ""
+    action: int | None = None
+
+
+class CallFinished(EventBase):
+    """A call has ended. `call` is the number of its `call_started` event; `used` is what the trial has used by now."""
+
+    kind: Literal["call_finished"] = "call_finished"
+    call: int
+    result: AnyResult
+    used: BudgetUsed
+
+
+class SnapshotTaken(EventBase):
+    """The workspace was saved to `snapshots/manifests/SNAPSHOT.json` after step `step`."""
+
+    kind: Literal["snapshot_taken"] = "snapshot_taken"
+    snapshot: str
+    step: int
+
+
+class Restarted(EventBase):
+    """The agent did not repeat itself on replay, so it was started from an empty workspace; earlier calls are void."""
+
+    kind: Literal["restarted"] = "restarted"
+    reason: Text
+
+
+class BudgetExhausted(EventBase):
+    """A limit of the budget ended the agent's work."""
+
+    kind: Literal["budget_exhausted"] = "budget_exhausted"
+    limit: BudgetLimit
+    reason: Text
+
+
+class AgentCrashed(EventBase):
+    """The agent's own code raised an exception."""
+
+    kind: Literal["agent_crashed"] = "agent_crashed"
+    error_type: str
+    message: Text
+    traceback: Text
+
+
+class InfrastructureFailed(EventBase):
+    """The machine, the lab, the record or a model provider failed; the agent is not to blame."""
+
+    kind: Literal["infrastructure_error"] = "infrastructure_error"
+    error_type: str
+    message: Text
+
+
+class Inapplicable(EventBase):
+    """The agent cannot work on this kind of task."""
+
+    kind: Literal["inapplicable"] = "inapplicable"
+    reason: Text
+
+
+class Submitted(EventBase):
+    """The agent's work has ended: what it submitted, and the trial's state at that moment."""
+
+    kind: Literal["submitted"] = "submitted"
+    submission: SubmissionEntry
+    state: State
+
+
+class Graded(EventBase):
+    """The submission was graded."""
+
+    kind: Literal["graded"] = "graded"
+    grade: Grade
+
+
+Event = Annotated[
+    Started
+    | LabOpened
+    | CallStarted
+    | CallFinished
+    | SnapshotTaken
+    | Restarted
+    | BudgetExhausted
+    | AgentCrashed
+    | InfrastructureFailed
+    | Inapplicable
+    | Submitted
+    | Graded,
+    Field(discriminator="kind"),
+]
+EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def describe_event(event: Event) -> str:
+    """Return the essence of an event as text; what agents and models wrote is in it as it is."""
+    match event:
+        case CallStarted(request=request):
+            parts = [request.type, *_describe_request(request)]
+        case CallFinished(result=result):
+            parts = [result.type, *_describe_result(result)]
+        case SnapshotTaken(step=step):
+            parts = [f"step {step}"]
+        case BudgetExhausted(reason=text) | Restarted(reason=text) | Inapplicable(reason=text):
+            parts = [text]
+        case AgentCrashed(message=text) | InfrastructureFailed(message=text):
+            parts = [event.error_type, text]
+        case Submitted(submission=submission):
+            parts = [submission.file or submission.reason]
+        case Graded(grade=grade):
+            parts = [str(grade.score)]
+        case _:
+            parts = []
+    return "  ".join(part.strip() for part in parts if part)
+
+
+def _describe_request(request: AnyRequest) -> list[str | None]:
+    match request:
+        case ActionRequest(name=name):
+            return [name]
+        case CommandRequest(command=command) | ExternalProcessRequest(command=command):
+            return [" ".join(command)]
+        case PythonRequest(code=code):
+            return [code]
+        case WriteRequest(path=path) | ReadRequest(path=path) | ValidationRequest(path=path):
+            return [path]
+        case ModelRequest(role=role):
+            return [role]
+        case NoteRequest(topic=topic, reason=reason):
+            return [topic, reason]
+        case HumanRequest(question=question):
+            return [question]
+    return []
+
+
+def _describe_result(result: AnyResult) -> list[str | None]:
+    match result:
+        case CommandResult(code=code) | ExternalProcessResult(code=code):
+            return [f"exit code {code}", result.stdout or result.stderr]
+        case ActionResult(observation=observation):
+            return [observation]
+        case PythonResult(output=output):
+            return [output]
+        case ModelResult(reply=reply, message=message):
+            return [reply.message.text if reply else message]
+        case ValidationResult(problem=problem):
+            return [problem or "valid"]
+        case WriteResult(refused=refused) | ReadResult(refused=refused):
+            return [refused]
+        case HumanResult(answer=answer):
+            return [answer]
+        case HumanPeriodResult(reason=reason):
+            return [reason]
+    return []

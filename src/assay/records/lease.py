@@ -1,17 +1,16 @@
-"""Who may write to a trial: one holder at a time, wherever it runs.
+"""Leases: at most one process at a time may write to a trial, on whatever machine it runs.
 
-On one machine a lock tells whether a holder lives: the kernel lets go of it with the process. Machines that share a
-folder cannot rely on locks, so a holder also renews its claim every few seconds, and another may take the trial over
-once it has seen no change for long enough, by its own clock that never jumps. Clocks of two machines are not compared.
+On one machine a file lock shows whether a holder is alive: the kernel releases it with the process. Machines that share
+a folder cannot rely on locks, so a holder also renews its claim every few seconds, and another process may take over
+once it has seen no change for long enough, by its own monotonic clock. Clocks of two machines are never compared.
 
-Each holder has an epoch, one higher than the one before it: its claim, `lease.N`, is a file that only one process can
-create, and `lease` tells the newest epoch. Whatever goes into the record is checked against it at the last moment
-before it counts; and what a paused holder had ready by then is swept away by the one that takes over, which also goes
-on in a log of its own. So a holder that wakes up too late changes nothing any more.
+Each holder has an epoch, one higher than that of the holder before: its claim, `lease.N`, is a file that only one
+process can create, and `lease` names the newest epoch. Everything that is written to the record is checked against it
+at the last moment. Files that a paused holder was about to put in place are removed by the process that takes over,
+which also continues in a copy of the log. So a holder that wakes up too late can no longer change anything.
 """
 
 import fcntl
-import json
 import os
 import re
 import secrets
@@ -24,108 +23,126 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from pydantic import ValidationError
 
 from assay.core.errors import AssayError
+from assay.core.quantities import Model
 
-BEAT = 2.0
-"""Seconds between two signs of life of a holder."""
-LAPSE = 60.0
-"""Seconds without any after which another may take over, unless it is told otherwise."""
+HEARTBEAT = 2.0
+"""Seconds between two renewals of a claim."""
+LEASE_TIMEOUT = 60.0
+"""Seconds without a renewal after which another process may take over, by default."""
 
-Said = dict[str, Any]
-_UNFINISHED = re.compile(r"\.(state\.json|grade\.json|events\.jsonl)\.[0-9a-f]{24}")
-_LENGTH = 512
+_TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl)\.[0-9a-f]{24}")
+_CLAIM_LENGTH = 512
 
 
 class LeaseLost(AssayError):
-    """Somebody else has taken the trial over; this writer must stop."""
+    """Another process has taken the trial over; this one must stop writing."""
 
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to write to a trial folder; `contested` if the holder before may still be alive somewhere."""
+    """The right to write to a trial folder; `contested` if the previous holder may still be alive somewhere."""
 
     path: Path
     epoch: int
     contested: bool = False
 
     def check(self) -> None:
-        """Raise `LeaseLost` if a newer holder exists."""
-        newest = _epoch(self.path)
+        """Raise `LeaseLost` if there is a newer holder."""
+        newest = _read_epoch(self.path)
         if newest > self.epoch:
             raise LeaseLost(f"{self.path.parent}: taken over by epoch {newest}, this is epoch {self.epoch}")
 
 
+class ClaimFile(Model):
+    """`lease.N`: who holds the lease of epoch N. The holder rewrites it every few seconds while it is alive.
+
+    `machine` identifies the machine since its last boot, `locked` says whether the holder has the file lock.
+    """
+
+    format: Literal["lease/1"] = "lease/1"
+    holder: str
+    machine: str
+    locked: bool
+    beat: int = 0
+    at: str = ""
+    released: bool = False
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What a holder last said of itself; it says something else every few seconds for as long as it lives."""
+    """A claim as it was read at one moment."""
 
     epoch: int
     text: str
 
     @property
     def machine(self) -> str | None:
-        """On which machine, since its last start, the holder runs."""
-        return self._said.get("machine")
+        """The machine, since its last boot, on which the holder runs."""
+        return self._content.machine if self._content else None
 
     @property
     def locked(self) -> bool:
-        """Whether the holder has the lock; who took over from one that is only paused has it later, or never."""
-        return bool(self._said.get("locked"))
+        """Whether the holder has the lock; a process that took over from a paused one gets it later, or never."""
+        return self._content is not None and self._content.locked
 
     @property
     def released(self) -> bool:
-        """Whether the holder has let go."""
-        return bool(self._said.get("released"))
+        """Whether the holder has released the lease."""
+        return self._content is not None and self._content.released
 
     @property
-    def _said(self) -> dict[str, Any]:
+    def _content(self) -> ClaimFile | None:
         try:
-            said = json.loads(self.text)
-        except ValueError:  # read while it was being written
-            return {}
-        return said if isinstance(said, dict) else {}
+            return ClaimFile.model_validate_json(self.text)
+        except ValidationError:  # it was read while being written
+            return None
 
 
 @contextmanager
-def hold(folder: Path, expired: Claim | None = None, *, machine: str | None = None) -> Iterator[Lease | None]:
-    """Take a trial for this process; yields None when another has it.
+def acquire_lease(folder: Path, expired: Claim | None = None, *, machine: str | None = None) -> Iterator[Lease | None]:
+    """Acquire a trial for this process; yields None if another process holds it.
 
-    `expired` is a claim that was watched until its holder counted as gone: it is taken over if it is still the same.
+    `expired` is a claim that was watched until its holder counted as dead: it is taken over if it has not changed.
     """
-    machine = machine or this_machine()
+    machine = machine or machine_id()
     handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        # In this order: the epoch to be claimed follows from what was known before the last claim was judged, so that
-        # whoever takes the trial in between has that epoch, and it is not to be had again.
-        locked, known, before = _locked(handle), _epoch(folder / "lease"), newest_claim(folder)
-        gone = _gone(before, locked, machine)
+        # In this order: the epoch to claim follows from what was known before the last claim was judged, so a process
+        # that acquires the trial in between has that epoch, and it cannot be claimed twice.
+        locked = _try_lock(handle)
+        known = _read_epoch(folder / "lease")
+        before = newest_claim(folder)
+        gone = _is_gone(before, locked, machine)
         if not gone and (before is None or before != expired):
             yield None
             return
         holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        me = {"format": "lease/1", "holder": holder, "machine": machine, "locked": locked is True}
+        claim = ClaimFile(holder=holder, machine=machine, locked=locked is True)
         epoch = 1 + max(known, before.epoch if before else 0)
-        lease = _take(folder, handle, epoch, me, contested=not gone)
+        lease = _take(folder, handle, epoch, claim, contested=not gone)
         if lease is None:
             yield None
             return
-        with _signs_of_life(folder / f"lease.{lease.epoch}", me, handle):
+        with _heartbeat(folder / f"lease.{lease.epoch}", claim, handle):
             yield lease
     finally:
         os.close(handle)
 
 
-class Watch:
-    """Finds out whether leases have expired, by watching their claims on a clock that never jumps."""
+class LeaseWatch:
+    """Finds out whether leases have expired, by watching claims on a monotonic clock."""
 
-    def __init__(self, lapse: float = LAPSE, now: Callable[[], float] = time.monotonic) -> None:
-        self._lapse, self._now = lapse, now
+    def __init__(self, timeout: float = LEASE_TIMEOUT, now: Callable[[], float] = time.monotonic) -> None:
+        self._timeout, self._now = timeout, now
         self._seen: dict[Path, tuple[Claim, float]] = {}
 
     def expired(self, folder: Path) -> Claim | None:
-        """The claim of a holder that has not stirred for too long; None while it may live. To be asked repeatedly."""
+        """Return a claim that was not renewed for too long; None while its holder may be alive. Call it repeatedly."""
         claim = newest_claim(folder)
         if claim is None or claim.released:
             return None
@@ -133,62 +150,62 @@ class Watch:
         if claim != seen:
             self._seen[folder] = (claim, self._now())
             return None
-        return claim if self._now() - since >= self._lapse else None
+        return claim if self._now() - since >= self._timeout else None
 
 
 def is_held(folder: Path) -> bool | None:
-    """Whether a process has a trial; None where only watching it can tell, because its holder is elsewhere."""
+    """Whether a process holds a trial; None if its holder is on another machine and only watching it can tell."""
     try:
         handle = os.open(folder / "lease", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        # Shared and for a moment: should a trial's process want it just then, it is tried again by its run.
-        locked = _locked(handle, fcntl.LOCK_SH)
+        # A shared lock for a moment: should a trial's process want the lock just then, its run tries again.
+        locked = _try_lock(handle, fcntl.LOCK_SH)
         claim = newest_claim(folder)
     finally:
         os.close(handle)
     if locked is False:
         return True
-    return False if _gone(claim, locked, this_machine()) else None
+    return False if _is_gone(claim, locked, machine_id()) else None
 
 
-def seems_held(folder: Path) -> bool:
-    """Whether somebody seems to be at a trial: good enough to be shown, not to decide by.
+def appears_held(folder: Path) -> bool:
+    """Whether a process seems to hold a trial: good enough to display, not to decide upon.
 
-    It goes by the times of files, which are another machine's.
+    It compares file times, which may come from another machine's clock.
     """
     held, claim = is_held(folder), newest_claim(folder)
     if held is not None or claim is None:
         return bool(held)
     try:
-        return time.time() - (folder / f"lease.{claim.epoch}").stat().st_mtime < LAPSE
+        return time.time() - (folder / f"lease.{claim.epoch}").stat().st_mtime < LEASE_TIMEOUT
     except FileNotFoundError:
         return True
 
 
 def newest_claim(folder: Path) -> Claim | None:
-    """The claim of the last process that took a trial, if it left one."""
-    while epochs := _claimed(folder):
+    """Return the claim of the last process that acquired a trial, if there is one."""
+    while epochs := _claimed_epochs(folder):
         try:
             return Claim(epochs[-1], (folder / f"lease.{epochs[-1]}").read_text())
         except FileNotFoundError:
-            continue  # swept away by a newer holder just now
+            continue  # a newer holder has just removed it
     return None
 
 
 @cache
-def this_machine() -> str:
-    """A name for this machine since its last start: what a lock can tell about, it tells about this."""
+def machine_id() -> str:
+    """Return a name for this machine since its last boot: file locks tell about processes of the same name only."""
     try:
-        start = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        start = "unknown"
-    return f"{socket.gethostname()} {start}"
+        boot = "unknown"
+    return f"{socket.gethostname()} {boot}"
 
 
-def _gone(claim: Claim | None, locked: bool | None, machine: str) -> bool:
-    """Whether it is certain that no living process has the trial."""
+def _is_gone(claim: Claim | None, locked: bool | None, machine: str) -> bool:
+    """Whether it is certain that no living process holds the trial."""
     if locked is False:
         return False
     if claim is None or claim.released:
@@ -196,8 +213,8 @@ def _gone(claim: Claim | None, locked: bool | None, machine: str) -> bool:
     return locked is True and claim.locked and claim.machine == machine
 
 
-def _locked(handle: int, kind: int = fcntl.LOCK_EX) -> bool | None:
-    """Lock a file if nobody else has; None where the file system has no locks."""
+def _try_lock(handle: int, kind: int = fcntl.LOCK_EX) -> bool | None:
+    """Lock a file unless another process has; None if the file system has no locks."""
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -207,100 +224,103 @@ def _locked(handle: int, kind: int = fcntl.LOCK_EX) -> bool | None:
     return True
 
 
-def _take(folder: Path, handle: int, epoch: int, me: Said, *, contested: bool) -> Lease | None:
-    """Be the holder of an epoch, unless somebody else is quicker."""
+def _take(folder: Path, handle: int, epoch: int, claim: ClaimFile, *, contested: bool) -> Lease | None:
+    """Become the holder of an epoch, unless another process is faster."""
     path = folder / "lease"
-    if not _claim(folder, epoch, me):
+    if not _create_claim(folder, epoch, claim):
         return None
-    if _epoch(path) < epoch:
+    if _read_epoch(path) < epoch:
         os.pwrite(handle, f"{epoch}\n".encode(), 0)
         os.fsync(handle)
-    # Whoever was paused on the way here may find that others have long gone on.
-    newest = max([_epoch(path), *_claimed(folder)])
+    # A process that was paused on its way here may find that others have held the trial since.
+    newest = max([_read_epoch(path), *_claimed_epochs(folder)])
     if newest > epoch:
         (folder / f"lease.{epoch}").unlink(missing_ok=True)
         return None
-    for older in _claimed(folder)[:-1]:
+    for older in _claimed_epochs(folder)[:-1]:
         (folder / f"lease.{older}").unlink(missing_ok=True)
     if contested:
-        _sweep(folder)
+        _remove_temporary_files(folder)
     return Lease(path, epoch, contested)
 
 
-def _claim(folder: Path, epoch: int, me: Said) -> bool:
-    """Create the claim of an epoch; a link is made by one process only, on network file systems too."""
-    beside = folder / f".lease.{secrets.token_hex(12)}"
-    beside.write_text(_saying(me, 0))
+def _create_claim(folder: Path, epoch: int, claim: ClaimFile) -> bool:
+    """Create the claim of an epoch; only one process can create a link, on network file systems too."""
+    temporary = folder / f".lease.{secrets.token_hex(12)}"
+    temporary.write_text(_claim_text(claim))
     try:
-        os.link(beside, folder / f"lease.{epoch}")
+        os.link(temporary, folder / f"lease.{epoch}")
     except FileExistsError:
-        # Where a server's answer was lost the link is ours all the same, and the file has two names.
-        return beside.stat().st_nlink == 2
+        # If only the server's answer was lost, the link is ours, and the file has two names.
+        return temporary.stat().st_nlink == 2
     finally:
-        beside.unlink()
+        temporary.unlink()
     return True
 
 
-def _sweep(folder: Path) -> None:
-    """Remove files that the holder before was about to put in place: it cannot do so any more."""
+def _remove_temporary_files(folder: Path) -> None:
+    """Remove files that the previous holder was about to put in place, so that it no longer can."""
     for path in folder.iterdir():
-        if _UNFINISHED.fullmatch(path.name):
+        if _TEMPORARY.fullmatch(path.name):
             path.unlink(missing_ok=True)
     for path in (folder / "submission").glob(".*"):
         path.unlink(missing_ok=True)
 
 
 @contextmanager
-def _signs_of_life(path: Path, me: Said, handle: int) -> Iterator[None]:
-    """Renew a claim for as long as this block lasts, and then release it."""
+def _heartbeat(path: Path, claim: ClaimFile, handle: int) -> Iterator[None]:
+    """Renew a claim while this block lasts, and then release it."""
     over = threading.Event()
-    beating = threading.Thread(target=_beat, args=(path, me, os.dup(handle), over), name="signs of life", daemon=True)
-    beating.start()
+    thread = threading.Thread(
+        target=_renew_until_over, args=(path, claim, os.dup(handle), over), name="lease heartbeat", daemon=True
+    )
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        beating.join(BEAT)  # on a file system that hangs it would never end
+        thread.join(HEARTBEAT)  # on a file system that hangs it would never end
 
 
-def _beat(path: Path, me: Said, lock: int, over: threading.Event) -> None:
+def _renew_until_over(path: Path, claim: ClaimFile, lock: int, over: threading.Event) -> None:
     try:
-        beat, released = 0, False
+        released = False
         while not released:
-            released = over.wait(BEAT)
-            beat += 1
-            me = {**me, "locked": me["locked"] or _locked(lock) is True}
-            with suppress(OSError):  # the disk may come back; until then nobody can see that we live
-                if not _renew(path, _saying(me, beat, released=released)):
-                    return  # somebody else has taken over
+            released = over.wait(HEARTBEAT)
+            locked = claim.locked or _try_lock(lock) is True
+            claim = claim.model_copy(update={"beat": claim.beat + 1, "locked": locked, "released": released})
+            with suppress(OSError):  # the disk may come back; until then nobody can see that this process is alive
+                if not _rewrite(path, _claim_text(claim)):
+                    return  # another process has taken over
     finally:
         os.close(lock)
 
 
-def _renew(path: Path, saying: str) -> bool:
-    """Change a claim; it is opened and closed each time, for that is when network file systems pass on what is new."""
+def _rewrite(path: Path, text: str) -> bool:
+    """Overwrite a claim; it is opened and closed each time because network file systems publish changes on close."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        os.pwrite(handle, saying.encode(), 0)
+        os.pwrite(handle, text.encode(), 0)
     finally:
         os.close(handle)
     return True
 
 
-def _saying(me: Said, beat: int, *, released: bool = False) -> str:
-    at = datetime.now(UTC).isoformat(timespec="seconds")  # for people; nothing goes by it
-    return json.dumps({**me, "beat": beat, "at": at, "released": released}).ljust(_LENGTH - 1) + "\n"
+def _claim_text(claim: ClaimFile) -> str:
+    """Return a claim as text of fixed length. Its time is for people: nothing depends on it."""
+    stamped = claim.model_copy(update={"at": datetime.now(UTC).isoformat(timespec="seconds")})
+    return stamped.model_dump_json().ljust(_CLAIM_LENGTH - 1) + "\n"
 
 
-def _claimed(folder: Path) -> list[int]:
-    """The epochs whose claims are there, in order."""
+def _claimed_epochs(folder: Path) -> list[int]:
+    """Return the epochs that have claims, in order."""
     found = (re.fullmatch(r"lease\.(\d+)", path.name) for path in folder.iterdir())
     return sorted(int(match[1]) for match in found if match)
 
 
-def _epoch(path: Path) -> int:
-    """The newest epoch; opened each time, so that what other machines wrote is seen."""
+def _read_epoch(path: Path) -> int:
+    """Return the newest epoch; the file is opened each time so that changes by other machines are seen."""
     return int(path.read_text() or 0)

@@ -1,21 +1,19 @@
-"""The run folder: a plan's trials, side by side."""
+"""The run folder: the trials of a plan."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from assay.core.disk import file_lock, write_json
 from assay.core.errors import UsageError
-from assay.records.trial import TrialFile, TrialFolder, now, read_record
+from assay.core.quantities import Model
+from assay.records.state import now
+from assay.records.trial import TrialFile, TrialFolder, read_record
 
 
-class RunFile(BaseModel):
+class RunFile(Model):
     """`run.json`: which trials belong to the run, in order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["run/1"] = "run/1"
     created_at: str
@@ -30,12 +28,12 @@ class RunFolder:
 
     @property
     def name(self) -> str:
-        """What the run is called: its folder's name."""
+        """The name of the run: that of its folder."""
         return self.path.resolve().name
 
     @property
     def file(self) -> RunFile:
-        """What belongs to the run."""
+        """Which trials belong to the run."""
         if not (self.path / "run.json").exists():
             raise UsageError(f"{self.path} is not a run folder: it has no run.json")
         return read_record(self.path / "run.json", RunFile)
@@ -46,23 +44,21 @@ class RunFolder:
             yield TrialFolder(self.path / "trials" / name)
 
     def add(self, files: Iterable[TrialFile]) -> None:
-        """Create the trials that are not there yet, and then list them: a run never lists what it does not hold.
+        """Create the trials that do not exist yet, then list them: a run never lists a trial that it does not have.
 
-        Several can add to the same run at once.
+        Several processes can add to the same run at once.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with file_lock(self.path / ".adding"):
             self._add(files)
 
     def _add(self, files: Iterable[TrialFile]) -> None:
-        exists = (self.path / "run.json").exists()
-        listed, created = (self.file.trials, self.file.created_at) if exists else ((), now())
-        wanted = list(listed)
+        before = self.file if (self.path / "run.json").exists() else None
+        names = list(before.trials) if before else []
         for file in files:
             TrialFolder(self.path / "trials" / file.id).create(file)
-            if file.id not in listed:
-                wanted.append(file.id)
-        if not exists or tuple(wanted) != listed:
-            write_json(
-                self.path / "run.json", RunFile(created_at=created, trials=tuple(wanted)).model_dump(mode="json")
-            )
+            if file.id not in names:
+                names.append(file.id)
+        after = RunFile(created_at=before.created_at if before else now(), trials=tuple(names))
+        if after != before:
+            write_json(self.path / "run.json", after.model_dump(mode="json"))

@@ -1,8 +1,8 @@
-"""The head of a run: one hash over all of its logs, to be published or signed.
+"""The digest of a run: one hash of all of its logs, to be published or signed.
 
-A chain of hashes shows that a line was changed, but not that somebody wrote the whole log anew. Whoever wants to rule
-that out keeps the head where the forger cannot change it: in a paper, a commit, a mail; or signs it with a key. The
-signature is a keyed hash (HMAC-SHA-256), so it can be checked, and made, by whoever has the key.
+A hash chain reveals that a line was changed, but not that the whole log was rewritten. To rule that out, keep the
+digest where a forger cannot change it: in a paper, a commit, an email; or sign it with a key. The signature is a keyed
+hash (HMAC-SHA-256), so anyone who has the key can check it, and make it.
 """
 
 import hashlib
@@ -12,42 +12,41 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from assay.core.disk import hash_file, write_json
 from assay.core.errors import RecordError, UsageError
-from assay.records.events import START, read_events
+from assay.core.quantities import Model
+from assay.records.log import last_chain
 from assay.records.run import RunFolder
-from assay.records.trial import TrialFolder, now, read_record
-from assay.records.verify import Finding, exported, is_name
+from assay.records.state import now
+from assay.records.trial import read_record
+from assay.records.verify import RecordFinding, is_export, is_trial_name
 
-_LEAST_KEY = 16
+_MIN_KEY_LENGTH = 16
+_RUN = "the run"
 
 
-class Signature(BaseModel):
-    """`signature.json`: the head of a run at one moment, and its keyed hash where a key was given."""
+class Signature(Model):
+    """`signature.json`: the digest of a run at one moment, and its keyed hash if it was signed with a key."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    format: Literal["signature/1"] = "signature/1"
-    head: str
+    format: Literal["signature/2"] = "signature/2"
+    digest: str
     signed_at: str
     hmac_sha256: str | None = None
 
 
 def run_digest(run: RunFolder) -> str:
-    """The head: it changes if any trial is added, removed, renamed, asked for differently, or has another log."""
-    if strange := [name for name in run.file.trials if not is_name(name)]:
-        raise RecordError(f"{run.path}/run.json: {strange[0]!r} is no name of a trial")
+    """Return the digest: it changes if any trial is added, removed, renamed, defined differently, or logged anew."""
+    if invalid := [name for name in run.file.trials if not is_trial_name(name)]:
+        raise RecordError(f"{run.path}/run.json: {invalid[0]!r} is not a valid name of a trial")
     trials = [
-        [folder.path.name, hash_file(folder.path / "trial.json"), _end_of_chain(folder)] for folder in run.trials()
+        [folder.path.name, hash_file(folder.path / "trial.json"), last_chain(folder.events)] for folder in run.trials()
     ]
-    content = {"format": "head/1", "created_at": run.file.created_at, "trials": trials}
+    content = {"format": "digest/1", "created_at": run.file.created_at, "trials": trials}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def head_if_whole(run: RunFolder) -> str | None:
-    """The head of a run, or None where a record is too damaged to have one."""
+def run_digest_if_intact(run: RunFolder) -> str | None:
+    """Return the digest of a run, or None if a record is too damaged to have one."""
     try:
         return run_digest(run)
     except (RecordError, OSError):
@@ -55,57 +54,58 @@ def head_if_whole(run: RunFolder) -> str | None:
 
 
 def sign(run: RunFolder, key: Path | None = None) -> Signature:
-    """Write the head of a run into its folder, with a keyed hash if there is a key."""
-    head, at = run_digest(run), now()
-    signature = Signature(head=head, signed_at=at, hmac_sha256=_keyed(key, head, at) if key else None)
+    """Write the digest of a run to its folder, with a keyed hash if there is a key."""
+    digest, at = run_digest(run), now()
+    signature = Signature(digest=digest, signed_at=at, hmac_sha256=_keyed_hash(key, digest, at) if key else None)
     write_json(run.path / "signature.json", signature.model_dump(mode="json"))
     return signature
 
 
-def check_head(
-    run: RunFolder, found: str | None, *, head: str | None = None, key: Path | None = None
-) -> Iterator[Finding]:
-    """Whether the head that was found is the one that was published, and the one the run was signed with."""
+def check_digest(
+    run: RunFolder, found: str | None, *, expected: str | None = None, key: Path | None = None
+) -> Iterator[RecordFinding]:
+    """Compare the digest of a run with the published one, and with the one it was signed with."""
     if found is None:
-        yield Finding("the run", "head", "there is none, because a record is damaged")
+        yield RecordFinding(_RUN, "digest", "there is none, because a record is damaged")
         return
-    if head is not None and not hmac.compare_digest(found, head.strip().lower()):
-        yield Finding("the run", "head", f"it is {found}, not {head.strip().lower()}: records were rewritten")
-    if exported(run) and _head_in_index(run) != found:
-        yield Finding("the run", "index.json", "it tells another head than the records have: they were changed since")
+    if expected is not None and found != expected.strip().lower():
+        yield RecordFinding(_RUN, "digest", f"it is {found}, not {expected.strip().lower()}: records were rewritten")
+    if is_export(run) and _digest_in_index(run) != found:
+        yield RecordFinding(_RUN, "index.json", "its digest is not that of the records: they were changed since")
     path = run.path / "signature.json"
     if not path.exists():
         if key:
-            yield Finding("the run", "signature.json", "there is none to be checked with the key")
+            yield RecordFinding(_RUN, "signature.json", "there is none to check with the key")
         return
-    signature = read_record(path, Signature)
-    if signature.head != found:
-        says = f"signed as {signature.head}, but now the head is {found}: records were changed since, or added"
-        yield Finding("the run", "signature.json", says)
-    if key and not hmac.compare_digest(signature.hmac_sha256 or "", _keyed(key, signature.head, signature.signed_at)):
-        yield Finding("the run", "signature.json", "it was not made with this key")
+    try:
+        signature = read_record(path, Signature)
+    except RecordError as error:
+        yield RecordFinding(_RUN, "signature.json", str(error))
+        return
+    if signature.digest != found:
+        message = f"signed as {signature.digest}, but now the digest is {found}: records were changed since, or added"
+        yield RecordFinding(_RUN, "signature.json", message)
+    if key:
+        own = _keyed_hash(key, signature.digest, signature.signed_at)
+        if not hmac.compare_digest((signature.hmac_sha256 or "").encode(), own.encode()):
+            yield RecordFinding(_RUN, "signature.json", "it was not made with this key")
 
 
-def _head_in_index(run: RunFolder) -> object:
+def _digest_in_index(run: RunFolder) -> object:
     try:
         content = json.loads((run.path / "index.json").read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return content.get("head") if isinstance(content, dict) else None
+    return content.get("digest") if isinstance(content, dict) else None
 
 
-def _end_of_chain(folder: TrialFolder) -> str:
-    events = read_events(folder.events) if folder.events.exists() else []
-    return events[-1].chain if events else START
-
-
-def _keyed(key: Path, head: str, at: str) -> str:
+def _keyed_hash(key: Path, digest: str, at: str) -> str:
     try:
         secret = key.read_bytes().strip()
     except OSError as error:
-        raise UsageError(f"the key {key} cannot be read: {error.strerror}") from None
-    if len(secret) < _LEAST_KEY:
+        raise UsageError(f"cannot read the key {key}: {error.strerror}") from None
+    if len(secret) < _MIN_KEY_LENGTH:
         raise UsageError(
-            f"the key {key} is too short to keep a secret; make one with: head -c 32 /dev/urandom | base64 > {key}"
+            f"the key {key} is too short to be secret; make one with: head -c 32 /dev/urandom | base64 > {key}"
         )
-    return hmac.new(secret, f"signature/1\n{at}\n{head}".encode(), hashlib.sha256).hexdigest()
+    return hmac.new(secret, f"signature/2\n{at}\n{digest}".encode(), hashlib.sha256).hexdigest()

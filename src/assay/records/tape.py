@@ -1,153 +1,246 @@
-"""What a trial did, as a tape: recorded while it happens, and played back to an agent that is started again.
+"""Records an agent's calls, and replays them to an agent that is started again.
 
-An agent is ordinary code that knows nothing of interruptions. Everything it does to the world goes through the tape as
-a deed: it is asked for, done, and its result written down. When a trial is taken up again, the agent begins anew, and
-the tape answers with the results of last time, until there are none left; then deeds are done again for real. So a
-reply that was paid for is never asked for twice, and no agent needs code for resuming.
+An agent is ordinary code that knows nothing of interruptions. Everything it does to the world is a call: it is
+requested, carried out, and its result recorded. When a trial is resumed, the agent starts from the beginning, and the
+tape answers with the recorded results until there are none left; then calls are carried out again. So a reply that was
+paid for is never requested twice, and no agent needs code for resuming.
 
-A deed that changes the workspace counts as done once a snapshot was taken after it: what a crash interrupted is done
-again, on the workspace as it was at the last snapshot.
+A call that changes the workspace counts as finished once a snapshot was taken after it: a call that a crash
+interrupted is repeated, on the workspace as it was at the last snapshot.
 """
 
-import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from assay.core.errors import RecordError
-from assay.records.events import Event, EventLog
-
-Result = dict[str, Any]
-
-_BEGUN, _DONE, _KEPT = "action", "observation", "snapshot"
+from assay.records.budget import BudgetUsed
+from assay.records.events import (
+    AnyRequest,
+    AnyResult,
+    CallFinished,
+    CallStarted,
+    Event,
+    Restarted,
+    SnapshotTaken,
+    Started,
+)
+from assay.records.log import EventLog
+from assay.records.prompts import Prompts
 
 
 @dataclass(frozen=True)
-class Deed:
-    """One thing an agent did: what it asked for, what came of it, what was used up by then, what else is known."""
+class Call:
+    """A finished call: what was requested, its result, and what the trial had used by then.
 
-    what: str
-    request: Mapping[str, Any]
-    result: Result
-    used: Mapping[str, Any]
-    changes: bool
-    lane: str = ""
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Diverged(RecordError):
-    """An agent that was started again asked for something else than last time."""
-
-
-class Tape:
-    """Records deeds, after playing back those of the past.
-
-    What an agent does side by side goes in lanes: within a lane deeds follow each other, between lanes they need not.
+    `number` is that of its `call_started` event.
     """
 
-    def __init__(self, log: EventLog, past: Sequence[Deed] = ()) -> None:
-        self._log = log
-        self._in_order = tuple(past)
-        self._past: dict[str, deque[Deed]] = {}
-        for deed in past:
-            self._past.setdefault(deed.lane, deque()).append(deed)
-        self._number = 0
-
-    @property
-    def playing(self) -> bool:
-        """Whether results of the past are left."""
-        return any(self._past.values())
-
-    def leave_past(self) -> Sequence[Deed]:
-        """Play nothing back: what was done before, in order, for an agent that is started anew on what it left."""
-        self._past.clear()
-        return self._in_order
-
-    async def deed(
-        self,
-        what: str,
-        request: Mapping[str, Any],
-        do: Callable[[], Awaitable[Result]],
-        *,
-        changes: bool,
-        used: Callable[[], Mapping[str, Any]],
-        lane: str = "",
-        **about: Any,
-    ) -> Deed:
-        """Do something and write down what came of it, or say what came of it last time.
-
-        `request` is what must be the same when the agent is started again; `about` is only for the record.
-        """
-        if self._past.get(lane):
-            before = self._past[lane].popleft()
-            if (before.what, _text(before.request)) != (what, _text(request)):
-                raise Diverged(f"the agent does not repeat itself: it asked for {what}, last time for {before.what}")
-            return before
-        self._number += 1
-        number = self._number
-        self._log.add(_BEGUN, deed=number, what=what, lane=lane, request=dict(request), changes=changes, **about)
-        result = await do()
-        deed = Deed(what, request, result, used(), changes, lane)
-        # What changes the workspace counts only with the snapshot after it, which puts both on disk.
-        write = self._log.add if changes else self._log.append
-        write(_DONE, deed=number, what=what, result=result, used=dict(deed.used))
-        return deed
-
-    def kept(self, snapshot: str, step: int) -> None:
-        """Say that the workspace was kept after all that was done so far."""
-        self._log.append(_KEPT, id=snapshot, step=step)
+    number: int
+    request: AnyRequest
+    result: AnyResult
+    used: BudgetUsed
+    step: int
+    changes: bool
+    lane: str = ""
 
 
 @dataclass(frozen=True)
 class Past:
-    """What the log of a trial says of earlier attempts: deeds to be played back, and the workspace they led to."""
+    """What earlier attempts of a trial leave to a later one: calls to replay, prompts, and the last snapshot."""
 
-    deeds: tuple[Deed, ...] = ()
+    calls: tuple[Call, ...] = ()
     snapshot: str | None = None
+    prompts: Prompts = field(default_factory=Prompts)
+
+
+class Diverged(RecordError):
+    """An agent that was started again made another call than last time."""
+
+
+class Tape:
+    """Records calls, after replaying those of the past.
+
+    Calls that an agent makes concurrently go in lanes: within a lane calls follow each other, between lanes they need
+    not. An action is a call that consists of other calls; it is always in the main lane.
+    """
+
+    def __init__(self, log: EventLog, past: Sequence[Call] = ()) -> None:
+        self._log = log
+        self._all = tuple(past)
+        self._past: dict[str, deque[Call]] = {}
+        for call in past:
+            self._past.setdefault(call.lane, deque()).append(call)
+        self._actions: list[_OpenAction] = []
+
+    @property
+    def replaying(self) -> bool:
+        """Whether recorded results are left."""
+        return any(self._past.values())
+
+    def replays(self, lane: str = "") -> bool:
+        """Whether the next call in a lane is a recorded one."""
+        return bool(self._past.get(lane))
+
+    def skip_replay(self) -> Sequence[Call]:
+        """Replay nothing: return the recorded calls, for an agent that starts over from the workspace it left."""
+        self._past.clear()
+        return self._all
+
+    async def call(
+        self,
+        request: AnyRequest,
+        perform: Callable[[], Awaitable[AnyResult]],
+        *,
+        step: int,
+        used: Callable[[], BudgetUsed],
+        changes: bool = False,
+        lane: str = "",
+    ) -> Call:
+        """Carry out a call and record it, or return what was recorded last time."""
+        if self.replays(lane):
+            return self._replay(request, lane)
+        number = self._start(request, step=step, changes=changes, lane=lane)
+        return self._finish(number, request, await perform(), step=step, used=used(), changes=changes, lane=lane)
+
+    @contextmanager
+    def action(self, request: AnyRequest, *, step: int) -> Iterator["_OpenAction"]:
+        """Record an action around the calls it consists of; call `finish` with its result at the end of the block.
+
+        While recorded calls are left it is not known yet whether the action was finished last time, so its start is
+        recorded again only with its first new call.
+        """
+        action = _OpenAction(self, request, step)
+        self._actions.append(action)
+        try:
+            if not self.replays():
+                self._start_actions()
+            yield action
+        finally:
+            self._actions.remove(action)
+
+    def snapshot_taken(self, snapshot: str, step: int) -> None:
+        """Record that the workspace was saved after everything that was done so far."""
+        self._log.append(SnapshotTaken(snapshot=snapshot, step=step))
+
+    def finish_action(self, action: "_OpenAction", result: AnyResult, used: BudgetUsed) -> Call:
+        """Record the result of an action, or return what was recorded last time."""
+        if self.replays():
+            return self._replay(action.request, "")
+        self._start_actions()
+        assert action.number is not None
+        return self._finish(action.number, action.request, result, step=action.step, used=used, changes=False, lane="")
+
+    def _replay(self, request: AnyRequest, lane: str) -> Call:
+        before = self._past[lane].popleft()
+        if not request.same_as(before.request):
+            raise Diverged(
+                f"the agent does not repeat itself: it requests {_describe(request)}, "
+                f"last time it requested {_describe(before.request)}"
+            )
+        return before
+
+    def _start(self, request: AnyRequest, *, step: int, changes: bool, lane: str) -> int:
+        self._start_actions()
+        action = self._actions[-1].number if self._actions else None
+        event = CallStarted(step=step, request=request, changes=changes, lane=lane, action=action)
+        return self._log.add(event).number
+
+    def _start_actions(self) -> None:
+        """Record the start of open actions, the outermost first."""
+        outer: int | None = None
+        for action in self._actions:
+            if action.number is None:
+                event = CallStarted(step=action.step, request=action.request, action=outer)
+                action.number = self._log.add(event).number
+            outer = action.number
+
+    def _finish(
+        self,
+        number: int,
+        request: AnyRequest,
+        result: AnyResult,
+        *,
+        step: int,
+        used: BudgetUsed,
+        changes: bool,
+        lane: str,
+    ) -> Call:
+        # A call that changes the workspace counts only with the snapshot after it, which puts both on disk.
+        write = self._log.add if changes else self._log.append
+        write(CallFinished(call=number, result=result, used=used))
+        return Call(number, request, result, used, step, changes, lane)
+
+
+class _OpenAction:
+    """An action whose calls are being made; `number` is None until its start is recorded."""
+
+    def __init__(self, tape: Tape, request: AnyRequest, step: int) -> None:
+        self.request, self.step = request, step
+        self.number: int | None = None
+        self._tape = tape
+
+    def finish(self, result: AnyResult, used: BudgetUsed) -> Call:
+        """Record its result, or return what was recorded last time."""
+        return self._tape.finish_action(self, result, used)
 
 
 def past_of(events: Sequence[Event], *, up_to_step: int | None = None) -> Past:
-    """The deeds that need not be done again, in order; with `up_to_step`, only those before that step's snapshot.
+    """Return the calls that need not be repeated, in the order they finished.
 
-    Deeds after the last snapshot are kept as long as they change nothing, such as a model's reply to what was kept.
+    Calls after the last snapshot count as long as they change nothing, such as a model's reply. With `up_to_step`,
+    only calls up to the snapshot of that step count.
     """
-    kept: list[Deed] = []
-    since: list[Deed] = []
-    begun: dict[int, Mapping[str, Any]] = {}
+    saved: list[Call] = []
+    recent: list[Call] = []
+    started: dict[int, CallStarted] = {}
     snapshot: str | None = None
     for event in events:
-        if event.kind == "started":
-            since, begun = _harmless(since), {}
-        elif event.kind == "anew":
-            kept, since, snapshot, begun = [], [], None, {}
-        elif event.kind == _BEGUN:
-            begun[event.about["deed"]] = event.about
-        elif event.kind == _DONE and event.about["deed"] in begun:
-            asked, told = begun.pop(event.about["deed"]), event.about
-            since.append(
-                Deed(
-                    asked["what"],
-                    asked["request"],
-                    told["result"],
-                    told["used"],
-                    asked["changes"],
-                    asked["lane"],
-                    about=asked,
-                )
-            )
-        elif event.kind == _KEPT:
-            if up_to_step is not None and event.about["step"] > up_to_step:
-                return Past(tuple(kept), snapshot)
-            kept, since, snapshot = kept + since, [], event.about["id"]
-    return Past(tuple(kept + (_harmless(since) if up_to_step is None else [])), snapshot)
+        match event:
+            case Started():
+                recent, started = _before_first_change(recent), {}
+            case Restarted():
+                saved, recent, started, snapshot = [], [], {}, None
+            case CallStarted():
+                started[event.number] = event
+            case CallFinished() if event.call in started:
+                recent.append(join_call(started.pop(event.call), event))
+            case SnapshotTaken():
+                if up_to_step is not None and event.step > up_to_step:
+                    break
+                saved += recent
+                recent, snapshot = [], event.snapshot
+    if up_to_step is None:
+        saved += _before_first_change(recent)
+    return Past(tuple(saved), snapshot, Prompts(events))
 
 
-def _harmless(deeds: list[Deed]) -> list[Deed]:
-    """Those before the first that changes the workspace."""
-    first = next((place for place, deed in enumerate(deeds) if deed.changes), len(deeds))
-    return deeds[:first]
+def finished_calls(events: Sequence[Event]) -> Iterator[tuple[int, Call]]:
+    """Yield all calls that finished, also those that were repeated later, with how often the agent restarted before."""
+    started: dict[int, CallStarted] = {}
+    restarts = 0
+    for event in events:
+        match event:
+            case Restarted():
+                started = {}
+                restarts += 1
+            case CallStarted():
+                started[event.number] = event
+            case CallFinished() if event.call in started:
+                yield restarts, join_call(started.pop(event.call), event)
 
 
-def _text(request: Mapping[str, Any]) -> str:
-    return json.dumps(dict(request), sort_keys=True)
+def join_call(start: CallStarted, end: CallFinished) -> Call:
+    """Return the call that two events describe."""
+    return Call(start.number, start.request, end.result, end.used, start.step, start.changes, start.lane)
+
+
+def _before_first_change(calls: list[Call]) -> list[Call]:
+    first = next((place for place, call in enumerate(calls) if call.changes), len(calls))
+    return calls[:first]
+
+
+def _describe(request: AnyRequest) -> str:
+    fields = ", ".join(f"{name}={getattr(request, name)!r:.80}" for name in request.identity)
+    return f"{request.type}({fields})"

@@ -1,229 +1,293 @@
-"""Whether a run's records are what they were when they were written, as far as the records themselves can tell.
+"""Checks whether a run's records are what they were when they were written, as far as the records can show.
 
-What holds what: a trial's id is a hash of what was asked; its log names the hash of `trial.json` when work begins, the
-hashes of snapshots and of the submission, and the grade; the log's lines are chained. So a change to any file breaks a
-hash that stands in another. Only a forger who rewrites the whole log stays unseen, unless the head of the run, a hash
-over all of its logs, was kept elsewhere: see `assay.records.signature`.
+What protects what: a trial's id is a hash of what defines it; its log names the hash of `trial.json` when work begins,
+the hashes of snapshots and of the submission, and the grade; the lines of the log are chained. So a change to any file
+breaks a hash that is recorded in another. A forger who rewrites the whole log goes unnoticed, unless the digest of the
+run, a hash of all of its logs, was published: see `assay.records.signature`.
 
-A run folder may come from anybody: nothing in it is followed out of the folder, executed, or trusted to be well-formed.
+A run folder may come from anywhere: nothing in it is followed out of the folder, executed, or assumed to be valid.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from assay.core.disk import hash_file
 from assay.core.errors import RecordError
+from assay.core.text import one_line
 from assay.grading.result import Grade
-from assay.records.events import Event, read_events
-from assay.records.kept import check_snapshots
+from assay.records.events import (
+    CallFinished,
+    CallStarted,
+    CommandRequest,
+    Content,
+    Event,
+    EventBase,
+    Graded,
+    Inapplicable,
+    InfrastructureFailed,
+    ReadResult,
+    SnapshotTaken,
+    Started,
+    Submitted,
+    WriteRequest,
+)
+from assay.records.log import read_events
+from assay.records.prompts import Prompts
 from assay.records.run import RunFolder
-from assay.records.trial import SubmissionEntry, TrialFile, TrialFolder, read_record, trial_id
+from assay.records.state import SubmissionEntry
+from assay.records.trial import TrialFile, TrialFolder, read_record, trial_id
 from assay.tasks import Budget
 
-Level = Literal["wrong", "remark"]
+Level = Literal["error", "remark"]
+Found = TypeVar("Found", bound=EventBase)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TOLD_WHEN_HANDED_IN = ("elapsed", "waited", "steps", "tokens", "cost", "started_at", "sealing", "answers")
+_FIXED_AT_SUBMISSION = ("elapsed", "waited", "steps", "tokens", "cost", "started_at", "sealing", "answers")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that does not match, or that is worth knowing: where, which part of the record, and what about it."""
+class RecordFinding:
+    """Something that does not match, or a remark: in which trial, in which part of its record, and what it is."""
 
-    where: str
+    trial: str
     part: str
-    says: str
-    level: Level = "wrong"
+    message: str
+    level: Level = "error"
 
 
-def check_run(run: RunFolder) -> Iterator[Finding]:
-    """Everything in a run's records that does not fit together."""
+def check_run(run: RunFolder) -> Iterator[RecordFinding]:
+    """Find everything in a run's records that is inconsistent."""
     listed = run.file.trials
     trials = run.path / "trials"
-    there = {path.name for path in trials.iterdir()} if trials.is_dir() else set()
-    for name in sorted(there - set(listed)):
-        yield Finding(name, "run.json", "the folder is there, but the run does not list it: it was added")
+    present = {path.name for path in trials.iterdir()} if trials.is_dir() else set()
+    for name in sorted(present - set(listed)):
+        yield RecordFinding(name, "run.json", "the folder exists, but the run does not list it: it was added")
     for name in sorted({name for name in listed if listed.count(name) > 1}):
-        yield Finding(name, "run.json", "the run lists it more than once")
+        yield RecordFinding(name, "run.json", "the run lists it more than once")
     for name in dict.fromkeys(listed):
-        if not is_name(name):
-            yield Finding(name, "run.json", "this is no name of a trial")
-        elif name not in there:
-            yield Finding(name, "run.json", "the run lists it, but there is no such folder: it was removed")
+        if not is_trial_name(name):
+            yield RecordFinding(name, "run.json", "this is not a valid name of a trial")
+        elif name not in present:
+            yield RecordFinding(name, "run.json", "the run lists it, but there is no such folder: it was removed")
         else:
             yield from check_trial(run, TrialFolder(trials / name))
 
 
-def check_trial(run: RunFolder, folder: TrialFolder) -> Iterator[Finding]:
-    """Everything in a trial's record that does not fit together."""
+def check_trial(run: RunFolder, folder: TrialFolder) -> Iterator[RecordFinding]:
+    """Find everything in a trial's record that is inconsistent."""
     name = folder.path.name
-    if outside := _not_plain(run, folder):
-        yield Finding(name, "folder", f"{outside} is a link or a special file; a record holds plain files only")
+    if special := _find_special_file(run, folder):
+        yield RecordFinding(name, "folder", f"{special} is a link or a special file; a record holds plain files only")
         return
     try:
         file = folder.file
     except RecordError as error:
-        yield Finding(name, "trial.json", str(error))
+        yield RecordFinding(name, "trial.json", str(error))
         return
     yield from _check_identity(folder, file)
     try:
-        events = read_events(folder.events) if folder.events.exists() else []
-    except RecordError as error:
-        yield Finding(name, "events.jsonl", str(error))
+        events = read_events(folder.events)
+        Prompts(events)
+    except (RecordError, OSError) as error:
+        yield RecordFinding(name, "events.jsonl", str(error))
         return
     try:
         yield from _check_log(run, folder, file, events)
-        yield from _check_submission(folder, events, exported(run))
+        yield from _check_submission(folder, events, is_export(run))
         yield from _check_grade(folder, events)
         yield from _check_state(folder, events)
-    except (KeyError, TypeError, ValueError, AttributeError, RecordError) as error:
-        yield Finding(name, "events.jsonl", f"an event or file has not the form it should have: {error!r}")
-    if exported(run) and not folder.snapshots.exists():
-        yield Finding(name, "snapshots", "not checked: they are left out when a run is exported", "remark")
+    except (RecordError, OSError) as error:
+        yield RecordFinding(name, "record", str(error))
+    if is_export(run) and not folder.snapshots.exists():
+        yield RecordFinding(name, "snapshots", "not checked: exports do not contain snapshots", "remark")
         return
-    for part, says in check_snapshots(folder.snapshots, events):
-        yield Finding(name, part, says)
+    yield from _check_snapshots(name, folder.snapshots, events)
 
 
-def is_name(text: str) -> bool:
-    """Whether this can be the name of a trial, and leads nowhere else."""
+def is_trial_name(text: str) -> bool:
+    """Whether this can be the name of a trial, and does not lead out of the run's folder."""
     return bool(_NAME.fullmatch(text))
 
 
-def exported(run: RunFolder) -> bool:
-    """Whether this is what `assay export` packed, which leaves out snapshots and, unless asked, submissions."""
+def is_export(run: RunFolder) -> bool:
+    """Whether this was written by `assay export`, which omits snapshots and, by default, submissions."""
     return (run.path / "index.json").is_file()
 
 
-def _not_plain(run: RunFolder, folder: TrialFolder) -> str | None:
-    """The first thing in a trial's folder that is neither a plain file nor a plain folder."""
-    if (
-        folder.path.is_symlink()
-        or not folder.path.is_dir()
-        or folder.path.resolve().parent.parent != run.path.resolve()
-    ):
-        return "it"
-    for path in sorted(folder.path.rglob("*")):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            return path.relative_to(folder.path).as_posix()
+def _find_special_file(run: RunFolder, folder: TrialFolder) -> str | None:
+    """Return the first entry of a trial's folder that is neither a plain file nor a plain folder."""
+    path = folder.path
+    if path.is_symlink() or not path.is_dir() or path.resolve().parent.parent != run.path.resolve():
+        return "the trial's folder"
+    for entry in sorted(path.rglob("*")):
+        if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+            return entry.relative_to(path).as_posix()
     return None
 
 
-def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[Finding]:
+def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[RecordFinding]:
     name = folder.path.name
-    asked = file.model_dump(mode="json")
-    asked["budget"] = Budget.model_validate(asked["budget"]).model_dump(exclude_none=True)
-    own = trial_id(asked)
+    content = file.model_dump(mode="json")
+    content["budget"] = Budget.model_validate(content["budget"]).model_dump(exclude_none=True)
+    own = trial_id(content)
     if file.id != name:
-        yield Finding(name, "trial.json", f"it is the record of {file.id}: the folders were swapped or renamed")
+        yield RecordFinding(name, "trial.json", f"it is the record of {file.id}: the folders were swapped or renamed")
     if file.parent is None and file.id != own:
-        yield Finding(name, "trial.json", f"what was asked gives the id {own}: a setting was changed")
+        yield RecordFinding(name, "trial.json", f"its settings give the id {own}: a setting was changed")
     if file.parent is not None and not (file.id.startswith(f"{own}-from-") and file.id.startswith(f"{file.parent}-")):
-        yield Finding(name, "trial.json", f"it cannot go on from {file.parent}: a setting was changed")
+        yield RecordFinding(name, "trial.json", f"it cannot be a fork of {file.parent}: a setting was changed")
 
 
-def _check_log(run: RunFolder, folder: TrialFolder, file: TrialFile, events: list[Event]) -> Iterator[Finding]:
+def _check_log(
+    run: RunFolder, folder: TrialFolder, file: TrialFile, events: Sequence[Event]
+) -> Iterator[RecordFinding]:
     name = folder.path.name
-    begun = [event for event in events if event.kind == "started"]
-    if events and events[0].kind not in ("started", "broke"):  # a process may die before it begins
-        yield Finding(name, "events.jsonl", "the log does not begin with a start")
-    strangers = sorted({str(event.about["trial"]) for event in begun if not _ancestor(file, str(event.about["trial"]))})
-    if strangers:
-        yield Finding(name, "events.jsonl", f"it is the log of {strangers[0]}: files were swapped between trials")
-    told = {event.about.get("file") for event in begun if event.about["trial"] == file.id} - {None}
-    if told - {hash_file(folder.path / "trial.json")}:
-        yield Finding(name, "trial.json", "its hash is not the one the log begins with: it was changed")
-    if begun and not told and not strangers and begun[-1].about["trial"] == file.id:
-        yield Finding(name, "events.jsonl", "made before logs named the hash of trial.json", "remark")
+    starts = [event for event in events if isinstance(event, Started)]
+    # A process can fail before it starts the trial.
+    if events and not isinstance(events[0], Started | InfrastructureFailed):
+        yield RecordFinding(name, "events.jsonl", "the log does not begin with a start")
+    foreign = sorted({event.trial for event in starts if not _is_ancestor(file, event.trial)})
+    if foreign:
+        yield RecordFinding(name, "events.jsonl", f"it is the log of {foreign[0]}: files were swapped between trials")
+    digests = {event.trial_file_sha256 for event in starts if event.trial == file.id}
+    if digests - {hash_file(folder.path / "trial.json")}:
+        yield RecordFinding(name, "trial.json", "its hash is not the one in the log: it was changed")
     epochs = [event.epoch for event in events]
     if epochs != sorted(epochs) or (epochs and 0 < folder.attempts < epochs[-1] and not file.parent):
-        yield Finding(name, "events.jsonl", "events were written out of turn: the epochs do not follow each other")
+        yield RecordFinding(name, "events.jsonl", "events were written out of order: the epochs do not increase")
     if file.parent and file.parent in run.file.trials:
-        yield from _check_shared_past(run, folder, file, events)
+        yield from _check_shared_past(run, folder, file, starts)
 
 
-def _ancestor(file: TrialFile, name: str) -> bool:
-    """Whether a log of this trial may have lines of that one: itself, or one it goes on from."""
+def _is_ancestor(file: TrialFile, name: str) -> bool:
+    """Whether the log of this trial may have lines of that one: itself, or one it was forked from."""
     return name == file.id or (file.parent is not None and file.id.startswith(f"{name}-from-"))
 
 
-def _check_shared_past(run: RunFolder, folder: TrialFolder, file: TrialFile, events: list[Event]) -> Iterator[Finding]:
+def _check_shared_past(
+    run: RunFolder, folder: TrialFolder, file: TrialFile, starts: Sequence[Started]
+) -> Iterator[RecordFinding]:
     parent = TrialFolder(run.path / "trials" / str(file.parent))
-    lines = parent.events.read_bytes().splitlines() if parent.events.is_file() else []
-    own = next((event.number for event in events if event.about.get("trial") == file.id), len(events))
-    if folder.events.is_file() and folder.events.read_bytes().splitlines()[:own] != lines[:own]:
-        yield Finding(folder.path.name, "events.jsonl", f"its beginning is not that of {file.parent}")
+    parent_lines = parent.events.read_bytes().splitlines() if parent.events.is_file() else []
+    lines = folder.events.read_bytes().splitlines() if folder.events.is_file() else []
+    own = next((event.number for event in starts if event.trial == file.id), len(lines))
+    if lines[:own] != parent_lines[:own]:
+        yield RecordFinding(folder.path.name, "events.jsonl", f"its beginning is not that of {file.parent}")
 
 
-def _check_submission(folder: TrialFolder, events: list[Event], exported: bool) -> Iterator[Finding]:
-    name, told = folder.path.name, _last(events, "submitted")
+def _check_submission(folder: TrialFolder, events: Sequence[Event], exported: bool) -> Iterator[RecordFinding]:
+    name, submitted = folder.path.name, _last(events, Submitted)
     path = folder.path / "submission" / "manifest.json"
-    if told is None:
+    if submitted is None:
         if path.exists():
-            yield Finding(name, "submission", "there is one, but the log tells of none: lines of the log are missing")
+            yield RecordFinding(name, "submission", "it exists, but the log has none: lines of the log are missing")
         return
-    entry = SubmissionEntry.model_validate(told["entry"])
+    entry = submitted.submission
     if not path.exists():
-        yield Finding(name, "submission/manifest.json", "the log tells of a submission, but this file is missing")
+        yield RecordFinding(name, "submission/manifest.json", "the log has a submission, but this file is missing")
     elif read_record(path, SubmissionEntry) != entry:
-        yield Finding(name, "submission/manifest.json", "it does not say what the log says of the submission")
+        yield RecordFinding(name, "submission/manifest.json", "it differs from the submission in the log")
     if entry.file is None:
         return
-    submission_entry = folder.path / "submission" / entry.file
-    if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not submission_entry.is_file():
-        level: Level = "remark" if exported else "wrong"
-        yield Finding(name, f"submission/{entry.file}", "what was handed in is missing", level)
-    elif (submission_entry.stat().st_size, hash_file(submission_entry)) != (entry.size, entry.sha256):
-        yield Finding(
-            name, f"submission/{entry.file}", "its hash is not the one in the log: the submission was changed"
-        )
+    part = f"submission/{entry.file}"
+    file = folder.path / "submission" / entry.file
+    if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not file.is_file():
+        yield RecordFinding(name, part, "the submitted file is missing", "remark" if exported else "error")
+    elif (file.stat().st_size, hash_file(file)) != (entry.size, entry.sha256):
+        yield RecordFinding(name, part, "its hash is not the one in the log: the submission was changed")
 
 
-def _check_grade(folder: TrialFolder, events: list[Event]) -> Iterator[Finding]:
-    name, path, told = folder.path.name, folder.path / "grade.json", _last(events, "graded")
-    if sum(event.kind == "graded" for event in events) > 1:
-        yield Finding(name, "events.jsonl", "it was graded more than once")
-    if told is None:
+def _check_grade(folder: TrialFolder, events: Sequence[Event]) -> Iterator[RecordFinding]:
+    name, path, graded = folder.path.name, folder.path / "grade.json", _last(events, Graded)
+    if sum(isinstance(event, Graded) for event in events) > 1:
+        yield RecordFinding(name, "events.jsonl", "it was graded more than once")
+    if graded is None:
         if path.exists():
-            yield Finding(name, "grade.json", "there is one, but the log tells of none: lines of the log are missing")
+            yield RecordFinding(name, "grade.json", "it exists, but the log has none: lines of the log are missing")
         return
     if not path.exists():
-        yield Finding(name, "grade.json", "the log tells of a grade, but this file is missing")
+        yield RecordFinding(name, "grade.json", "the log has a grade, but this file is missing")
         return
-    ours, logged = read_record(path, Grade).model_dump(), Grade.model_validate(told["grade"]).model_dump()
+    ours, logged = read_record(path, Grade).model_dump(), graded.grade.model_dump()
     for field in ours:
         if ours[field] != logged[field]:
-            says = f"{field} is {_short(ours[field])}, in the log {_short(logged[field])}: the grade was changed"
-            yield Finding(name, "grade.json", says)
+            message = f"{field} is {_show(ours[field])}, in the log {_show(logged[field])}: the grade was changed"
+            yield RecordFinding(name, "grade.json", message)
 
 
-def _check_state(folder: TrialFolder, events: list[Event]) -> Iterator[Finding]:
+def _check_state(folder: TrialFolder, events: Sequence[Event]) -> Iterator[RecordFinding]:
     name, state = folder.path.name, folder.state
-    graded, ended, submission_entry = (_last(events, kind) for kind in ("graded", "ended", "submitted"))
+    graded, submitted, inapplicable = (_last(events, Graded), _last(events, Submitted), _last(events, Inapplicable))
     if graded:
-        valid = bool(graded["grade"]["valid_submission"])
-        expected = ("done", None) if valid else ("failed", "agent")
+        expected = ("done", None) if graded.grade.valid_submission else ("failed", "agent")
         if (state.status, state.cause) != expected:
-            says = f"it says {state.status}, but by the log the trial is {expected[0]}"
-            yield Finding(name, "state.json", says)
-    elif state.final and not (ended and ended["status"] == state.status):
-        yield Finding(name, "state.json", f"it says {state.status}, but the log does not: lines of the log are missing")
-    if submission_entry:
-        told, ours = submission_entry["state"], state.model_dump(mode="json")
-        for field in _TOLD_WHEN_HANDED_IN:
-            if field in told and told[field] != ours[field]:
-                says = f"{field} is {_short(ours[field])}, in the log {_short(told[field])}: it was changed"
-                yield Finding(name, "state.json", says)
+            message = f"it says {state.status}, but by the log the trial is {expected[0]}"
+            yield RecordFinding(name, "state.json", message)
+    elif state.final and not (inapplicable and state.status == "inapplicable"):
+        message = f"it says {state.status}, but the log does not: lines of the log are missing"
+        yield RecordFinding(name, "state.json", message)
+    if submitted:
+        ours, logged = state.model_dump(mode="json"), submitted.state.model_dump(mode="json")
+        for field in _FIXED_AT_SUBMISSION:
+            if ours[field] != logged[field]:
+                message = f"{field} is {_show(ours[field])}, in the log {_show(logged[field])}: it was changed"
+                yield RecordFinding(name, "state.json", message)
 
 
-def _last(events: list[Event], kind: str) -> dict[str, Any] | None:
-    return next((event.about for event in reversed(events) if event.kind == kind), None)
+def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterator[RecordFinding]:
+    """Check whether the contents that a log names are stored, under the hashes by which it names them."""
+    objects, manifests = store / "objects", store / "manifests"
+    present = {path.name for path in objects.iterdir()} if objects.is_dir() else set()
+    for digest in sorted(present):
+        part = f"snapshots/objects/{digest}"
+        if digest.startswith("."):
+            continue  # a copy that a crash interrupted
+        if not (objects / digest).is_file():
+            yield RecordFinding(name, part, "it is not a plain file")
+        elif hash_file(objects / digest) != digest:
+            yield RecordFinding(name, part, "its content does not have the hash it is named by: it was changed")
+    for id in dict.fromkeys(event.snapshot for event in events if isinstance(event, SnapshotTaken)):
+        path = manifests / f"{id}.json"
+        part = f"snapshots/manifests/{path.name}"
+        if not path.is_file():
+            yield RecordFinding(name, part, "the log names this snapshot, but it is missing")
+        elif hash_file(path) != id:
+            yield RecordFinding(name, part, "its content does not have the hash it is named by")
+        else:
+            for digest in sorted(_objects_of(path) - present):
+                message = f"snapshot {id[:10]} names this content, but it is missing"
+                yield RecordFinding(name, f"snapshots/objects/{digest}", message)
+    named = {content.sha256 for content in _contents(events) if not content.inline}
+    for digest in sorted(named - present):
+        yield RecordFinding(name, f"snapshots/objects/{digest}", "the log names this content, but it is missing")
 
 
-def _short(value: object) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def _objects_of(manifest: Path) -> set[str]:
+    try:
+        files: dict[str, Any] = json.loads(manifest.read_bytes())["files"]
+        return {str(file["sha256"]) for file in files.values()}
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return set()  # its hash is right, so it was written this way; restoring it says what is wrong
+
+
+def _contents(events: Iterable[Event]) -> Iterator[Content]:
+    for event in events:
+        match event:
+            case CallFinished(result=ReadResult(content=Content() as content)):
+                yield content
+            case CallStarted(request=WriteRequest(content=content)):
+                yield content
+            case CallStarted(request=CommandRequest(stdin=Content() as content)):
+                yield content
+
+
+def _last(events: Sequence[Event], kind: type[Found]) -> Found | None:
+    return next((event for event in reversed(events) if isinstance(event, kind)), None)
+
+
+def _show(value: object) -> str:
+    return one_line(json.dumps(value, default=str), 60)

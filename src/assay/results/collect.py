@@ -55,9 +55,9 @@ def _outcome(folder: TrialFolder, file: TrialFile, task: Task, several_budgets: 
         variant=file.variant,
         status=state.status,
         cause=state.cause,
-        why=state.why,
+        why=state.reason,
         grade=folder.grade,
         elapsed=state.elapsed,
         steps=state.steps,
-        sealed=bool(state.sealing and state.sealing["sealed"]) or state.sealing is None,
+        sealed=state.sealing is None or state.sealing.sealed,
     )

@@ -32,7 +32,7 @@ def export_run(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
     digest, members = run_digest(run), _members(run, submissions)
     index = {
         "format": "export/1",
-        "head": digest,
+        "digest": digest,
         "files": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
     temporary = path.with_name(f".{path.name}.{random_token()}")
@@ -58,7 +58,7 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
         file, grade, state = folder.file, folder.grade, folder.state
         rules = f"{file.task.partition('/')[0]}-{file.edition}-{file.variant}"
         place = f"{rules}/{_file_name(file.label)}/seed-{file.seed:03}_grading_report.json"
-        why = state.why or f"the trial is {state.status}"
+        why = state.reason or f"the trial is {state.status}"
         found[place].append(grade or NotGraded(number, file.task.partition("/")[2], why))
     return {place: make_report(grades) for place, grades in sorted(found.items())}
 

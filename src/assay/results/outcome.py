@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.grading.result import Grade
-from assay.records.trial import Cause, Status
+from assay.records.state import Cause, Status
 
 
 @dataclass(frozen=True, order=True)

@@ -16,7 +16,7 @@ from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, TrialFolder
-from assay.records.verify import Finding
+from assay.records.verify import RecordFinding
 from assay.runs.hashes import (
     hash_of_agent,
     hash_of_code,
@@ -36,40 +36,40 @@ _SCORE_FIELDS = (
 
 def compare_trial(
     folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "bubblewrap", regrade: bool = True
-) -> Iterator[Finding]:
+) -> Iterator[RecordFinding]:
     """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file
     try:
         task = known.task(file.task).in_edition(file.edition)
     except UsageError as error:
-        yield Finding(name, "task", f"not compared or regraded: {error}", "remark")
+        yield RecordFinding(name, "task", f"not compared or regraded: {error}", "remark")
         return
     yield from _check_hashes(name, file, task, home)
     if not regrade or folder.grade is None:
         return
     submission_entry = folder.submission
     if submission_entry and not submission_entry.resolve().is_relative_to(folder.path.resolve() / "submission"):
-        yield Finding(name, "submission/manifest.json", f"{submission_entry} is outside of the record")
+        yield RecordFinding(name, "submission/manifest.json", f"{submission_entry} is outside of the record")
         return
     if submission_entry and not submission_entry.exists():
-        yield Finding(name, "grade", "not regraded: the submission is not in the record", "remark")
+        yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "remark")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
 
 
-def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[Finding]:
+def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
     # Assay's own code and agents change with its version.
     same_version = file.versions.get("assay") == __version__
     for what, here in _hashes_here(file, task, home).items():
         recorded = file.hashes.get(what)
         if recorded is None:
-            yield Finding(name, what, "no hash is recorded", "remark")
+            yield RecordFinding(name, what, "no hash is recorded", "remark")
         elif here is None:
-            yield Finding(name, what, "not compared: not on this machine", "remark")
+            yield RecordFinding(name, what, "not compared: not on this machine", "remark")
         elif here != recorded:
             ours = what == "code" or (what == "agent" and not same_version)
             says = f"differs from the record: its hash is {here[:12]}, recorded was {recorded[:12]}"
-            yield Finding(name, what, says, "remark" if ours else "wrong")
+            yield RecordFinding(name, what, says, "remark" if ours else "error")
 
 
 def _hashes_here(file: TrialFile, task: Task, home: Home) -> dict[str, str | None]:
@@ -88,21 +88,21 @@ def _hashes_here(file: TrialFile, task: Task, home: Home) -> dict[str, str | Non
 
 def _regrade(
     folder: TrialFolder, grade: Grade, file: TrialFile, task: Task, home: Home, sandbox: SandboxName
-) -> Iterator[Finding]:
+) -> Iterator[RecordFinding]:
     name = folder.path.name
     try:
         data = load_prepared(home, task, file.edition, file.variant)
         again = grade_submission(folder.submission, task, data, home=home, sandbox=sandbox)
     except AssayError as error:
-        yield Finding(name, "grade", f"not regraded: {error}", "remark")
+        yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
         return
     same = scores_agree(grade, again)
     if not same:
-        yield Finding(name, "grade", f"regraded, the score is {again.score}; recorded was {grade.score}")
+        yield RecordFinding(name, "grade", f"regraded, the score is {again.score}; recorded was {grade.score}")
     for field in (*_EXACT_FIELDS, *(_SCORE_FIELDS if same and grade.deterministic else ())):
         then, now = getattr(grade, field), getattr(again, field)
         if then != now:
-            yield Finding(name, "grade", f"regraded, {field} is {now}; recorded was {then}")
+            yield RecordFinding(name, "grade", f"regraded, {field} is {now}; recorded was {then}")
 
 
 def scores_agree(then: Grade, now: Grade) -> bool:

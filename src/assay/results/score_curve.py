@@ -9,6 +9,7 @@ from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.lab.snapshots import load_snapshot, read_object
 from assay.records import TrialFolder, read_events
+from assay.records.events import CallFinished, SnapshotTaken
 from assay.tasks import Task
 
 
@@ -34,19 +35,21 @@ def grade_steps(folder: TrialFolder, task: Task, home: Home) -> list[ScorePoint]
         raise UsageError(f"{task.id} is graded by running the submission; its steps cannot be graded afterwards")
     file, grades = folder.file, dict[str | None, Grade]()
     data = load_prepared(home, task, file.edition, file.variant)
-    points, elapsed = [], None
+    points: list[ScorePoint] = []
+    elapsed: float | None = None
     for event in read_events(folder.events):
-        elapsed = event.about.get("used", {}).get("elapsed", elapsed) if event.kind == "observation" else elapsed
-        if event.kind != "snapshot":
+        if isinstance(event, CallFinished):
+            elapsed = event.used.elapsed
+        if not isinstance(event, SnapshotTaken):
             continue
-        kept = load_snapshot(folder.snapshots, event.about["id"]).files.get(task.submission.file)
+        kept = load_snapshot(folder.snapshots, event.snapshot).files.get(task.submission.file)
         digest = kept.sha256 if kept else None
         if digest not in grades:
             grades[digest] = grade_snapshot(folder, digest, task, data, home)
         grade = grades[digest]
         points.append(
             ScorePoint(
-                step=event.about["step"],
+                step=event.step,
                 elapsed=elapsed,
                 score=grade.score,
                 valid=grade.valid_submission,

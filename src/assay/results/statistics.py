@@ -11,7 +11,7 @@ from math import sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import Literal, TypeVar
 
-from assay.records.trial import Cause
+from assay.records.state import Cause
 from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")

@@ -6,13 +6,28 @@ vain were paid for all the same, so they count: in tokens and money, and in what
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
 from assay.agents.outcomes import OUT_OF_MEMORY
 from assay.core.errors import ModelError, ModelUnavailable
-from assay.models.messages import Usage
+from assay.models.messages import Reply, Usage
 from assay.records import Event, State, TrialFolder, read_events
+from assay.records.events import (
+    GAVE_UP,
+    ActionRequest,
+    ActionResult,
+    AgentCrashed,
+    BudgetExhausted,
+    CommandResult,
+    InfrastructureFailed,
+    ModelRequest,
+    ModelResult,
+    NoteRequest,
+    Started,
+    Submitted,
+)
+from assay.records.tape import Call, finished_calls
 from assay.tasks import Budget
 
 Trouble = Literal["memory", "time", "connection", "format", "too long", "crash", "machine"]
@@ -27,7 +42,8 @@ TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself without an action for saying so."""
 
-_OF_ACTIONS: Mapping[str, Trouble] = {
+_PROVIDER_ERRORS = (ModelError.__name__, ModelUnavailable.__name__)
+_OF_ACTIONS: Mapping[str | None, Trouble] = {
     "memory": "memory",
     "time": "time",
     "connection": "connection",
@@ -76,140 +92,119 @@ class Process:
 
 
 def trajectory_of(folder: TrialFolder) -> Process:
-    """How the trial in a folder went, as far as it has come."""
-    events = read_events(folder.events) if folder.events.exists() else []
-    return process(events, folder.state, folder.file.budget)
+    """Return how the trial in a folder went so far."""
+    return process(read_events(folder.events), folder.state, folder.file.budget)
 
 
 def process(events: Sequence[Event], state: State, budget: Budget) -> Process:
-    """How the trial with these events went."""
-    submission_entry = next((event.about for event in reversed(events) if event.kind == "submitted"), None)
-    counted = State.model_validate(submission_entry["state"]) if submission_entry else state
-    deeds = list(_deeds(events))
-    end, steps = _end_of(events, deeds), _troubles_by_step(deeds)
-    out_of_time: Trouble | None = "time" if end == "budget" and _no_time_left(counted, budget) else None
-    met: list[Trouble | None] = [*steps, *_in_questions(deeds), *_in_notes(deeds), *_in_falls(events)]
+    """Return how the trial with these events went."""
+    submitted = next((event for event in reversed(events) if isinstance(event, Submitted)), None)
+    final = submitted.state if submitted else state
+    calls = list(finished_calls(events))
+    end, steps = _end_of(events, calls), _troubles_by_step(calls)
+    out_of_time: Trouble | None = "time" if end == "budget" and _no_time_left(final, budget) else None
+    met: list[Trouble | None] = [*steps, *_in_model_calls(calls), *_in_notes(calls), *_in_failures(events)]
     return Process(
-        submitted=bool(submission_entry and submission_entry["entry"].get("file")),
+        submitted=bool(submitted and submitted.submission.file),
         end=end,
-        seconds=counted.elapsed,
-        waited=counted.waited,
-        steps=counted.steps,
-        usage=_usage(deeds),
+        seconds=final.elapsed,
+        waited=final.waited,
+        steps=final.steps,
+        usage=_usage(calls),
         troubles=frozenset(trouble for trouble in [*met, out_of_time] if trouble),
-        fatal=out_of_time or _fatal(events, deeds, end, steps),
+        fatal=out_of_time or _fatal(events, calls, end, steps),
     )
 
 
-@dataclass(frozen=True)
-class _Deed:
-    """Something an agent did and what came of it; `life` counts how often it had to begin from nothing before."""
-
-    what: str
-    asked: Mapping[str, Any]
-    result: Mapping[str, Any]
-    life: int
+Calls = Sequence[tuple[int, Call]]
+"""Finished calls, each with how often the agent had restarted before."""
 
 
-def _deeds(events: Iterable[Event]) -> Iterator[_Deed]:
-    """All deeds that were done; their numbers begin anew whenever the trial is taken up."""
-    begun: dict[int, Mapping[str, Any]] = {}
-    life = 0
-    for event in events:
-        if event.kind in ("started", "anew"):
-            begun = {}
-            life += event.kind == "anew"
-        elif event.kind == "action":
-            begun[event.about["deed"]] = event.about
-        elif event.kind == "observation" and event.about["deed"] in begun:
-            asked = begun.pop(event.about["deed"])
-            yield _Deed(asked["what"], asked, event.about["result"], life)
-
-
-def _usage(deeds: Iterable[_Deed]) -> dict[str, Usage]:
-    """What the replies to each role's questions took."""
+def _usage(calls: Calls) -> dict[str, Usage]:
+    """Return what the replies to each role's prompts used."""
     used: dict[str, Usage] = {}
-    for deed in deeds:
-        if deed.what == "ask" and "usage" in deed.result:
-            role = deed.asked["request"]["role"]
-            used[role] = used.get(role, Usage.zero()) + Usage.model_validate(deed.result["usage"])
+    for _, call in calls:
+        match call.request, call.result:
+            case ModelRequest(role=role), ModelResult(reply=Reply() as reply):
+                used[role] = used.get(role, Usage.zero()) + reply.usage
     return used
 
 
-def _troubles_by_step(deeds: Iterable[_Deed]) -> list[Trouble | None]:
-    """What went wrong in each step, in order. A step that is an action is judged as such, not by its parts."""
-    acts: dict[tuple[int, int], Trouble | None] = {}
+def _troubles_by_step(calls: Calls) -> list[Trouble | None]:
+    """Return what went wrong in each step, in order. A step that is an action is judged as such, not by its parts."""
+    actions: dict[tuple[int, int], Trouble | None] = {}
     commands: dict[tuple[int, int], Trouble | None] = {}
-    for deed in deeds:
-        step = (deed.life, deed.asked.get("step", 0))
-        if deed.what == "act":
-            acts[step] = _OF_ACTIONS.get(deed.result["cause"]) or acts.get(step)
-        elif deed.what == "run" and deed.asked["changes"]:
-            commands[step] = _in_command(deed.result) or commands.get(step)
-    return [troubles for _, troubles in sorted((commands | acts).items())]
+    for restarts, call in calls:
+        step = (restarts, call.step)
+        match call.result:
+            case ActionResult(cause=cause):
+                actions[step] = (_OF_ACTIONS.get(cause) if cause else None) or actions.get(step)
+            case CommandResult() as result if call.changes:
+                commands[step] = _in_command(result) or commands.get(step)
+    return [trouble for _, trouble in sorted((commands | actions).items())]
 
 
-def _in_command(result: Mapping[str, Any]) -> Trouble | None:
-    if result["ended"] != "exit":
-        return _OF_COMMANDS[result["ended"]]
-    if result["code"] == 0:
+def _in_command(result: CommandResult) -> Trouble | None:
+    if result.ended != "exit":
+        return _OF_COMMANDS[result.ended]
+    if result.code == 0:
         return None
-    return "memory" if OUT_OF_MEMORY.search(result["stderr"]) else "crash"
+    return "memory" if OUT_OF_MEMORY.search(result.stderr) else "crash"
 
 
-def _in_questions(deeds: Iterable[_Deed]) -> Iterator[Trouble]:
-    for deed in deeds:
-        if deed.what == "ask" and "too_long" in deed.result:
-            yield "too long"
-        elif deed.what == "ask" and "fault" in deed.result:
-            yield "connection"
+def _in_model_calls(calls: Calls) -> Iterator[Trouble]:
+    for _, call in calls:
+        if isinstance(call.result, ModelResult) and call.result.failure:
+            yield "too long" if call.result.failure == "prompt_too_long" else "connection"
 
 
-def _in_notes(deeds: Iterable[_Deed]) -> Iterator[Trouble]:
-    """What agents write down themselves, such as a reply they could not read."""
-    for deed in deeds:
-        if deed.what == "note" and (trouble := _OF_ACTIONS.get(deed.asked.get("cause", ""))):
-            yield trouble
+def _in_notes(calls: Calls) -> Iterator[Trouble]:
+    """Yield problems that agents noted themselves, such as a reply that could not be parsed."""
+    for _, call in calls:
+        if isinstance(call.request, NoteRequest) and call.request.cause in _OF_ACTIONS:
+            yield _OF_ACTIONS[call.request.cause]
 
 
-def _in_falls(events: Iterable[Event]) -> Iterator[Trouble]:
+def _in_failures(events: Iterable[Event]) -> Iterator[Trouble]:
     for event in events:
-        if event.kind == "crashed":
+        if isinstance(event, AgentCrashed):
             yield "crash"
-        elif event.kind == "broke":
-            yield _fault(event)
+        elif isinstance(event, InfrastructureFailed):
+            yield _trouble_of(event)
 
 
-def _fault(broke: Event) -> Trouble:
-    return (
-        "connection" if broke.about["why"].startswith((ModelError.__name__, ModelUnavailable.__name__)) else "machine"
-    )
+def _trouble_of(failure: InfrastructureFailed) -> Trouble:
+    return "connection" if failure.error_type in _PROVIDER_ERRORS else "machine"
 
 
-def _end_of(events: Sequence[Event], deeds: Sequence[_Deed]) -> End:
-    last_start = max((event.number for event in events if event.kind == "started"), default=0)
-    kinds = {event.kind for event in events if event.number >= last_start}
-    if "submitted" not in kinds:
-        return "fault" if "broke" in kinds else "unfinished"
-    if "crashed" in kinds or "budget" in kinds:
-        return "crash" if "crashed" in kinds else "budget"
-    last = deeds[-1] if deeds else None
-    if last and last.what == "note" and last.asked["request"]["what"] == "gave up":
+def _end_of(events: Sequence[Event], calls: Calls) -> End:
+    last_start = max((event.number for event in events if isinstance(event, Started)), default=0)
+    recent = {type(event) for event in events if event.number >= last_start}
+    if Submitted not in recent:
+        return "fault" if InfrastructureFailed in recent else "unfinished"
+    if AgentCrashed in recent:
+        return "crash"
+    if BudgetExhausted in recent:
+        return "budget"
+    last = calls[-1][1].request if calls else None
+    if isinstance(last, NoteRequest) and last.topic == GAVE_UP:
         return "gave up"
-    acts = [deed for deed in deeds if deed.what == "act"]
-    answered = acts and acts[-1].asked["request"]["name"] == FINAL_ANSWER and acts[-1].result["cause"] is None
-    return "final answer" if answered else "content"
+    for _, call in reversed(calls):
+        match call.request, call.result:
+            case ActionRequest(name=name), ActionResult(cause=cause):
+                return "final answer" if name == FINAL_ANSWER and cause is None else "content"
+    return "content"
 
 
-def _fatal(
-    events: Sequence[Event], deeds: Sequence[_Deed], end: End, steps: Sequence[Trouble | None]
-) -> Trouble | None:
+def _fatal(events: Sequence[Event], calls: Calls, end: End, steps: Sequence[Trouble | None]) -> Trouble | None:
     if end == "crash":
         return "crash"
     if end == "fault":
-        return _fault(next(event for event in reversed(events) if event.kind == "broke"))
-    if end == "gave up" and (trouble := _OF_ACTIONS.get(deeds[-1].asked.get("cause", ""))):
-        return trouble
+        return _trouble_of(next(event for event in reversed(events) if isinstance(event, InfrastructureFailed)))
+    if end == "gave up":
+        request = calls[-1][1].request
+        if isinstance(request, NoteRequest) and request.cause in _OF_ACTIONS:
+            return _OF_ACTIONS[request.cause]
     return steps[-1] if steps and end != "unfinished" else None
 
 

@@ -14,9 +14,14 @@ from assay.core.errors import AssayError, RecordError
 from assay.core.progress import NoProgress, Progress
 from assay.core.text import plural
 from assay.records import RunFolder, State, TrialFile, TrialFolder
-from assay.records.trial import now
+from assay.records.events import InfrastructureFailed
+from assay.records.state import now
 from assay.runs.retry import Allowance, Retries, Spending
-from assay.runs.worker import TAKEN, TICK, UNRECORDED, JobKind
+from assay.runs.trial import JobKind
+from assay.runs.worker import TAKEN, TICK, UNRECORDED
+
+PROCESS_DIED = "ProcessDied"
+"""The `error_type` of a trial whose process died too often."""
 
 Files = Mapping[TrialFolder, TrialFile]
 
@@ -183,14 +188,21 @@ def _give_up(folder: TrialFolder, code: int | None, times: int) -> None:
     """Record that a trial's process died too often, unless another process holds the trial by now."""
     what = "its record could not be written" if code == UNRECORDED else f"its process ended with code {code}"
     why = f"{what}, {plural(times, 'attempt')} made"
-    with folder.lease() as lease:
+    with folder.acquire() as lease:
         if lease is None:
             return
         folder = TrialFolder(folder.path, lease)
         with folder.log() as log:
-            log.append("broke", why=why)
-        told = {"status": "failed", "cause": "infrastructure", "why": why, "ended_at": now(), "epoch": lease.epoch}
-        folder.write_state(State.model_validate(folder.state.model_dump() | told))
+            log.append(InfrastructureFailed(error_type=PROCESS_DIED, message=why))
+        changes = {
+            "status": "failed",
+            "cause": "infrastructure",
+            "error_type": PROCESS_DIED,
+            "reason": why,
+            "ended_at": now(),
+            "epoch": lease.epoch,
+        }
+        folder.write_state(State.model_validate(folder.state.model_dump() | changes))
 
 
 class _StopSignals:

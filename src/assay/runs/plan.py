@@ -111,7 +111,7 @@ class Plan:
             "seed": seed,
             "budget": budget.model_dump(exclude_none=True),
             "resources": task.resources.model_dump() | dict(self.resources),
-            "resources_given": dict(self.resources),
+            "resource_overrides": dict(self.resources),
             "environment": environment_name,
             "sandbox": "none" if wants.unsealed else self.sandbox,
             "network": wants.network,

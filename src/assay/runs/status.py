@@ -3,12 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from assay.records import RunFolder, TrialFolder
-from assay.records.lease import seems_held
-from assay.records.trial import Cause, Status
-from assay.runs.spent import events_backwards, used_so_far
+from assay.records.events import describe_event
+from assay.records.lease import appears_held
+from assay.records.log import read_events_backwards
+from assay.records.state import Cause, Status
+from assay.runs.spent import read_budget_used
 
 Stage = Status | Literal["interrupted"]
 
@@ -103,8 +105,9 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
     """Return the last events of a trial, one line each; text written by agents is not escaped."""
     found = []
-    for event in events_backwards(folder):
-        found.append(f"{event['time']}  {event['kind']}  {_summarize(event)}".rstrip())
+    for event in read_events_backwards(folder.events):
+        time = event.time.isoformat(timespec="milliseconds")
+        found.append(f"{time}  {event.kind}  {describe_event(event)}".rstrip())
         if len(found) == count:
             break
     return found[::-1]
@@ -115,11 +118,12 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
     stage: Stage = state.status
     elapsed, steps, tokens, cost = state.elapsed, state.steps, state.tokens, state.cost
     if not state.final and folder.events.exists():
-        used = used_so_far(folder)
+        so_far = read_budget_used(folder)
+        used = so_far.used
         elapsed, steps, tokens, cost = used.elapsed, used.steps, used.tokens, used.cost
-        if seems_held(folder.path):
+        if appears_held(folder.path):
             stage = "running"
-            elapsed += (now - used.at).total_seconds() if used.at else 0.0
+            elapsed += (now - so_far.at).total_seconds() if so_far.at else 0.0
         elif stage in ("running", "waiting"):
             stage = "interrupted"
     return TrialStatus(
@@ -129,7 +133,7 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
         seed=file.seed,
         stage=stage,
         cause=state.cause if stage in ("failed", "stopped") else None,
-        why=state.why if stage in ("failed", "stopped", "inapplicable") else None,
+        why=state.reason if stage in ("failed", "stopped", "inapplicable") else None,
         elapsed=round(max(0.0, elapsed), 1),
         time=file.budget.time,
         steps=steps,
@@ -137,23 +141,6 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
         cost=cost,
         attempts=folder.attempts,
     )
-
-
-def _summarize(event: dict[str, Any]) -> str:
-    """Summarize an event in a line."""
-    result, request = event.get("result") or {}, event.get("request") or {}
-    command = request.get("command", "")
-    parts = [
-        event.get("what"),
-        request.get("name") or request.get("path"),
-        command if isinstance(command, str) else " ".join(map(str, command)),
-        f"exit code {result['code']}" if "code" in result else None,
-        result.get("observation") or result.get("stdout") or result.get("stderr"),
-        (result.get("message") or {}).get("text") if isinstance(result.get("message"), dict) else None,
-        event.get("why"),
-        str((event.get("grade") or {}).get("score")) if event["kind"] == "graded" else None,
-    ]
-    return "  ".join(str(part).strip() for part in parts if part)
 
 
 def utc_now() -> datetime:

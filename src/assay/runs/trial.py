@@ -1,38 +1,51 @@
-"""One trial, from an empty workspace to a grade, in the process that calls `conduct`."""
+"""One trial, from an empty workspace to a grade, in the process that calls `run_trial`."""
 
 import asyncio
 import errno
 import signal
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import asdict
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import anyio
 
 from assay.agents import Agent, Workbench, find_agent
+from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, LabError, ModelError, RecordError
+from assay.core.errors import AssayError, InvalidSubmission, LabError, ModelError, RecordError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
-from assay.grading.result import Grade
 from assay.lab import open_lab
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records.events import (
+    AgentCrashed,
+    BudgetExhausted,
+    EventBase,
+    Graded,
+    Inapplicable,
+    InfrastructureFailed,
+    LabOpened,
+    Restarted,
+    Started,
+    Submitted,
+)
 from assay.records.lease import Claim
-from assay.records.tape import Diverged, Past, Tape, past_of
-from assay.records.trial import Answers, SubmissionEntry, now
+from assay.records.state import Status, now
+from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
-from assay.runs.trial_setup import fault_of, furnish, models_of, setup_of
+from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
 from assay.tasks import Registry, Task
 
-SLACK = 10.0
-MOMENT = 0.2
-MACHINE_FAULTS = {
+GRACE_SECONDS = 10.0
+"""How long an agent may run past its time limit before it is cancelled: the workbench ends it earlier."""
+SIGNAL_DELAY = 0.2
+MACHINE_ERRORS = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EIO,
@@ -42,70 +55,264 @@ MACHINE_FAULTS = {
     errno.ESTALE,
     errno.ENOMEM,
 }
-
-
 PREEMPTED = signal.SIGUSR1
-"""What tells a trial that its machine is taken away, and that it will go on elsewhere."""
+"""The signal that tells a trial that its machine is being taken away, and that it will continue on another."""
 
-Ready = Callable[[TrialFile, Task, Home], None]
+PrepareMachine = Callable[[TrialFile, Task, Home], None]
+Found = TypeVar("Found", bound=EventBase)
 
 
 class Taken(Exception):
-    """Another process has the trial, or may have it."""
+    """Another process holds the trial, or may hold it."""
 
 
-def conduct(
-    path: Path, home: Home, gpus: tuple[int, ...] = (), *, expired: Claim | None = None, ready: Ready | None = None
+def run_trial(
+    path: Path,
+    home: Home,
+    gpus: tuple[int, ...] = (),
+    *,
+    expired: Claim | None = None,
+    ready: PrepareMachine | None = None,
 ) -> None:
-    """Bring a trial to its end, from wherever it was left; `Taken` if another process is at it.
+    """Run a trial to its end, from wherever it was left; `Taken` if another process holds it.
 
-    It is taken over from a holder that was watched and found `expired`. `ready` sees to it that this machine has what
-    the trial needs.
+    A trial whose lease has `expired` is taken over. `ready` makes sure that this machine has what the trial needs.
     """
-    with _held(path, expired) as (folder, lease):
-        if folder.state.final:
-            return
-        try:
-            file = folder.file
-            task = task_of(file)
-            if ready:
-                ready(file, task, home)
-            _settle(folder)
-            if not folder.submission_entry:
-                _watch_children_by_handles()
-                anyio.run(_work, folder, file, task, lease, home, gpus)
-                _settle(folder)
-            if folder.submission_entry and not task.timed:
-                _grade(folder, file, task, lease, home)
-        except (AssayError, OSError) as error:
-            _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
+    with _acquire(path, home, gpus, expired) as trial:
+        trial.run(ready)
 
 
-def grade_timed(
-    path: Path, home: Home, gpus: tuple[int, ...] = (), *, expired: Claim | None = None, ready: Ready | None = None
+def grade_trial(
+    path: Path,
+    home: Home,
+    gpus: tuple[int, ...] = (),
+    *,
+    expired: Claim | None = None,
+    ready: PrepareMachine | None = None,
 ) -> None:
     """Grade a trial whose score is a measurement of time; call it when nothing else runs."""
-    with _held(path, expired) as (folder, lease):
-        if folder.state.final or not folder.submission_entry:
+    with _acquire(path, home, gpus, expired) as trial:
+        trial.grade_only(ready)
+
+
+JobKind = Literal["conduct", "grade"]
+JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"conduct": run_trial, "grade": grade_trial}
+"""What a worker process can do with a trial."""
+
+
+def task_of(file: TrialFile) -> Task:
+    """Return the task of a trial, with the rules of its edition."""
+    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
+    return found.in_edition(file.edition)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial that this process holds.
+
+    The log is written first and the other files follow from it: a crash in between loses nothing and repeats nothing.
+    """
+
+    folder: TrialFolder
+    lease: Lease
+    home: Home
+    gpus: tuple[int, ...] = ()
+
+    @cached_property
+    def file(self) -> TrialFile:
+        """What was planned."""
+        return self.folder.file
+
+    @cached_property
+    def task(self) -> Task:
+        """The task, with the rules of its edition."""
+        return task_of(self.file)
+
+    def run(self, ready: PrepareMachine | None = None) -> None:
+        """Let the agent work unless it has, then grade its submission unless that must wait for a quiet machine."""
+        if self.folder.state.final:
             return
-        try:
-            file = folder.file
-            task = task_of(file)
+        with self._recording_failures():
             if ready:
-                ready(file, task, home)
-            _grade(folder, file, task, lease, home)
+                ready(self.file, self.task, self.home)
+            self._write_submission()
+            if not self.folder.submission_entry:
+                _use_pidfd_child_watcher()
+                anyio.run(self._work)
+                self._write_submission()
+            if self.folder.submission_entry and not self.task.timed:
+                self._grade()
+
+    def grade_only(self, ready: PrepareMachine | None = None) -> None:
+        """Grade the submission if there is one."""
+        if self.folder.state.final or not self.folder.submission_entry:
+            return
+        with self._recording_failures():
+            if ready:
+                ready(self.file, self.task, self.home)
+            self._grade()
+
+    @contextmanager
+    def _recording_failures(self) -> Iterator[None]:
+        """Record errors that are not the agent's; the trial can be retried."""
+        try:
+            yield
+        except LeaseLost:
+            raise
         except (AssayError, OSError) as error:
-            _end(folder, "failed", cause="infrastructure", why=f"{type(error).__name__}: {error}")
+            event = InfrastructureFailed(error_type=type(error).__name__, message=str(error))
+            with suppress(OSError, RecordError), self.folder.log() as log:  # what failed may be the disk of the log
+                log.append(event)
+            self._end("failed", cause="infrastructure", error_type=event.error_type, reason=event.message)
+
+    async def _work(self) -> None:
+        """Open the lab and let the agent work until it is done, out of budget, or told to stop."""
+        agent = find_agent(self.file.agent, self.file.settings)
+        past = past_of(read_events(self.folder.events))
+        with self.folder.log() as log:
+            log.add(
+                Started(
+                    trial=self.file.id,
+                    trial_file_sha256=hash_file(self.folder.path / "trial.json"),
+                    attempt=self.lease.epoch,
+                )
+            )
+            if reason := agent.inapplicable(self.task):
+                log.append(Inapplicable(reason=reason))
+                self._end("inapplicable", reason=reason, epoch=self.lease.epoch)
+                return
+            await self._work_until_stopped(agent, past, log)
+
+    async def _work_until_stopped(self, agent: Agent, past: Past, log: EventLog) -> None:
+        error: Exception | None = None
+        stopping = anyio.Event()
+        # Signals are received as long as the lab exists: a second one must not interrupt its removal.
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, PREEMPTED) as signals:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._stop_on_signal, signals, group.cancel_scope, stopping)
+                try:
+                    await self._work_in_lab(agent, past, log, Clock(self.file.budget))
+                except Diverged as difference:
+                    log.append(Restarted(reason=str(difference)))
+                    clock = Clock(self.file.budget)
+                    clock.set(past.calls[-1].used.model_copy(update={"steps": 0}))
+                    await self._work_in_lab(agent, Past(), log, clock)
+                except (AssayError, OSError) as raised:
+                    error = raised
+                    # Ctrl-C can reach what the lab is just starting before it reaches this process: no failure then.
+                    await anyio.sleep(SIGNAL_DELAY)
+                group.cancel_scope.cancel()
+        if error and not stopping.is_set():
+            raise error
+
+    async def _work_in_lab(self, agent: Agent, past: Past, log: EventLog, clock: Clock) -> None:
+        file, task = self.file, self.task
+        async with AsyncExitStack() as stack:
+            setup = lab_setup(file, task, agent, self.home, self.gpus)
+            lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
+            state = State(
+                status="running",
+                epoch=self.lease.epoch,
+                started_at=now(),
+                sealing=lab.sealing,
+                answers="withheld" if lab.sealing.sealed else "within reach",
+            )
+            self.folder.write_state(state)
+            assert state.answers
+            log.add(LabOpened(sealing=lab.sealing, answers=state.answers, gpus=self.gpus))
+            description = description_of(file, task)
+            await write_starting_files(lab, task, description)
+            models = await stack.enter_async_context(open_models(file)) if file.models else None
+            bench = Workbench(
+                task.model_copy(update={"resources": file.resources}),
+                lab,
+                Recorder(log, lab, clock, self.folder.snapshots, past),
+                seed=file.seed,
+                check_format=partial(find_format_problem, task=task, home=self.home, file=file),
+                models=models,
+                description=description,
+            )
+            crash = await _let_agent_work(agent, bench, log)
+            self.lease.check()
+            entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
+            changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations}
+            if crash:
+                changes |= {"error_type": crash.error_type, "reason": f"the agent crashed: {crash.message}"}
+            state = state.model_copy(update={**changes, **dict(clock.used)})
+            log.append(Submitted(submission=entry, state=state))
+
+    def _write_submission(self) -> None:
+        """Write the files that follow from a submission in the log, unless they are written already."""
+        submitted = self._last_event(Submitted)
+        if submitted is None:
+            return
+        if not self.folder.submission_entry or self.folder.state.status in ("waiting", "running"):
+            self.folder.write_state(submitted.state)
+            self.folder.submit(submitted.submission)
+
+    def _grade(self) -> None:
+        """Grade the submission; an invalid or missing one is the agent's failure.
+
+        The grade is an event first and a file second, so that a crash between the two never leads to a second grade.
+        """
+        graded = self._last_event(Graded)
+        if graded:
+            grade = graded.grade
+        else:
+            data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
+            judged = grade_submission(
+                self.folder.submission, self.task, data, home=self.home, sandbox=self.file.sandbox
+            )
+            sealing = self.folder.state.sealing
+            sealed = sealing is not None and sealing.sealed and judged.sealed is not False
+            grade = judged.model_copy(update={"sealed": sealed})
+            self.lease.check()
+            with self.folder.log() as log:
+                log.append(Graded(grade=grade))
+        self.folder.write_grade(grade)
+        if grade.valid_submission:
+            self._end("done")
+            return
+        entry, state = self.folder.submission_entry, self.folder.state
+        reasons = [(entry and entry.reason) or grade.why, state.reason]
+        self._end(
+            "failed",
+            cause="agent",
+            error_type=state.error_type or InvalidSubmission.__name__,
+            reason="; ".join(reason.rstrip(".") for reason in reasons if reason),
+        )
+
+    async def _stop_on_signal(
+        self, signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope, stopping: anyio.Event
+    ) -> None:
+        async for number in signals:
+            stopping.set()
+            scope.cancel()
+            with suppress(OSError):  # without it the trial counts as interrupted, which has the same effect
+                if number == PREEMPTED:
+                    self._end("waiting", reason="its machine was taken away; it continues on another")
+                else:
+                    self._end("stopped", cause="user")
+            return
+
+    def _last_event(self, kind: type[Found]) -> Found | None:
+        events = read_events(self.folder.events)
+        return next((event for event in reversed(events) if isinstance(event, kind)), None)
+
+    def _end(self, status: Status, **changes: Any) -> None:
+        cleared: dict[str, Any] = {"cause": None, "error_type": None}
+        state = self.folder.state.model_dump() | cleared | {"status": status, "ended_at": now()} | changes
+        self.folder.write_state(State.model_validate(state))
 
 
 @contextmanager
-def _held(path: Path, expired: Claim | None) -> Iterator[tuple[TrialFolder, Lease]]:
-    """The trial's folder for the one process that may write to it; `Taken` if that is another, or becomes another."""
+def _acquire(path: Path, home: Home, gpus: tuple[int, ...], expired: Claim | None) -> Iterator[Trial]:
+    """Acquire a trial for this process; `Taken` if another holds it, or takes it over."""
     try:
-        with TrialFolder(path).lease(expired) as lease:
+        with TrialFolder(path).acquire(expired) as lease:
             if lease is None:
                 raise Taken
-            yield TrialFolder(path, lease), lease
+            yield Trial(TrialFolder(path, lease), lease, home, gpus)
     except LeaseLost:
         raise Taken from None
     except BaseExceptionGroup as group:
@@ -114,174 +321,26 @@ def _held(path: Path, expired: Claim | None) -> Iterator[tuple[TrialFolder, Leas
         raise
 
 
-def task_of(file: TrialFile) -> Task:
-    """The task a trial is about, as its edition judges it."""
-    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
-    return found.in_edition(file.edition)
-
-
-def _watch_children_by_handles() -> None:
-    """Have asyncio wait for processes as newer Pythons do; this one starts a thread for each."""
-    if sys.version_info < (3, 12):
-        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
-
-
-async def _work(
-    folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home, gpus: tuple[int, ...]
-) -> None:
-    """Open the lab and let the agent work until it is content, out of budget, or told to stop."""
-    agent = find_agent(file.agent, file.settings)
-    with folder.log() as log:
-        log.add("started", trial=file.id, attempt=lease.epoch, file=hash_file(folder.path / "trial.json"))
-        if why := agent.inapplicable(task):
-            log.append("ended", status="inapplicable", why=why)
-            _end(folder, "inapplicable", why=why, epoch=lease.epoch)
-            return
-        past = past_of(read_events(folder.events)[:-1])
-        fault: Exception | None = None
-        asked = anyio.Event()
-        # Signals are received for as long as the lab is there: a second one must not interrupt its clearing away.
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, PREEMPTED) as signals:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_watch_for_stop, signals, group.cancel_scope, folder, asked)
-                try:
-                    await _in_lab(folder, file, task, agent, past, lease, log, home, gpus=gpus)
-                except Diverged as difference:
-                    log.append("anew", why=str(difference))
-                    spent = Clock(file.budget)
-                    spent.set({**past.deeds[-1].used, "steps": 0})
-                    await _in_lab(folder, file, task, agent, Past(), lease, log, home, spent, gpus=gpus)
-                except (AssayError, OSError) as error:
-                    fault = error
-                    # A Ctrl-C can hit what the lab was just starting before it reaches us: then it is no fault.
-                    await anyio.sleep(MOMENT)
-                group.cancel_scope.cancel()
-        if fault and not asked.is_set():
-            with suppress(OSError):  # what broke may be the log's own disk
-                log.append("broke", why=f"{type(fault).__name__}: {fault}")
-            raise fault
-
-
-async def _in_lab(
-    folder: TrialFolder,
-    file: TrialFile,
-    task: Task,
-    agent: Agent,
-    past: Past,
-    lease: Lease,
-    log: EventLog,
-    home: Home,
-    clock: Clock | None = None,
-    *,
-    gpus: tuple[int, ...] = (),
-) -> None:
-    async with open_lab(home, setup_of(file, task, agent, home, gpus), sandbox=file.sandbox) as lab:
-        answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
-        state = State(
-            status="running", epoch=lease.epoch, started_at=now(), sealing=asdict(lab.sealing), answers=answers
-        )
-        folder.write_state(state)
-        log.add("lab", sealing=asdict(lab.sealing), answers=answers, gpus=list(gpus))
-        description = description_of(file, task)
-        await furnish(lab, task, description)
-        clock = clock or Clock(file.budget)
-        tape, form = Tape(log, past.deeds), partial(fault_of, task=task, home=home, file=file)
-        async with AsyncExitStack() as stack:
-            models = await stack.enter_async_context(models_of(file)) if file.models else None
-            bench = Workbench(
-                task.model_copy(update={"resources": file.resources}),
-                lab,
-                clock,
-                tape,
-                file.seed,
-                folder.snapshots,
-                form=form,
-                models=models,
-                kept=past.snapshot,
-                description=description,
-            )
-            why = await _let_work(agent, bench, log)
-        lease.check()
-        entry = folder.keep_submission(task.submission.file, *await bench.submission())
-        ended = {"status": "submitted", "why": why, "validations": bench.validations, **clock.used}
-        state = state.model_copy(update=ended)
-        log.append("submitted", entry=entry.model_dump(mode="json"), state=state.model_dump(mode="json"))
-
-
-def _settle(folder: TrialFolder) -> None:
-    """Write down what the log says of a submission, unless it is written already.
-
-    The log is written first, and the rest follows from it: a crash in between loses nothing and repeats nothing.
-    """
-    told = _last(folder, "submitted")
-    if told and (not folder.submission_entry or folder.state.status in ("waiting", "running")):
-        folder.write_state(State.model_validate(told["state"]))
-        folder.hand_in(SubmissionEntry.model_validate(told["entry"]))
-
-
-def _last(folder: TrialFolder, kind: str) -> dict[str, Any] | None:
-    """What the last event of a kind says."""
-    events = read_events(folder.events) if folder.events.exists() else []
-    return next((event.about for event in reversed(events) if event.kind == kind), None)
-
-
-async def _let_work(agent: Agent, bench: Workbench, log: EventLog) -> str | None:
-    """Run the agent; what goes wrong in its own code is its own fault and ends its work, not the trial's record."""
+async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> AgentCrashed | None:
+    """Run the agent; an error in its own code is its own failure and ends its work, but not the trial."""
     try:
-        bench.lab.kill_after(bench.clock.seconds_left + SLACK)  # also if this event loop is blocked by then
-        with anyio.fail_after(bench.clock.seconds_left + SLACK):
+        bench.lab.kill_after(bench.clock.seconds_left + GRACE_SECONDS)  # also if this event loop is blocked by then
+        with anyio.fail_after(bench.clock.seconds_left + GRACE_SECONDS):
             await agent.work(bench)
-    except OutOfBudget as spent:
-        log.append("budget", why=str(spent))
+    except OutOfBudget as exhausted:
+        log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
-        log.append("budget", why="time is up")
-    except Exception as error:  # an agent is anybody's code: whatever it raises counts as its failure
-        others = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
-        if others or getattr(error, "errno", None) in MACHINE_FAULTS:
+        log.append(BudgetExhausted(limit="time", reason="time is up"))
+    except Exception as error:  # an agent can be any code: whatever it raises counts as its failure
+        ours = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
+        if ours or getattr(error, "errno", None) in MACHINE_ERRORS:
             raise
-        log.append("crashed", why=repr(error), trace=traceback.format_exc())
-        return f"the agent crashed: {error!r}"
+        crash = AgentCrashed(error_type=type(error).__name__, message=repr(error), traceback=traceback.format_exc())
+        return log.append(crash)
     return None
 
 
-async def _watch_for_stop(
-    signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope, folder: TrialFolder, asked: anyio.Event
-) -> None:
-    async for number in signals:
-        asked.set()
-        scope.cancel()
-        with suppress(OSError):  # without it the trial only counts as interrupted, which comes to the same
-            if number == PREEMPTED:
-                _end(folder, "waiting", why="its machine was taken away; it goes on elsewhere")
-            else:
-                _end(folder, "stopped", cause="user")
-        return
-
-
-def _grade(folder: TrialFolder, file: TrialFile, task: Task, lease: Lease, home: Home) -> None:
-    """Judge what was handed in; an invalid or missing submission is the agent's failure.
-
-    The grade is an event first and a file second, so that a crash between the two never leads to a second grade.
-    """
-    told = _last(folder, "graded")
-    if told:
-        grade = Grade.model_validate(told["grade"])
-    else:
-        data = load_prepared(home, task, file.edition, file.variant)
-        judged = grade_submission(folder.submission, task, data, home=home, sandbox=file.sandbox)
-        worked_sealed = bool(folder.state.sealing and folder.state.sealing["sealed"])
-        grade = judged.model_copy(update={"sealed": worked_sealed and judged.sealed is not False})
-        lease.check()
-        with folder.log() as log:
-            log.append("graded", grade=grade.model_dump(mode="json"))
-    folder.write_grade(grade)
-    if grade.valid_submission:
-        _end(folder, "done")
-    else:
-        reasons = [(folder.submission_entry and folder.submission_entry.why) or grade.why, folder.state.why]
-        _end(folder, "failed", cause="agent", why="; ".join(reason.rstrip(".") for reason in reasons if reason))
-
-
-def _end(folder: TrialFolder, status: str, **about: Any) -> None:
-    state = folder.state.model_dump() | {"status": status, "cause": None, "ended_at": now(), **about}
-    folder.write_state(State.model_validate(state))
+def _use_pidfd_child_watcher() -> None:
+    """Have asyncio wait for processes as newer Pythons do; Python 3.11 starts a thread for each."""
+    if sys.version_info < (3, 12):
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())

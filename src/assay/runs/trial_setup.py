@@ -1,4 +1,4 @@
-"""What a trial is given, as its file asks for it: a lab, what is in it, models, and a check of a submission's form."""
+"""What a trial starts with, as planned: the lab, the files in it, models, and a check of the submission format."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from assay.models import Models
 
 
-def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
-    """The lab that it works in."""
+def lab_setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[int, ...] = ()) -> Setup:
+    """Return the setup of the trial's lab."""
     data = load_prepared(home, task, file.edition, file.variant)
     limits = Limits.from_resources(file.resources)
     variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
-    if file.sandbox == "none":  # without walls, code sees every GPU and can only be told which are its own
+    if file.sandbox == "none":  # without a sandbox, code sees every GPU and can only be asked to use its own
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
     tools = agent.wants().tools
     return Setup(
@@ -37,23 +37,23 @@ def setup_of(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple[
     )
 
 
-async def furnish(lab: Lab, task: Task, description: str | None = None) -> None:
-    """Lay out what every agent finds in its workspace: the description, and the starter code where there is any."""
+async def write_starting_files(lab: Lab, task: Task, description: str | None = None) -> None:
+    """Write what every agent finds in its workspace: the description, and the starter code if there is any."""
     await lab.write("description.md", (task.description if description is None else description).encode())
     for path, content in task.starter.items():
         await lab.write(path, content)
 
 
-def models_of(file: TrialFile) -> "Models":
-    """The models that its agent may ask."""
+def open_models(file: TrialFile) -> "Models":
+    """Return the models that the agent may ask."""
     from assay.models import Models, ModelSettings, Prices
 
     settings = ModelSettings.model_validate(file.model_settings)
     return Models(file.models, settings, prices=Prices())
 
 
-def fault_of(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
-    """What is wrong with the form of a submission; its values are not looked at."""
+def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
+    """Return what is wrong with the format of a submission, or None; its values are not compared with the answers."""
     try:
         validate_submission(content, task, load_prepared(home, task, file.edition, file.variant))
     except InvalidSubmission as error:

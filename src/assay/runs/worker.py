@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,9 +19,9 @@ from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
-from assay.records.lease import LAPSE, Claim, Watch
+from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
 from assay.runs.machine_setup import provision
-from assay.runs.trial import Taken, conduct, grade_timed
+from assay.runs.trial import JOB_KINDS, JobKind, Taken
 from assay.tasks import Task
 
 GRACE = 20.0
@@ -30,9 +29,6 @@ TICK = 0.5
 TAKEN = 75
 UNRECORDED = 74
 
-JobKind = Literal["conduct", "grade"]
-JOB_KINDS = {"conduct": conduct, "grade": grade_timed}
-"""What a job can do with a trial."""
 _GPU_VARIABLES = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
 
 
@@ -45,7 +41,7 @@ class JobSpec(BaseModel):
     trial: Path
     home: Path
     source: Path | None = None
-    lapse: float = LAPSE
+    lapse: float = LEASE_TIMEOUT
     overdue: float = 1800.0
     expired: tuple[int, str] | None = None
     folder: Path | None = None
@@ -75,7 +71,7 @@ def main() -> int:
 
 def run_job(spec: JobSpec) -> None:
     """Run a job as soon as no other process holds the trial, unless the trial is finished by then."""
-    folder, watch = TrialFolder(spec.trial), Watch(spec.lapse)
+    folder, watch = TrialFolder(spec.trial), LeaseWatch(spec.lapse)
     expired = Claim(*spec.expired) if spec.expired else None
 
     def ready(file: TrialFile, task: Task, home: Home) -> None:

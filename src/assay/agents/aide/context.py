@@ -37,9 +37,9 @@ async def _preview(bench: Workbench) -> tuple[str, list[str]]:
     command = ["python", "-", str(_MAX_PREVIEW)]
     completed = await bench.execute(command, seconds=_PREVIEW_SECONDS, stdin=script, changes=False)
     if not completed.succeeded:
-        await bench.note("no preview of the data", why=cut_middle(completed.stderr.text, 1_000))
+        await bench.note("no preview of the data", reason=cut_middle(completed.stderr, 1_000))
         return _NO_PREVIEW
-    preview = json.loads(completed.stdout.text)
+    preview = json.loads(completed.stdout)
     return preview["data"], preview["packages"]
 
 

@@ -19,7 +19,7 @@ from assay.agents.aide.journal import Execution, Node
 from assay.agents.outcomes import format_streams
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
-from assay.lab.interface import Completed
+from assay.records.events import CommandResult
 
 BEST_SOLUTION = "best_solution.py"
 _SCRIPT = "solution.py"
@@ -83,7 +83,7 @@ async def rerun_script(bench: Workbench, node: Node, seconds: float, seed: int) 
     folders = {node.id: f"nodes/{node.id}-again"}
     (result,) = await _run(bench, [node], folders, seconds, {"SEED": str(seed)})
     await _clean_up(bench, list(folders.values()))
-    return result.stdout.text if isinstance(result, Completed) and result.succeeded else ""
+    return result.stdout if isinstance(result, CommandResult) and result.succeeded else ""
 
 
 async def write_submission(bench: Workbench, best: Candidate) -> None:
@@ -91,7 +91,7 @@ async def write_submission(bench: Workbench, best: Candidate) -> None:
     script = best.node.code.encode(errors="replace")
     for path, content in ((bench.task.submission.file, best.submission), (BEST_SOLUTION, script)):
         if refusal := await _write(bench, path, content):
-            await bench.note("submission not written", path=path, why=refusal)
+            await bench.note("submission not written", path=path, reason=refusal)
 
 
 def evaluate(node: Node, attempt: Attempt, review: Review | None = None) -> Node:
@@ -175,14 +175,14 @@ async def run_all(jobs: Sequence[Callable[[], Awaitable[Result]]]) -> list[Resul
 
 async def _run(
     bench: Workbench, nodes: Sequence[Node], folders: Mapping[int, str], seconds: float, extra: Mapping[str, str]
-) -> list[Completed | str]:
+) -> list[CommandResult | str]:
     """Run scripts in parallel; return how each ended, or why it could not be run."""
     scripts = [(f"{folders[node.id]}/{_SCRIPT}", node.code.encode(errors="replace")) for node in nodes]
     refusals = [await _write(bench, path, code) for path, code in scripts]
     threads = str(max(1, bench.task.resources.cores // max(1, len(nodes))))
     variables = {**dict.fromkeys(_THREADS, threads), **extra}
 
-    async def run(node: Node, refusal: str | None) -> Completed | str:
+    async def run(node: Node, refusal: str | None) -> CommandResult | str:
         if refusal:
             return refusal
         command = _make_command(bench, folders[node.id], variables)
@@ -205,11 +205,11 @@ def _make_command(bench: Workbench, folder: str, variables: Mapping[str, str]) -
     return ["sh", "-c", "; ".join(parts)]
 
 
-async def _inspect(bench: Workbench, folder: str, result: Completed | str) -> Attempt:
+async def _inspect(bench: Workbench, folder: str, result: CommandResult | str) -> Attempt:
     if isinstance(result, str):
         return Attempt(Execution(ended="exit", code=1, seconds=0.0, output=result), "", result)
-    stdout = result.stdout.text
-    output = format_streams(stdout, result.stderr.text, _MAX_OUTPUT)
+    stdout = result.stdout
+    output = format_streams(stdout, result.stderr, _MAX_OUTPUT)
     execution = Execution(ended=result.ended, code=result.code, seconds=result.seconds, output=output)
     if not execution.succeeded:
         return Attempt(execution, stdout, "the script that should write it failed")
@@ -218,7 +218,7 @@ async def _inspect(bench: Workbench, folder: str, result: Completed | str) -> At
     if fault:
         output = f"{output}\n\nFormat check of {bench.task.submission.file}: {fault}"
         return Attempt(execution.model_copy(update={"output": output}), stdout, fault)
-    return Attempt(execution, stdout, None, await bench.read(path, most=bench.task.submission.max_size))
+    return Attempt(execution, stdout, None, await bench.read(path, max_size=bench.task.submission.max_size))
 
 
 def _describe_ending(execution: Execution) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 from assay.core.quantities import Model
 from assay.lab.interface import Ended
 from assay.records import Event
+from assay.records.events import CallStarted, NoteRequest, Restarted
 
 Operator = Literal["draft", "debug", "improve", "crossover"]
 Direction = Literal["higher", "lower"]
@@ -137,9 +138,10 @@ def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
     """Return the journal of a trial from its log; what was repeated after an interruption counts once."""
     nodes: dict[int, Node] = {}
     for event in events:
-        if event.kind == "anew":
-            nodes = {}
-        elif event.kind == "action" and event.about["what"] == "note" and event.about["request"]["what"] == NODE_NOTE:
-            node = Node.model_validate(event.about["node"])
-            nodes[node.id] = node
+        match event:
+            case Restarted():
+                nodes = {}
+            case CallStarted(request=NoteRequest(topic=topic, data=data)) if topic == NODE_NOTE:
+                node = Node.model_validate(data["node"])
+                nodes[node.id] = node
     return Journal(direction, tuple(nodes[id] for id in sorted(nodes)))

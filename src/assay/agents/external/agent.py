@@ -12,6 +12,7 @@ from assay.agents.briefing import briefing
 from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError
 from assay.records import OutOfBudget
+from assay.records.events import ExternalProcessRequest, ExternalProcessResult
 from assay.tasks import Task
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class External(Agent):
             placeholder_values,
         )
 
-        past = await bench.leave_past()
-        if any(deed.what == "outside" for deed in past):
+        past = await bench.skip_replay()
+        if any(isinstance(call.request, ExternalProcessRequest) for call in past):
             return  # it had ended, and its files were kept
         profile = self._load_profile()
         # A black box cannot continue where it was interrupted: it restarts with the files that it had written.
@@ -108,16 +109,17 @@ class External(Agent):
         await bench.write(TASK_FILE, values["task"])
         for path, content in profile.files.items():
             await bench.write(path, fill_placeholders(content, values))
-        await bench.keep()
+        await bench.snapshot(force=True)
         process = ExternalAgentProcess(bench, command, int(values["port"]))
-        await bench.record("outside", {"command": list(command.command)}, process.run)
-        await bench.keep()
-        kept = await bench.collect([*profile.trajectory, *self.trajectory], self.trajectory_size)
+        request = ExternalProcessRequest(command=tuple(command.command))
+        await bench.record(request, process.run, ExternalProcessResult)
+        await bench.snapshot(force=True)
+        kept = await bench.collect_files([*profile.trajectory, *self.trajectory], self.trajectory_size)
         await bench.note("trajectory", files=kept)
         if isinstance(process.endpoint.ended_by, ModelError | OutOfBudget):
             raise process.endpoint.ended_by
         if process.stopped_by:
-            raise OutOfBudget("time is up")
+            raise OutOfBudget("time", "time is up")
 
     def _load_profile(self) -> "Profile":
         from assay.agents.external.profile import Profile, load_profile

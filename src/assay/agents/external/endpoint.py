@@ -114,7 +114,7 @@ class Endpoint:
             await self._bench.note("client", protocol=client[0], model=client[1])
         self._bench.clock.step()
         messages = [self._restore(message) for message in request.messages]
-        reply = await self._bench.ask(MAIN, messages, request.tools, choice=request.choice, faults_count=True)
+        reply = await self._bench.ask(MAIN, messages, request.tools, tool_choice=request.choice, record_failures=True)
         self._replies[_message_key(reply.message)] = reply.message
         return reply
 

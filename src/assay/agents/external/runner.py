@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 
 from assay.agents.external.endpoint import Endpoint
 from assay.agents.external.http import Request, Response, json_response, serve_all
-from assay.agents.serialize import told
 from assay.agents.workbench import Workbench
 from assay.core.errors import AssayError, LabError, ModelError, UnsafePath
 from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Process
+from assay.records.events import CommandResult, ExternalProcessResult
 
 SOCKET = "models"
 PORT = 7777
@@ -101,13 +101,13 @@ class ExternalAgentProcess:
         self._recorded_digest: str | None = None
         self._failure: Exception | None = None
 
-    async def run(self) -> dict[str, Any]:
+    async def run(self) -> ExternalProcessResult:
         """Run the agent until it ends or must be stopped; return how it ended."""
         bench, lab = self._bench, self._bench.lab
         relay = files("assay.agents.external").joinpath("relay.py").read_text("utf-8")
         socket_path = f"{lab.paths.status}/{SOCKET}"
         command = ["python", "-u", "-c", relay, socket_path, str(self._port), *self._command.command]
-        variables = await bench.tell_budget(max(0.0, bench.clock.seconds_left - grace_seconds(bench)))
+        variables = await bench.publish_budget(max(0.0, bench.clock.seconds_left - grace_seconds(bench)))
         process = self._process = await lab.start(command, variables={**variables, **self._command.variables})
         async with await lab.listen(SOCKET) as listener, anyio.create_task_group() as tasks:
             tasks.start_soon(serve_all, listener, self._respond)
@@ -130,7 +130,15 @@ class ExternalAgentProcess:
         await self._record_final()
         stdout = self._stdout
         stdout.add(completed.stdout.head + completed.stdout.tail)
-        return {**told(completed), "stdout": stdout.output().text, "cut": self.stopped_by}
+        result = CommandResult.of(completed)
+        return ExternalProcessResult(
+            ended=result.ended,
+            code=result.code,
+            stdout=stdout.output().text,
+            stderr=result.stderr,
+            seconds=result.seconds,
+            stopped_by=self.stopped_by,
+        )
 
     async def _watch(self) -> None:
         """Monitor the submission, the time and the budget until the agent has ended or must be stopped."""
@@ -176,8 +184,8 @@ class ExternalAgentProcess:
         if path != wanted.file and not await self._write_submission(content):
             return
         self._recorded_digest = digest
-        await bench.keep()
-        fault = await bench.fault_of(content)
+        await bench.snapshot(force=True)
+        fault = await bench.check_submission(content)
         if fault is None:
             self._valid_digest = digest
         await bench.note("submission", sha256=digest, size=len(content), path=path, fault=fault)
@@ -189,7 +197,7 @@ class ExternalAgentProcess:
             if await bench.lab.change_stamp(path) not in (None, self._recorded_stamps.get(path)):
                 await self._record_submission(path)
         if self.stopped_by and self._valid_digest and self._recorded_digest != self._valid_digest:
-            await self._write_submission(bench.kept_content(self._valid_digest))
+            await self._write_submission(bench.read_content(self._valid_digest))
 
     async def _write_submission(self, content: bytes) -> bool:
         """Write the trial's submission; return False if the agent made that impossible, e.g. by filling its disk."""
@@ -197,7 +205,7 @@ class ExternalAgentProcess:
         try:
             await self._bench.write(path, content)
         except UnsafePath as error:
-            await self._bench.note("submission not written", path=path, why=str(error))
+            await self._bench.note("submission not written", path=path, reason=str(error))
             return False
         return True
 

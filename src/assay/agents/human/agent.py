@@ -8,13 +8,14 @@ from pydantic import Field
 
 from assay.agents.agent import Agent
 from assay.agents.briefing import briefing
-from assay.agents.human.session import HumanSession, Monitoring, WorkPeriod
+from assay.agents.human.session import HumanSession, Monitoring
 from assay.agents.human.terminal import RawTerminal
 from assay.agents.outcomes import LIMITS, VALID, check_submission
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.errors import LabError
 from assay.core.quantities import Seconds
+from assay.records.events import HumanPeriodRequest, HumanPeriodResult
 
 FAREWELLS = {
     "submit": "Your work has been submitted.",
@@ -47,7 +48,7 @@ class Human(Agent):
             while True:
                 bench.clock.check()
                 work = partial(session.work_until_event, resumed=periods > 0)
-                period = WorkPeriod(**await bench.record("sit", {}, work))
+                period = await bench.record(HumanPeriodRequest(), work, HumanPeriodResult)
                 periods += 1
                 if period.reason in ("changed", "validate") and bench.clock.steps_left:
                     bench.clock.step()

@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from time import monotonic
-from typing import Any, Literal
 
 import anyio
 
@@ -16,24 +15,13 @@ from assay.core.errors import LabError
 from assay.core.quantities import format_duration
 from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Ended, Process
+from assay.records.events import HumanPeriodEnd, HumanPeriodResult
 
-EndReason = Literal["changed", "snapshot", "validate", "submit", "left", "disconnected", "ended", "time"]
-"""Why a work period ended: the submission changed, a snapshot was due, the person ran `validate` or `submit`, left the
-shell or closed the terminal, everything in the lab ended, or time was up."""
 NEW_SHELL = "This is a new shell: your files are still there, but no processes are running any more."
 FINAL_REASONS = ("submit", "left", "disconnected", "ended", "time")
 
 _CHUNK = 65_536
 _MAX_FRAME = 10**6
-
-
-@dataclass(frozen=True)
-class WorkPeriod:
-    """A period of work: why it ended, how everything in the lab ended if it did, and what the terminal showed."""
-
-    reason: EndReason
-    ended: Ended | None
-    shown: str
 
 
 @dataclass(frozen=True)
@@ -61,13 +49,13 @@ class HumanSession:
         self._stamp: tuple[int, ...] | None = None
         self._recorded_stamp: tuple[int, ...] | None = None
 
-    async def work_until_event(self, *, resumed: bool = False) -> dict[str, Any]:
+    async def work_until_event(self, *, resumed: bool = False) -> HumanPeriodResult:
         """Let the person work until something is worth recording; the lab is paused or ended afterwards.
 
         With `resumed`, a person whose shell is a new one is told so.
         """
         process, shown = self._process or await self._start(resumed), OutputBuffer()
-        reason: EndReason = "time"
+        reason: HumanPeriodEnd = "time"
         try:
             await process.unpause()
             with anyio.move_on_after(self._bench.clock.seconds_left):
@@ -81,7 +69,7 @@ class HumanSession:
             with anyio.CancelScope(shield=True):
                 await self.close()
             raise
-        return asdict(WorkPeriod(reason, ended, shown.output().text))
+        return HumanPeriodResult(reason=reason, ended=ended, screen=shown.output().text)
 
     async def answer(self, text: str, code: int) -> None:
         """Answer the command that waits for the host, if it still does."""
@@ -102,12 +90,12 @@ class HumanSession:
         self._welcome = ""
         self._stamp = self._recorded_stamp = await self._bench.lab.change_stamp(self._monitoring.file)
         source = files("assay.agents.human").joinpath("human_shell.py").read_text("utf-8")
-        variables = await self._bench.tell_budget(self._bench.clock.seconds_left)
+        variables = await self._bench.publish_budget(self._bench.clock.seconds_left)
         self._process = await self._bench.lab.start(["python", "-u", "-c", source], variables=variables)
         self._received, self._pending_request, self._window, self._typed = b"", None, (0, 0), False
         return self._process
 
-    async def _end(self, process: Process, reason: EndReason) -> Ended:
+    async def _end(self, process: Process, reason: HumanPeriodEnd) -> Ended:
         """End everything in the lab and return how it ended; a shell that never received a key is a lab error."""
         self._process = None
         completed = await process.kill()
@@ -115,14 +103,14 @@ class HumanSession:
             raise LabError(f"cannot start a shell in the lab: {completed.stderr.text.strip()[-2000:]}")
         return completed.ended
 
-    async def _wait_for_event(self, process: Process, shown: OutputBuffer) -> EndReason:
+    async def _wait_for_event(self, process: Process, shown: OutputBuffer) -> HumanPeriodEnd:
         """Forward input and output and monitor the submission concurrently; return the first event."""
-        found: list[EndReason | LabError] = []
+        found: list[HumanPeriodEnd | LabError] = []
         async with anyio.create_task_group() as tasks:
 
-            async def run(part: Callable[[], Awaitable[EndReason | None]]) -> None:
+            async def run(part: Callable[[], Awaitable[HumanPeriodEnd | None]]) -> None:
                 try:
-                    event: EndReason | LabError | None = await part()
+                    event: HumanPeriodEnd | LabError | None = await part()
                 except LabError as error:
                     event = error
                 if event is not None:
@@ -136,7 +124,7 @@ class HumanSession:
             raise found[0]
         return found[0]
 
-    async def _forward_input(self, process: Process) -> EndReason | None:
+    async def _forward_input(self, process: Process) -> HumanPeriodEnd | None:
         """Send what is typed into the lab, until the terminal is closed."""
         while True:
             try:
@@ -151,7 +139,7 @@ class HumanSession:
             except LabError:
                 return None  # the process has ended; `_forward_output` knows how
 
-    async def _forward_output(self, process: Process, shown: OutputBuffer) -> EndReason:
+    async def _forward_output(self, process: Process, shown: OutputBuffer) -> HumanPeriodEnd:
         """Show what the shell prints and handle the person's commands, until one of them ends the period."""
         while True:
             while (frame := self._next_frame()) is not None:
@@ -183,7 +171,7 @@ class HumanSession:
         kind, content, self._received = self._received[:1], self._received[5:end], self._received[end:]
         return kind, content
 
-    async def _handle_request(self, content: bytes) -> EndReason | None:
+    async def _handle_request(self, content: bytes) -> HumanPeriodEnd | None:
         number, _, name = content.decode(errors="replace").partition(" ")
         if not number.isdecimal():
             return None
@@ -198,7 +186,7 @@ class HumanSession:
             await self.answer(f"there is no command {name!r}", 2)
         return None
 
-    async def _monitor(self) -> EndReason:
+    async def _monitor(self) -> HumanPeriodEnd:
         """Poll the submission until it has changed and then stayed the same between two polls.
 
         Polling does not pause anything; only recording a change does.

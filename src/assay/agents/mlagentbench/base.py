@@ -32,6 +32,7 @@ from assay.core.errors import PromptTooLong
 from assay.core.quantities import Seconds
 from assay.core.text import cut_middle
 from assay.models import MAIN, Message, Reply, Tool
+from assay.records.events import GAVE_UP
 
 SHORT_OBSERVATION = 1_000
 MAX_COMPRESSION = 4
@@ -140,15 +141,15 @@ class ActionAgent(Agent):
         for _ in range(self.max_attempts):
             reply = await self._ask(state, memory, complaint)
             if reply is None:
-                await bench.note("gave up", cause="too long", why="the conversation is too long for the model")
+                await bench.note(GAVE_UP, cause="too long", reason="the conversation is too long for the model")
                 return None
             try:
                 return self.parse_reply(state, reply)
             except UnreadableReply as fault:
-                await bench.note("unreadable reply", cause="format", why=str(fault))
+                await bench.note("unreadable reply", cause="format", reason=str(fault))
                 cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
                 complaint = state.context.templates.fill("retry", fault=f"{fault}{cut_off}")
-        await bench.note("gave up", cause="format", why=f"none of {self.max_attempts} replies was readable")
+        await bench.note(GAVE_UP, cause="format", reason=f"none of {self.max_attempts} replies was readable")
         return None
 
     async def _ask(self, state: AgentState, memory: str, complaint: str) -> Reply | None:
@@ -181,7 +182,7 @@ class ActionAgent(Agent):
         state.repeats = state.repeats + 1 if same else 1
         if state.repeats >= self.max_repeats:
             why = f"{call.action} was called {state.repeats} times in a row with the same arguments"
-            await state.context.bench.note("gave up", cause="repeats", why=why)
+            await state.context.bench.note(GAVE_UP, cause="repeats", reason=why)
             return False
         if state.repeats >= WARN_AFTER_REPEATS:
             shown += f"\n\n(You have done exactly this {state.repeats} times in a row. Try something else.)"

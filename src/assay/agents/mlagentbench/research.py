@@ -77,7 +77,7 @@ class Research(ActionAgent):
         try:
             found = await search_log(state.context, log.decode(errors="replace"), plan)
         except ActionFailed as failure:
-            await state.context.bench.note("no retrieval", cause=failure.observation.cause, why=str(failure))
+            await state.context.bench.note("no retrieval", cause=failure.observation.cause, reason=str(failure))
             return ""
         return state.context.templates.fill("memory", found=found) if found else ""
 
@@ -91,7 +91,7 @@ class Research(ActionAgent):
             entry = await ask_for_text(context.bench, FAST, prompt)
             await append_to_log(context, f"[Step {len(state.turns)}]\n{entry}")
         except (ModelError, PromptTooLong, ActionFailed) as fault:
-            await context.bench.note("no entry in the research log", why=str(fault))
+            await context.bench.note("no entry in the research log", reason=str(fault))
         await context.bench.snapshot()
 
     async def _summarize(self, state: AgentState, call: ActionCall, observation: str, max_length: int) -> str:
@@ -109,7 +109,7 @@ class Research(ActionAgent):
                 action=action,
             )
         except (ModelError, PromptTooLong) as fault:
-            await context.bench.note("no summary", why=str(fault))
+            await context.bench.note("no summary", reason=str(fault))
             return cut_middle(observation, max_length)
         return f"(summary of {len(observation):,} characters)\n{cut_middle(summary, max_length)}"
 

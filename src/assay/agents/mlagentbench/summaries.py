@@ -61,7 +61,7 @@ async def summarize(
 
 async def ask_for_text(bench: Workbench, role: str, prompt: str) -> str:
     """Ask a model one question and return its reply as text; raise `ModelError` if it cannot be reached."""
-    reply = await bench.ask(role, [Message(role="user", text=prompt)], faults_count=True)
+    reply = await bench.ask(role, [Message(role="user", text=prompt)], record_failures=True)
     return reply.message.text.strip()
 
 

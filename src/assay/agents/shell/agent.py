@@ -7,7 +7,7 @@ from pydantic import Field
 
 from assay.agents.agent import Agent
 from assay.agents.briefing import briefing, remaining_budget
-from assay.agents.observation import Cause, Observation
+from assay.agents.observation import Observation
 from assay.agents.outcomes import LIMITS, NO_OUTPUT, check_submission
 from assay.agents.prompts import Templates
 from assay.agents.replies import UnreadableReply
@@ -23,6 +23,7 @@ from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
 from assay.core.text import cut_middle
 from assay.models import MAIN, Message, Reply
+from assay.records.events import GAVE_UP, FailureCause
 
 SUBMIT, VALIDATE = "submit", "validate"
 TRUNCATED_OBSERVATION = 200
@@ -52,7 +53,7 @@ class Shell(Agent):
                 commands = parse_commands(reply, self.protocol)
             except UnreadableReply as fault:
                 errors += 1
-                await bench.note("unreadable reply", cause="format", why=str(fault))
+                await bench.note("unreadable reply", cause="format", reason=str(fault))
                 history += rejection_messages(reply, str(fault))
                 continue
             errors = 0
@@ -61,7 +62,7 @@ class Shell(Agent):
                 if command.command == SUBMIT:
                     return
                 history.append(result_message(f"{observation.text}\n\n({remaining_budget(bench)})", command.call_id))
-        await bench.note("gave up", cause="format", why=f"{errors} consecutive replies were unreadable")
+        await bench.note(GAVE_UP, cause="format", reason=f"{errors} consecutive replies were unreadable")
 
     def _opening(self, bench: Workbench) -> list[Message]:
         templates = Templates("assay.agents.shell")
@@ -81,7 +82,7 @@ class Shell(Agent):
                 return await bench.ask(MAIN, history, [BASH_TOOL] if self.protocol == "tools" else [])
             except PromptTooLong:
                 if not _truncate_older_output(history):
-                    await bench.note("gave up", cause="too long", why="the conversation is too long for the model")
+                    await bench.note(GAVE_UP, cause="too long", reason="the conversation is too long for the model")
                     return None
 
     async def _execute(self, bench: Workbench, command: BashCommand) -> Observation:
@@ -96,12 +97,12 @@ class Shell(Agent):
             # One stream for both, so that output and errors appear in the order in which they were printed.
             merged = ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command.command]
             completed = await bench.execute(merged, seconds=seconds)
-            crash: Cause | None = "crash" if completed.ended == "signal" else None
+            crash: FailureCause | None = "crash" if completed.ended == "signal" else None
             cause, limit = LIMITS.get(completed.ended, (crash, ""))
             ending = f"Exit code {completed.code} after {completed.seconds:.1f} seconds"
             if limit:
                 ending += f": it {limit}"
-            output = cut_middle(completed.stdout.text.rstrip(), self.max_output) or NO_OUTPUT
+            output = cut_middle(completed.stdout.rstrip(), self.max_output) or NO_OUTPUT
             return Observation(f"{ending}.\n\n{output}", cause)
 
         arguments: dict[str, object] = {"command": command.command}

@@ -1,64 +1,70 @@
-"""What an agent said and was told, read from the record of its trial."""
+"""The conversation of a trial, restored from its record."""
 
 from collections.abc import Iterator, Sequence
 
 from assay.agents.outcomes import format_streams
-from assay.agents.serialize import completed
 from assay.models import MAIN
 from assay.models.messages import Message, Reply, ToolCall
-from assay.records.tape import Deed
+from assay.records.events import ActionRequest, ActionResult, CommandRequest, CommandResult, ModelRequest, ModelResult
+from assay.records.tape import Call, Past
 
-_LONGEST = 20_000
+_MAX_OUTPUT = 20_000
 """Characters of what a command printed."""
 
 
-def conversation_of(deeds: Sequence[Deed], opening: str) -> list[Message]:
-    """The main model's conversation where all of it was in view to the end, else the steps, after the `opening`."""
-    asked = [place for place, deed in enumerate(deeds) if _is_reply(deed)]
-    steps = list(_steps(deeds))
-    if not asked:
+def conversation_of(past: Past, opening: str) -> list[Message]:
+    """Return the main model's conversation if its last prompt holds all of it, else the steps after the `opening`."""
+    replies = [(place, call.number, reply) for place, call in enumerate(past.calls) if (reply := _main_reply(call))]
+    steps = list(_steps(past.calls))
+    if not replies:
         return [Message(role="user", text=opening), *steps]
-    last = deeds[asked[-1]]
-    said = [Message.model_validate(message) for message in last.about["messages"]]
-    whole = sum(message.role == "assistant" for message in said) == len(asked) - 1
-    if not whole and steps:
+    place, number, last = replies[-1]
+    prompt = past.prompts.messages(number)
+    complete = sum(message.role == "assistant" for message in prompt) == len(replies) - 1
+    if not complete and steps:
         return [Message(role="user", text=opening), *steps]
-    reply = Reply.model_validate(last.result).message
-    told = [deed.result["observation"] for deed in deeds[asked[-1] :] if deed.what == "act"]
-    answered = zip(reply.tool_calls, told, strict=False)
-    return [*said, reply, *(Message(role="tool", text=text, tool_call_id=call.id) for call, text in answered)]
+    observations = [call.result.observation for call in past.calls[place:] if isinstance(call.result, ActionResult)]
+    answered = zip(last.message.tool_calls, observations, strict=False)
+    results = [Message(role="tool", text=text, tool_call_id=call.id) for call, text in answered]
+    return [*prompt, last.message, *results]
 
 
-def last_reply(deeds: Sequence[Deed]) -> Reply | None:
-    """What the main model said last."""
-    return next((Reply.model_validate(deed.result) for deed in reversed(deeds) if _is_reply(deed)), None)
+def last_reply(calls: Sequence[Call]) -> Reply | None:
+    """Return the last reply of the main model."""
+    return next((reply for call in reversed(calls) if (reply := _main_reply(call))), None)
 
 
-def _is_reply(deed: Deed) -> bool:
-    return deed.what == "ask" and deed.request["role"] == MAIN and "message" in deed.result
+def _main_reply(call: Call) -> Reply | None:
+    match call.request, call.result:
+        case ModelRequest(role=role), ModelResult(reply=reply) if role == MAIN:
+            return reply
+    return None
 
 
-def _steps(deeds: Sequence[Deed]) -> Iterator[Message]:
-    """Each step as a call and its result: its action, or the commands where it has none.
+def _steps(calls: Sequence[Call]) -> Iterator[Message]:
+    """Yield each step as a tool call and its result: its action, or the commands where it has none.
 
-    What the main model said before goes with the call.
+    What the main model said before goes with the tool call.
     """
-    acted = {deed.about["step"] for deed in deeds if deed.what == "act"}
-    said = ""
-    for number, deed in enumerate(deeds):
-        if _is_reply(deed):
-            said = Reply.model_validate(deed.result).message.text
+    with_action = {call.step for call in calls if isinstance(call.request, ActionRequest)}
+    text = ""
+    for number, call in enumerate(calls):
+        if reply := _main_reply(call):
+            text = reply.message.text
             continue
-        if deed.what == "act":
-            call = ToolCall(id=f"deed-{number}", name=deed.request["name"], arguments=deed.request["arguments"])
-            result = deed.result["observation"]
-        elif deed.what == "run" and deed.changes and deed.about["step"] not in acted:
-            call = ToolCall(id=f"deed-{number}", name="run", arguments={"command": deed.request["command"]})
-            ended = completed(deed.result)
-            output = format_streams(ended.stdout.text, ended.stderr.text, _LONGEST)
-            result = f"Exit code {ended.code} ({ended.ended}).\n\n{output}"
-        else:
-            continue
-        yield Message(role="assistant", text=said, tool_calls=(call,))
-        yield Message(role="tool", text=result, tool_call_id=call.id)
-        said = ""
+        match call.request, call.result:
+            case ActionRequest() as request, ActionResult() as result:
+                tool_call = ToolCall(id=f"call-{number}", name=request.name, arguments=request.arguments)
+                output = result.observation
+            case CommandRequest() as request, CommandResult() as result if (
+                call.changes and call.step not in with_action
+            ):
+                arguments = {"command": list(request.command)}
+                tool_call = ToolCall(id=f"call-{number}", name="run", arguments=arguments)
+                streams = format_streams(result.stdout, result.stderr, _MAX_OUTPUT)
+                output = f"Exit code {result.code} ({result.ended}).\n\n{streams}"
+            case _:
+                continue
+        yield Message(role="assistant", text=text, tool_calls=(tool_call,))
+        yield Message(role="tool", text=output, tool_call_id=tool_call.id)
+        text = ""

@@ -3,6 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +34,7 @@ from assay.models import MAIN
 from assay.models.convert import to_inspect_all
 from assay.models.messages import Usage
 from assay.records import RunFolder, TrialFolder, read_events
-from assay.records.tape import Deed, past_of
+from assay.records.tape import Call, past_of
 from assay.results.collect import collect_outcomes
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.trajectory import trajectory_of
@@ -132,7 +133,7 @@ def _stats(samples: Sequence[EvalSample]) -> EvalStats:
 def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
     file, state, process = folder.file, folder.state, trajectory_of(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
-    deeds = past_of(read_events(folder.events)).deeds if folder.events.exists() else ()
+    past = past_of(read_events(folder.events))
     opening = task_prompt(task, description_of(file, task), file.budget)
     model = file.models.get(MAIN, NO_MODEL)
     sealed = not outcome.unsealed
@@ -141,8 +142,8 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
         epoch=epoch,
         input=opening,
         target="",
-        messages=to_inspect_all(conversation_of(deeds, opening), model),
-        output=_output(deeds, model),
+        messages=to_inspect_all(conversation_of(past, opening), model),
+        output=_output(past.calls, model),
         scores={"grade": to_score(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)},
         metadata={
             "trial": file.id,
@@ -150,13 +151,14 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
             "seed": file.seed,
             "status": state.status,
             "cause": state.cause,
-            "why": state.why,
+            "error_type": state.error_type,
+            "reason": state.reason,
             "end": process.end,
             "steps": state.steps,
             "cost": process.cost,
             "validations": state.validations,
             "sealed": sealed,
-            "sealing": state.sealing,
+            "sealing": asdict(state.sealing) if state.sealing else None,
             "answers": state.answers,
             "network": file.network,
             "budget": file.budget.model_dump(mode="json", exclude_none=True),
@@ -176,8 +178,8 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
     )
 
 
-def _output(deeds: Sequence[Deed], model: str) -> ModelOutput:
-    reply = last_reply(deeds)
+def _output(calls: Sequence[Call], model: str) -> ModelOutput:
+    reply = last_reply(calls)
     if reply is None:
         return ModelOutput(model=model)
     message = to_inspect_all([reply.message], model)[0]

@@ -125,7 +125,9 @@ class LabSandbox(SandboxEnvironment):
         cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
         """Open a lab with the data, the description and the starter code."""
-        from assay.runs.trial_setup import furnish  # slow to import, and Inspect imports this module for all tasks
+        from assay.runs.trial_setup import (
+            write_starting_files,  # slow to import, and Inspect imports this module for all tasks
+        )
 
         if not isinstance(config, LabSpec):
             raise UsageError("The sandbox `assay` works only with Assay's own tasks, e.g. assay/pocket")
@@ -135,7 +137,7 @@ class LabSandbox(SandboxEnvironment):
         setup = Setup(find_environment(home, task.environment), data=data.public, limits=limits)
         held = await HeldLab.open(home, setup, config.sandbox)
         try:
-            await furnish(held.lab, task, config.description(task))
+            await write_starting_files(held.lab, task, config.description(task))
         except BaseException:
             await held.close()
             raise

@@ -13,10 +13,11 @@ from pathlib import Path
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.home import Home
 from assay.records import TrialFile, TrialFolder
-from assay.records.lease import LAPSE, Watch, is_held
+from assay.records.lease import LEASE_TIMEOUT, LeaseWatch, is_held
 from assay.runs.driver import Files
 from assay.runs.retry import Retries
-from assay.runs.worker import TAKEN, JobKind, JobSpec
+from assay.runs.trial import JobKind
+from assay.runs.worker import TAKEN, JobSpec
 
 HARNESS_MEMORY = 10**9
 """Bytes that a trial's own process needs in addition to its lab."""
@@ -49,10 +50,15 @@ class Cluster(ABC):
     """Seconds between two queries of the scheduler."""
 
     def __init__(
-        self, home: Home, *, source: Path | None = None, lapse: float = LAPSE, overdue: float = Retries().overdue
+        self,
+        home: Home,
+        *,
+        source: Path | None = None,
+        lapse: float = LEASE_TIMEOUT,
+        overdue: float = Retries().overdue,
     ) -> None:
         self._home, self._source, self._lapse, self._overdue = home, source, lapse, overdue
-        self._watch = Watch(lapse)
+        self._watch = LeaseWatch(lapse)
         self._new: list[Job] = []
         self._submitted: dict[TrialFolder, str] = {}
         self._over: list[tuple[TrialFolder, int | None]] = []

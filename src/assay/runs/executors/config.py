@@ -9,12 +9,12 @@ from assay.core.disk import write_json
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.records import RunFolder
-from assay.records.lease import BEAT, LAPSE
+from assay.records.lease import HEARTBEAT, LEASE_TIMEOUT
 from assay.records.trial import read_record
 from assay.runs.driver import Executor
 from assay.runs.retry import Retries
 
-_MIN_LEASE = 5 * BEAT
+_MIN_LEASE = 5 * HEARTBEAT
 
 
 class ExecutorConfig(BaseModel):
@@ -26,7 +26,7 @@ class ExecutorConfig(BaseModel):
     on: str = "local"
     slurm: dict[str, str] = {}
     data_from: Path | None = None
-    lease: float = LAPSE
+    lease: float = LEASE_TIMEOUT
 
 
 def make_executor(
@@ -34,7 +34,7 @@ def make_executor(
 ) -> Executor:
     """Create the executor that a configuration names."""
     if config.lease < _MIN_LEASE:
-        raise UsageError(f"lease: leases are renewed every {BEAT:g} s; allow at least {_MIN_LEASE:g} s")
+        raise UsageError(f"lease: leases are renewed every {HEARTBEAT:g} s; allow at least {_MIN_LEASE:g} s")
     if config.slurm and config.on != "slurm":
         raise UsageError("slurm settings require --on slurm")
     if config.on == "local":

@@ -19,11 +19,11 @@ from assay.core.home import Home
 from assay.core.text import plural
 from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
-from assay.records.lease import LAPSE, Claim, Watch
+from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
 from assay.runs.driver import Files
 from assay.runs.retry import Retries
-from assay.runs.trial import Taken
-from assay.runs.worker import GRACE, JOB_KINDS, TAKEN, UNRECORDED, JobKind
+from assay.runs.trial import JOB_KINDS, JobKind, Taken
+from assay.runs.worker import GRACE, TAKEN, UNRECORDED
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Local:
         *,
         cores: int | None = None,
         gpus: Sequence[int] | None = None,
-        lapse: float = LAPSE,
+        lapse: float = LEASE_TIMEOUT,
         overdue: float = Retries().overdue,
     ) -> None:
         self._home, self._overdue = home, overdue
@@ -53,7 +53,7 @@ class Local:
         self._free = sorted(gpu_numbers() if gpus is None else gpus)
         self._context = multiprocessing.get_context("forkserver")
         self._running: dict[ForkServerProcess, _RunningTrial] = {}
-        self._watch, self._taken = Watch(lapse), set[Path]()
+        self._watch, self._taken = LeaseWatch(lapse), set[Path]()
 
     @property
     def description(self) -> str:

@@ -15,7 +15,7 @@ from assay.core.disk import atomic_write
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.records import TrialFolder
-from assay.records.lease import LAPSE, is_held
+from assay.records.lease import LEASE_TIMEOUT, is_held
 from assay.runs import worker
 from assay.runs.driver import Files
 from assay.runs.executors.cluster import Cluster, Job
@@ -38,7 +38,7 @@ class Ray(Cluster):
         *,
         cores: int | None = None,
         source: Path | None = None,
-        lapse: float = LAPSE,
+        lapse: float = LEASE_TIMEOUT,
     ) -> None:
         super().__init__(home, source=source, lapse=lapse)
         self._address, self._cores = address, cores

@@ -20,7 +20,7 @@ from assay.core.disk import atomic_write
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
-from assay.records.lease import LAPSE
+from assay.records.lease import LEASE_TIMEOUT
 from assay.runs import worker
 from assay.runs.executors.cluster import Cluster, Job
 from assay.runs.trial import PREEMPTED
@@ -50,7 +50,7 @@ class Slurm(Cluster):
         *,
         options: Mapping[str, str] | None = None,
         source: Path | None = None,
-        lapse: float = LAPSE,
+        lapse: float = LEASE_TIMEOUT,
     ) -> None:
         super().__init__(home, source=source, lapse=lapse)
         if missing := [program for program in ("sbatch", "srun", "squeue", "scancel") if shutil.which(program) is None]:

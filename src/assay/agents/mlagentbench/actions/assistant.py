@@ -62,7 +62,7 @@ async def reflection(context: ActionContext, things_to_reflect_on: Annotated[str
 @action(REQUEST_HELP, returns="the person's answer")
 async def request_help(context: ActionContext, request: Annotated[str, "what you need to know, in full detail"]) -> str:
     """Ask the person who supervises you for help."""
-    answer = await context.bench.ask_person(request)
+    answer = await context.bench.ask_human(request)
     if answer is None:
         raise ActionFailed("refused", "Nobody is available to help.")
     return answer or "The person gave an empty answer."

@@ -17,16 +17,17 @@ from assay.agents.mlagentbench.actions.files import (
     writable_path,
     write_workspace_file,
 )
-from assay.agents.observation import ActionFailed, Cause
+from assay.agents.observation import ActionFailed
 from assay.agents.replies import NoCodeBlock, extract_code_block
 from assay.core.text import cut_middle
 from assay.models import Message
+from assay.records.events import FailureCause
 
 EDIT = "edit"
 BACKUPS = "backup"
 ABSENT = "absent"
 DIFF = "the changes as a unified diff; check it carefully"
-PROBLEMS: dict[str, tuple[Cause, str]] = {
+PROBLEMS: dict[str, tuple[FailureCause, str]] = {
     "cut off": ("too long", "The assistant's reply was cut off. Nothing was written; request smaller edits."),
     "missing": ("format", "The assistant returned no code. Nothing was written; give clearer instructions."),
     "unclosed": ("format", "The assistant's code is incomplete. Nothing was written; request smaller edits."),
@@ -113,7 +114,7 @@ async def _read_script(context: ActionContext, path: str) -> str:
 
 async def _ask_for_edit(context: ActionContext, prompt: str) -> str:
     with model_errors_as_failures():
-        reply = await context.bench.ask(EDIT, [Message(role="user", text=prompt)], faults_count=True)
+        reply = await context.bench.ask(EDIT, [Message(role="user", text=prompt)], record_failures=True)
     try:
         return extract_code_block(reply)
     except NoCodeBlock as error:
@@ -144,7 +145,7 @@ async def _list_backups(context: ActionContext, path: str) -> list[Backup]:
     command = ["ls", "-A", "--", command_argument(folder)]
     listing = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
     pattern = re.compile(re.escape(name) + rf"\.(\d+)(\.{ABSENT})?")
-    matches = [(match, each) for each in listing.stdout.text.splitlines() if (match := pattern.fullmatch(each))]
+    matches = [(match, each) for each in listing.stdout.splitlines() if (match := pattern.fullmatch(each))]
     return sorted(Backup(int(match[1]), bool(match[2]), f"{folder}/{each}") for match, each in matches)
 
 

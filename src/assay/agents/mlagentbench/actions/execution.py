@@ -19,7 +19,7 @@ async def execute_script(
     path = normalize_path(script_name)
     await _check_script(context, path, script_name)
     completed = await context.bench.execute(["python", "-u", command_argument(path)], seconds=context.script_seconds)
-    output = format_streams(completed.stdout.text, completed.stderr.text, context.max_output)
+    output = format_streams(completed.stdout, completed.stderr, context.max_output)
     cause, ending = describe_end(completed)
     return Observation(f"{script_name} {ending} after {completed.seconds:.1f} seconds.\n\n{output}", cause)
 
@@ -30,7 +30,7 @@ async def python_repl(
 ) -> Observation:
     """Run Python code in a session that keeps its variables from one command to the next. It runs in the workspace;
     between commands the session and all processes it started are paused."""
-    said = await context.bench.say_to_session(command, seconds=context.session_seconds)
+    said = await context.bench.run_python(command, seconds=context.session_seconds)
     notice = "The previous session was interrupted; this is a new one, without its variables.\n\n" if said.lost else ""
     output = cut_middle(said.output.rstrip(), context.max_output)
     if said.ended is None:
@@ -51,5 +51,5 @@ async def _check_script(context: ActionContext, path: str, name: str) -> None:
     """Refuse everything but a regular file: what is checked must be what is run, not the target of a link."""
     command = ["find", command_argument(path), "-maxdepth", "0", "-type", "f", "-size", f"-{MAX_FILE_SIZE}c"]
     found = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
-    if not found.stdout.total:
+    if not found.stdout:
         raise ActionFailed("refused", f"{name!r} is not a script in the workspace: there is no regular file there.")

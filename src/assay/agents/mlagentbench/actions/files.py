@@ -23,8 +23,8 @@ async def list_files(context: ActionContext, dir_path: Annotated[str, "a folder,
     path = command_argument(normalize_path(dir_path))
     listing = await context.bench.execute(["ls", "-F", "--", path], seconds=LOOKUP_SECONDS, changes=False)
     if not listing.succeeded:
-        raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_last_reason(listing.stderr.text)}.")
-    return cut_middle(listing.stdout.text, context.max_output) or "The folder is empty."
+        raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_last_reason(listing.stderr)}.")
+    return cut_middle(listing.stdout, context.max_output) or "The folder is empty."
 
 
 @action("Read File", returns="the content of the file; of a long file, the beginning and the end")
@@ -68,7 +68,7 @@ async def copy_file(
     paths = [command_argument(normalize_path(source)), command_argument(writable_path(destination))]
     copied = await context.bench.execute(["cp", "-T", "--", *paths])
     if not copied.succeeded:
-        reason = _last_reason(copied.stderr.text)
+        reason = _last_reason(copied.stderr)
         raise ActionFailed("refused", f"{source!r} cannot be copied to {destination!r}: {reason}.")
     return f"Copied {source} to {destination}."
 
@@ -141,15 +141,15 @@ async def read_text(context: ActionContext, name: str) -> str:
     command = ["head", "-c", str(MAX_DATA_VIEW), "--", command_argument(path)]
     head = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
     if not head.succeeded:
-        raise ActionFailed("refused", f"{name!r} cannot be read: {_last_reason(head.stderr.text)}.")
-    cut = head.stdout.total >= MAX_DATA_VIEW
-    return head.stdout.text + (f"\n… only the first {MAX_DATA_VIEW:,} bytes are shown …\n" if cut else "")
+        raise ActionFailed("refused", f"{name!r} cannot be read: {_last_reason(head.stderr)}.")
+    cut = len(head.stdout.encode()) >= MAX_DATA_VIEW
+    return head.stdout + (f"\n… only the first {MAX_DATA_VIEW:,} bytes are shown …\n" if cut else "")
 
 
 async def read_workspace_file(context: ActionContext, path: str) -> bytes | None:
     """Return the exact content of a file in the workspace; None if there is nothing at that path."""
     try:
-        return await context.bench.read(path, most=MAX_FILE_SIZE)
+        return await context.bench.read(path, max_size=MAX_FILE_SIZE)
     except UnsafePath as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return None

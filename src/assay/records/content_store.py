@@ -1,0 +1,46 @@
+"""Contents of files as the record keeps them: in the log if they are short, else in the store of snapshots."""
+
+import base64
+import hashlib
+from pathlib import Path
+
+from assay.core.disk import atomic_write
+from assay.lab.snapshots import read_object
+from assay.records.events import Content
+
+_MAX_INLINE = 10_000
+"""Bytes up to which a content is in the log itself. Larger ones are stored once, however often they occur."""
+
+
+class ContentStore:
+    """Stores contents of files by their SHA-256, beside the snapshots of a trial."""
+
+    def __init__(self, snapshots: Path) -> None:
+        self._snapshots = snapshots
+        self._objects = snapshots / "objects"
+
+    def put(self, data: bytes) -> Content:
+        """Store a content and return how the log refers to it."""
+        digest = hashlib.sha256(data).hexdigest()
+        if len(data) > _MAX_INLINE:
+            path = self._objects / digest
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(path, data)
+            return Content(sha256=digest, size=len(data))
+        try:
+            return Content(sha256=digest, size=len(data), text=data.decode())
+        except UnicodeDecodeError:
+            return Content(sha256=digest, size=len(data), base64=base64.b64encode(data).decode())
+
+    def get(self, content: Content) -> bytes:
+        """Return the content that the log refers to; `RecordError` if it is missing or damaged."""
+        if content.text is not None:
+            return content.text.encode()
+        if content.base64 is not None:
+            return base64.b64decode(content.base64)
+        return self.get_by_digest(content.sha256)
+
+    def get_by_digest(self, sha256: str) -> bytes:
+        """Return a content that is stored as a file, by its SHA-256; `RecordError` if it is missing or damaged."""
+        return read_object(self._snapshots, sha256)

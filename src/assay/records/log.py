@@ -1,0 +1,209 @@
+"""The append-only log of a trial: one event per line of JSON, each chained by hash to the line before.
+
+A line ends with the field `chain`: the SHA-256 of the `chain` of the line before and of this line without its `chain`.
+The hash is taken over the bytes as they are on disk, so checking a log needs no canonical form.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from assay.core.disk import atomic_write
+from assay.core.errors import RecordError
+from assay.records.events import EVENT_ADAPTER, Event, EventBase
+
+START = "0" * 64
+"""The `chain` before the first line."""
+
+Written = TypeVar("Written", bound=EventBase)
+_CHAIN = b',"chain":"%s"}\n'
+_CHAIN_LENGTH = len(_CHAIN % START.encode())
+_FIRST_BLOCK = 2**16
+
+
+class EventLog:
+    """Appends events; each is on disk before `append` returns, and with it all that were added before.
+
+    A last line that a crash cut short is removed when the log is opened again. The chain reveals a later edit of any
+    line; it cannot reveal that the whole log was rewritten, for which its last hash must be kept elsewhere.
+
+    `check` raises once this writer may no longer write. If an earlier writer may still be alive, open the log
+    `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded.
+    """
+
+    def __init__(
+        self, path: Path, epoch: int, *, check: Callable[[], None] | None = None, detached: bool = False
+    ) -> None:
+        self._epoch, self._check = epoch, check or _no_check
+        self._number, self._chain, self._size = 0, START, 0
+        self._error: OSError | None = None
+        if detached and path.exists():
+            atomic_write(path, path.read_bytes(), check=self._check)
+        self._file = path.open("ab", buffering=0)
+        try:
+            # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
+            self._check()
+            for number, chain, end in _scan(path):
+                self._number, self._chain, self._size = number + 1, chain, end
+            self._file.truncate(self._size)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, event: Written) -> Written:
+        """Write one event durably; return it with its number, time, epoch and chain."""
+        written = self.add(event)
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Nothing is known about what is on disk now: only a process that reads the log again may continue it.
+            self._error = error
+            raise
+        return written
+
+    def add(self, event: Written) -> Written:
+        """Write one event that survives this process, and survives a power cut once another is appended."""
+        if self._error:
+            raise self._error
+        self._check()
+        header = {"number": self._number, "time": datetime.now(UTC), "epoch": self._epoch}
+        stamped = event.model_copy(update=header)
+        # Text from outside can hold lone surrogates, which no file can: they become question marks.
+        body = json.dumps(stamped.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        line = body.encode(errors="replace")
+        chain = _link(self._chain, line)
+        self._write(line[:-1] + _CHAIN % chain.encode())
+        self._number, self._chain = self._number + 1, chain
+        return stamped.model_copy(update={"chain": chain})
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> "EventLog":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, line: bytes) -> None:
+        """Write all of a line or nothing: half of one, on a full disk, would spoil every line after it."""
+        written = 0
+        try:
+            while written < len(line):
+                written += self._file.write(line[written:])
+        except OSError as error:
+            try:
+                self._file.truncate(self._size)
+            except OSError:
+                self._error = error
+            raise
+        self._size += len(line)
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read all complete events of a log; a torn last line is left out, any other damage is a `RecordError`.
+
+    A log that does not exist yet has no events.
+    """
+    return list(iterate_events(path))
+
+
+def iterate_events(path: Path) -> Iterator[Event]:
+    """Read the events of a log one by one, checking the chain."""
+    if not path.exists():
+        return
+    for number, line, _ in _chained_lines(path):
+        event = _parse(line)
+        if event is None:
+            raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
+        if event.number != number:
+            raise RecordError(f"{path}, line {number + 1}: it says it is event {event.number}; the log was changed")
+        yield event
+
+
+def read_events_backwards(path: Path) -> Iterator[Event]:
+    """Read a log from its last event to its first, reading only as much of the file as is asked for.
+
+    A line that is just being written is left out; the chain is not checked.
+    """
+    if not path.exists():
+        return
+    for line in _lines_backwards(path):
+        event = _parse(line)
+        if event is None:
+            raise RecordError(f"{path}: a line is not an event of a format that this version reads")
+        yield event
+
+
+def last_chain(path: Path) -> str:
+    """Return the last hash of a log's chain, checking all of it."""
+    chain = START
+    if path.exists():
+        for _, link, _ in _scan(path):
+            chain = link
+    return chain
+
+
+def _no_check() -> None:
+    """For a log that only one process knows of."""
+
+
+def _parse(line: bytes) -> Event | None:
+    try:
+        return EVENT_ADAPTER.validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _scan(path: Path) -> Iterator[tuple[int, str, int]]:
+    """Yield number, chain and end of each complete line, checking the chain but not parsing the events."""
+    end = 0
+    for number, line, chain in _chained_lines(path):
+        end += len(line)
+        yield number, chain, end
+
+
+def _chained_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
+    chain = START
+    with path.open("rb") as file:
+        for number, line in enumerate(file):
+            if not line.endswith(b"\n"):
+                return
+            recorded = line[-_CHAIN_LENGTH:]
+            chain = _link(chain, line[:-_CHAIN_LENGTH] + b"}")
+            if recorded != _CHAIN % chain.encode():
+                raise RecordError(f"{path}, line {number + 1}: the hash chain is broken; the log was changed")
+            yield number, line, chain
+
+
+def _link(before: str, line: bytes) -> str:
+    return hashlib.sha256(before.encode() + line).hexdigest()
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        block_size, rest = _FIRST_BLOCK, b""
+        while end > 0:
+            start = max(0, end - block_size)
+            file.seek(start)
+            block = file.read(end - start) + rest
+            first = block.find(b"\n") + 1 if start > 0 else 0
+            if start > 0 and first == 0:
+                rest = block
+            else:
+                rest = block[:first]
+                for line in reversed(block[first:].splitlines(keepends=True)):
+                    if line.endswith(b"\n"):
+                        yield line
+            end, block_size = start, 2 * block_size

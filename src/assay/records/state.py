@@ -1,0 +1,68 @@
+"""How far a trial has come and what it submitted: `state.json` and `submission/manifest.json`."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from assay.core.quantities import Model, Sha256
+from assay.lab.interface import Sealing
+from assay.records.budget import BudgetUsed
+
+Status = Literal["waiting", "running", "submitted", "done", "failed", "inapplicable", "stopped"]
+Cause = Literal["agent", "infrastructure", "user"]
+Answers = Literal["withheld", "within reach"]
+"""Whether anything derived from the hidden answers could have been read while the agent worked.
+
+Scores are never shown during a trial, so answers are within reach only in a lab that is not sealed.
+"""
+
+
+class State(Model):
+    """`state.json`: how far a trial has come. It follows from the log and can be rebuilt from it.
+
+    `cause` says who is to blame for a failure, `error_type` names the class of the error, `reason` explains it.
+    """
+
+    format: Literal["state/2"] = "state/2"
+    status: Status = "waiting"
+    cause: Cause | None = None
+    error_type: str | None = None
+    reason: str | None = None
+    epoch: int = 0
+    elapsed: float = 0.0
+    waited: float = 0.0
+    steps: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    validations: int = 0
+    started_at: str | None = None
+    ended_at: str | None = None
+    sealing: Sealing | None = None
+    answers: Answers | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing is left to do: done, inapplicable, or failed because of the agent."""
+        return self.status in ("done", "inapplicable") or (self.status == "failed" and self.cause == "agent")
+
+    @property
+    def used(self) -> BudgetUsed:
+        """What the trial has used of its budget."""
+        return BudgetUsed(
+            elapsed=self.elapsed, waited=self.waited, steps=self.steps, tokens=self.tokens, cost=self.cost
+        )
+
+
+class SubmissionEntry(Model):
+    """`submission/manifest.json`: the file that was submitted, or the reason why there is none."""
+
+    format: Literal["submission/2"] = "submission/2"
+    at: str
+    file: str | None = None
+    size: int | None = None
+    sha256: Sha256 | None = None
+    reason: str | None = None
+
+
+def now() -> str:
+    """Return the current date and time with its time zone, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
