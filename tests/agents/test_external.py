@@ -171,7 +171,7 @@ async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):
     done = assay(*words, "run", "tiny", "--agent", agent, "--model", model, "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
-    assert (trial.file.sandbox, trial.state.sealing["network"], trial.grade.sealed) == ("none", "host", False)
+    assert (trial.file.sandbox, trial.state.sealing.network, trial.grade.sealed) == ("none", "host", False)
     assert trial.grade.score == 1.0
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.records import RunFolder, read_events
+from assay.records.tape import finished_calls
 
 SCRIPTS = Path(__file__).parent / "external_agents"
 TINY = Path(__file__).parent.parent / "tiny"

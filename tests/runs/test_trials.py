@@ -98,7 +98,7 @@ def test_an_unsealed_run_says_so_everywhere(tiny):
     result = tiny.call(*tiny.run_words("starter"), "--sandbox", "none")
     assert result.returncode == 0, result.stderr
     trial = only_trial(tiny)
-    assert trial.state.sealing is not None and trial.state.sealing["sealed"] is False
+    assert trial.state.sealing is not None and trial.state.sealing.sealed is False
     assert trial.grade is not None and trial.grade.sealed is False
     assert "unsealed" in result.stdout
     report = json.loads(tiny.call("report", str(tiny.out), "--json").stdout)
