@@ -57,7 +57,8 @@ def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome
     # Hits: U+1 in a and in b; one box is missed, no point is in vain: 2 * 2 / (3 + 2).
     assert outcome("id,labels\na,U+1 5 5\nb,U+1 6 6\n", answers, **rules) == 0.8
     assert outcome("id,labels\na,\nb,\n", answers, **rules) == 0.0
-    why = "submission.csv, column 'labels', id 'b': groups of 3, label x y, are needed; 2 words are not such groups."
+    needed = "groups of 3, label x y, are needed; 2 words are not a multiple of that."
+    why = f"submission.csv, column 'labels', id 'b': {needed}"
     assert outcome("id,labels\na,\nb,U+1 6\n", answers, **rules) == why
 
 

@@ -174,17 +174,26 @@ HOSTILE = {
     "a pickle inside": (archive(("slope.npy", pickle.dumps([1]))), "is not a readable .npz file"),
     "objects": (archive(("slope.npy", header("(1,)", "|O") + b"12345678")), "only plain numbers"),
     "text": (archive(("slope.npy", header("(1,)", "<U1") + b"1234")), "only plain numbers"),
-    "a huge shape": (archive(("slope.npy", header("(99999999999, 99999999999)"))), "as many numbers as it says"),
-    "fewer numbers than it says": (archive(("slope.npy", header("(2,)") + b"1234")), "as many numbers as it says"),
-    "more numbers than it says": (archive(("slope.npy", header("(1,)") + b"12345678")), "as many numbers as it says"),
-    "a negative length": (archive(("slope.npy", header("(-1, -1)") + b"1234")), "no shape that can be"),
-    "very many axes": (archive(("slope.npy", header(f"({'1, ' * 40})") + b"1234")), "no shape that can be"),
+    "a huge shape": (
+        archive(("slope.npy", header("(99999999999, 99999999999)"))),
+        "as many numbers as its header says",
+    ),
+    "fewer numbers than it says": (
+        archive(("slope.npy", header("(2,)") + b"1234")),
+        "as many numbers as its header says",
+    ),
+    "more numbers than it says": (
+        archive(("slope.npy", header("(1,)") + b"12345678")),
+        "as many numbers as its header says",
+    ),
+    "a negative length": (archive(("slope.npy", header("(-1, -1)") + b"1234")), "an impossible shape"),
+    "very many axes": (archive(("slope.npy", header(f"({'1, ' * 40})") + b"1234")), "an impossible shape"),
     "a call in its header": (archive(("slope.npy", header("print(1)"))), "is not a readable .npz file"),
     "a deep header": (archive(("slope.npy", header("(" * 900 + ")" * 900))), "is not a readable .npz file"),
     "an endless header": (archive(("slope.npy", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")), "is not a readable .npz file"),
     "a way of packing that opens slowly": (
         archive(("slope.npy", header("()") + b"1234"), packing=zipfile.ZIP_LZMA),
-        "packed in a way that numpy does not write",
+        "compressed in a way that numpy does not write",
     ),
     "a bomb": (
         archive(("slope.npy", header("(10000000,)") + bytes(40_000_000)), packing=zipfile.ZIP_DEFLATED),

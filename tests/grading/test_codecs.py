@@ -125,14 +125,14 @@ def test_points_and_boxes_are_read_in_the_order_of_their_words():
 @pytest.mark.parametrize("parse", [parse_points, parse_rectangles, parse_boxes, parse_boxes_3d])
 def test_a_cell_without_objects_is_empty_or_refused_as_the_task_says(parse):
     assert len(parse(" ", WHERE).labels) == 0
-    with pytest.raises(InvalidSubmission, match=r"id 'a1': there is nothing; groups of [3569], .* are needed"):
+    with pytest.raises(InvalidSubmission, match=r"id 'a1': it is empty; groups of [3569], .* are needed"):
         parse(" ", WHERE, may_be_empty=False)
 
 
 @pytest.mark.parametrize(
     ("parse", "text", "sentence"),
     [
-        (parse_points, "U+306F 1", "groups of 3, label x y, are needed; 2 words are not such groups"),
+        (parse_points, "U+306F 1", "groups of 3, label x y, are needed; 2 words are not a multiple of that"),
         (parse_points, "U+306F 1 up", "y must be a number between -1e.12 and 1e.12, but is 'up'"),
         (parse_rectangles, "a 1 2 3 inf", "height must be a number .* but is 'inf'"),
         (parse_boxes, "opacity nan 0 0 1 1", "confidence must be a number .* but is 'nan'"),
@@ -161,9 +161,9 @@ def test_whole_labels_are_compared_as_numbers():
 
 def test_a_page_of_more_points_than_allowed_is_refused():
     # kuzushiji-recognition allows 1200 predictions for a page.
-    assert len(parse_points("a 1 1 " * 1200, WHERE, most=1200).labels) == 1200
+    assert len(parse_points("a 1 1 " * 1200, WHERE, max_count=1200).labels) == 1200
     with pytest.raises(InvalidSubmission, match="there are more than 1,200 groups of 3, label x y"):
-        parse_points("a 1 1 " * 1201, WHERE, most=1200)
+        parse_points("a 1 1 " * 1201, WHERE, max_count=1200)
 
 
 def test_a_million_boxes_are_refused_without_reading_them():

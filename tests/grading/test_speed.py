@@ -68,11 +68,11 @@ REFUSED = {
     ),
     "other type": (
         "def squares(n):\n    return (n * n).astype('f4')\n",
-        "squares.py: squares returned float32 of shape (1,), where float64 of shape (1,) is right.",
+        "squares.py: squares returned float32 of shape (1,); float64 of shape (1,) is expected.",
     ),
     "other shape": (
         "def squares(n):\n    return (n * n)[None]\n",
-        "squares.py: squares returned float64 of shape (1, 1), where float64 of shape (1,) is right.",
+        "squares.py: squares returned float64 of shape (1, 1); float64 of shape (1,) is expected.",
     ),
     "exits by exception": (
         "import sys\ndef squares(n):\n    sys.exit(0)\n",

@@ -1,8 +1,8 @@
-"""What a cell of a submission may hold: masks as runs, points, boxes in two or three axes, and lists of words.
+"""Formats that tasks and grading share. Start with `masks` and `boxes`, which parse the cells of a submission.
 
-Each `parse_` function takes the text of one cell and `where` it stands, as in `submission.csv, id 'a1'`, which begins
-the sentence of the `InvalidSubmission` it raises. Blanks between the numbers of a cell may be of any length. What is
-parsed is bounded by the length of the text, and never by the numbers written in it.
+Each `parse_` function takes the text of one cell and `where` it is, e.g. `submission.csv, id 'a1'`, with which the
+message of its `InvalidSubmission` begins. Numbers in a cell are separated by any whitespace. Time and memory are
+bounded by the length of the text, never by the numbers in it.
 """
 
 from assay.formats.boxes import (

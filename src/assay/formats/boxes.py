@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote
 
-_MOST = 10_000  # objects in one cell: far above any real picture, far below what would be slow to compare
-_LARGEST = 1e12  # of any number: its cube is still a number
-_LONGEST_NUMBER = 64
+_MAX_COUNT = 10_000  # objects in one cell: far above any real picture, far below what would be slow to compare
+_MAX_NUMBER = 1e12  # of any number: its cube is still a number
+_MAX_DIGITS = 64
 
 _POINT = ("label", "x", "y")
 _RECTANGLE = ("label", "x", "y", "width", "height")
@@ -51,36 +51,36 @@ class Boxes3D:
     yaws: NDArray[np.float64]
 
 
-def parse_points(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Points:
-    """The points in `label x y` groups, at most `most` of them."""
-    labels, numbers = _parsed(text, _POINT, where, may_be_empty, most)
+def parse_points(text: str, where: str, *, may_be_empty: bool = True, max_count: int = _MAX_COUNT) -> Points:
+    """Parse the points in `label x y` groups, at most `max_count` of them."""
+    labels, numbers = _parse_groups(text, _POINT, where, may_be_empty, max_count)
     return Points(labels, numbers)
 
 
-def parse_rectangles(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Boxes:
-    """The boxes in `label x y width height` groups, at most `most` of them, where x, y is the least corner."""
-    labels, numbers = _parsed(text, _RECTANGLE, where, may_be_empty, most)
+def parse_rectangles(text: str, where: str, *, may_be_empty: bool = True, max_count: int = _MAX_COUNT) -> Boxes:
+    """Parse the boxes in `label x y width height` groups, at most `max_count` of them; x, y is the least corner."""
+    labels, numbers = _parse_groups(text, _RECTANGLE, where, may_be_empty, max_count)
     corners = np.column_stack([numbers[:, :2], numbers[:, :2] + numbers[:, 2:]])
     return Boxes(labels, np.ones(len(labels)), corners)
 
 
 def parse_boxes(
-    text: str, where: str, *, whole_labels: bool = False, may_be_empty: bool = True, most: int = _MOST
+    text: str, where: str, *, whole_labels: bool = False, may_be_empty: bool = True, max_count: int = _MAX_COUNT
 ) -> Boxes:
-    """The boxes in `label confidence xmin ymin xmax ymax` groups, at most `most` of them.
+    """Parse the boxes in `label confidence xmin ymin xmax ymax` groups, at most `max_count` of them.
 
     With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
     covers nothing, as does one of no width.
     """
-    labels, numbers = _parsed(text, _BOX, where, may_be_empty, most)
+    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count)
     if whole_labels:
-        labels = _whole(labels, where)
+        labels = _to_integers(labels, where)
     return Boxes(labels, numbers[:, 0], numbers[:, 1:])
 
 
-def parse_boxes_3d(text: str, where: str, *, may_be_empty: bool = True, most: int = _MOST) -> Boxes3D:
-    """The boxes in `confidence center_x center_y center_z width length height yaw label` groups, at most `most`."""
-    labels, numbers = _parsed(text, _BOX_3D, where, may_be_empty, most)
+def parse_boxes_3d(text: str, where: str, *, may_be_empty: bool = True, max_count: int = _MAX_COUNT) -> Boxes3D:
+    """Parse at most `max_count` groups of `confidence center_x center_y center_z width length height yaw label`."""
+    labels, numbers = _parse_groups(text, _BOX_3D, where, may_be_empty, max_count)
     sizes = numbers[:, 4:7]
     if flat := np.flatnonzero((sizes <= 0).any(axis=1)).tolist():
         found = ", ".join(f"{size:g}" for size in sizes[flat[0]])
@@ -89,18 +89,18 @@ def parse_boxes_3d(text: str, where: str, *, may_be_empty: bool = True, most: in
     return Boxes3D(labels, numbers[:, 0], numbers[:, 1:4], sizes, numbers[:, 7])
 
 
-def _parsed(
-    text: str, layout: Sequence[str], where: str, may_be_empty: bool, most: int
+def _parse_groups(
+    text: str, layout: Sequence[str], where: str, may_be_empty: bool, max_count: int
 ) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
-    """The label of each group, and its other words as finite numbers."""
+    """Return the label of each group, and its other words as finite numbers."""
     size, groups = len(layout), f"groups of {len(layout)}, {' '.join(layout)}"
-    words = text.split(maxsplit=most * size)
-    if len(words) > most * size:
-        raise InvalidSubmission(f"{where}: there are more than {most:,} {groups}.")
+    words = text.split(maxsplit=max_count * size)
+    if len(words) > max_count * size:
+        raise InvalidSubmission(f"{where}: there are more than {max_count:,} {groups}.")
     if len(words) % size:
-        raise InvalidSubmission(f"{where}: {groups}, are needed; {len(words):,} words are not such groups.")
+        raise InvalidSubmission(f"{where}: {groups}, are needed; {len(words):,} words are not a multiple of that.")
     if not words and not may_be_empty:
-        raise InvalidSubmission(f"{where}: there is nothing; {groups}, are needed.")
+        raise InvalidSubmission(f"{where}: it is empty; {groups}, are needed.")
     at = layout.index("label")
     columns = [
         [_number(word, name, where) for word in words[place::size]] for place, name in enumerate(layout) if place != at
@@ -112,16 +112,16 @@ def _parsed(
 
 def _number(word: str, name: str, where: str) -> float:
     try:
-        value = float(word) if len(word) <= _LONGEST_NUMBER else math.nan
+        value = float(word) if len(word) <= _MAX_DIGITS else math.nan
     except ValueError:
         value = math.nan
-    if not abs(value) <= _LARGEST:
-        must = f"a number between -{_LARGEST:g} and {_LARGEST:g}"
+    if not abs(value) <= _MAX_NUMBER:
+        must = f"a number between -{_MAX_NUMBER:g} and {_MAX_NUMBER:g}"
         raise InvalidSubmission(f"{where}: {name} must be {must}, but is {quote(word)}.")
     return value
 
 
-def _whole(labels: NDArray[np.object_], where: str) -> NDArray[np.object_]:
+def _to_integers(labels: NDArray[np.object_], where: str) -> NDArray[np.object_]:
     whole = np.empty(len(labels), object)
     for row, label in enumerate(labels):
         value = _number(label, "label", where)

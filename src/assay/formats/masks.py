@@ -1,4 +1,4 @@
-"""Masks as runs of pixels: `start length` pairs, counted from 1, down the columns or along the rows of an image."""
+"""Run-length encoded masks: `start length` pairs, counted from 1, down the columns or along the rows of an image."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,13 +12,13 @@ from assay.core.text import quote
 Order = Literal["column", "row"]
 """Whether pixel 2 is below pixel 1 (`column`) or to the right of it (`row`)."""
 
-_MOST_DIGITS = 18  # so that a start plus a length still fits 64 bits
+_MAX_DIGITS = 18  # so that a start plus a length still fits 64 bits
 _PAIRS = "a mask is written as pairs of whole numbers, start and length"
 
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """Some pixels of an image, as runs `starts[i] <= pixel < ends[i]`, ascending, apart, and counted from 0."""
+    """Some pixels of an image, as ascending, disjoint runs `starts[i] <= pixel < ends[i]`, counted from 0."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -28,23 +28,23 @@ class Mask:
 
     @property
     def pixels(self) -> int:
-        """How many pixels the image has."""
+        """The number of pixels of the image."""
         return self.height * self.width
 
     @property
     def area(self) -> int:
-        """How many pixels the mask has."""
+        """The number of pixels of the mask."""
         return int((self.ends - self.starts).sum())
 
     def overlap(self, other: "Mask") -> int:
-        """How many pixels both masks have, counted without drawing them."""
+        """Return the number of pixels that both masks have, without decoding them."""
         if (self.height, self.width, self.order) != (other.height, other.width, other.order):
             mine, theirs = ((mask.height, mask.width, mask.order) for mask in (self, other))
             raise ValueError(f"masks of different images: {mine} and {theirs}")
-        return int((other._below(self.ends) - other._below(self.starts)).sum())
+        return int((other._count_before(self.ends) - other._count_before(self.starts)).sum())
 
-    def _below(self, pixel: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many pixels of the mask come before each given one."""
+    def _count_before(self, pixel: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of pixels of the mask before each of these."""
         if len(self.starts) == 0:
             return np.zeros(len(pixel), np.int64)
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
@@ -53,7 +53,7 @@ class Mask:
         return np.where(run > 0, before[run] - beyond, 0)
 
     def decode(self) -> NDArray[np.bool_]:
-        """The mask drawn: True where it has a pixel, of shape (height, width)."""
+        """Return an array of shape (height, width), True where the mask has a pixel."""
         step = np.zeros(self.pixels + 1, np.int8)
         step[self.starts] += 1
         step[self.ends] -= 1
@@ -72,11 +72,11 @@ def parse_mask(
     cut_beyond: bool = False,
     share_length: bool = False,
 ) -> Mask:
-    """The mask written in `text`, of an image of `height` times `width` pixels.
+    """Parse the mask of an image of `height` times `width` pixels.
 
     Runs must ascend and not overlap; they may touch. `empty` is how a mask without pixels is written; with None it
-    cannot be. What lies beyond the last pixel is an error, or left out where `cut_beyond`, as the published graders
-    that fill an array by slices do (google-research-identify-contrails, vesuvius-challenge-ink-detection and others).
+    is an error. Pixels beyond the last one are an error, or ignored if `cut_beyond`, as the published graders that fill
+    an array by slices do (google-research-identify-contrails, vesuvius-challenge-ink-detection and others).
 
     With `share_length`, three numbers are two runs of the same length: start, length, start. The published grader of
     google-research-identify-contrails reads them so.
@@ -90,7 +90,7 @@ def parse_mask(
             raise InvalidSubmission(f"{where}: there is no mask; {_PAIRS}{instead}.")
         none = np.empty(0, np.int64)
         return Mask(none, none, height, width, order)
-    numbers = np.fromiter(map(int, _checked(tokens, where)), np.int64, len(tokens))
+    numbers = np.fromiter(map(int, _check_pairs(tokens, where)), np.int64, len(tokens))
     starts = numbers[0::2] - 1
     ends = starts + numbers[1::2]
     if late := np.flatnonzero(starts[1:] < ends[:-1]).tolist():
@@ -105,7 +105,7 @@ def parse_mask(
 
 
 def mask_from_pixels(pixels: NDArray[Any], *, order: Order = "column") -> Mask:
-    """The mask of what is not zero in an image of shape (height, width), in as few runs as can be."""
+    """Return the mask of the nonzero pixels of an image of shape (height, width), in as few runs as possible."""
     flat = (pixels != 0).ravel(order="F" if order == "column" else "C")
     change = np.flatnonzero(np.diff(np.concatenate([[False], flat, [False]]).astype(np.int8)))
     height, width = pixels.shape
@@ -113,16 +113,16 @@ def mask_from_pixels(pixels: NDArray[Any], *, order: Order = "column") -> Mask:
 
 
 def encode_mask(mask: Mask, *, empty: str = "") -> str:
-    """The text that `parse_mask` reads as `mask`."""
+    """Return the text that `parse_mask` parses as `mask`."""
     pairs = np.column_stack([mask.starts + 1, mask.ends - mask.starts])
     return " ".join(map(str, pairs.ravel().tolist())) or empty
 
 
-def _checked(tokens: list[str], where: str) -> list[str]:
-    """The tokens, all of them whole numbers above 0 and paired."""
+def _check_pairs(tokens: list[str], where: str) -> list[str]:
+    """Return the tokens if they are pairs of whole numbers above 0."""
     for token in tokens:
-        if not (token.isascii() and token.isdigit() and len(token) <= _MOST_DIGITS):
-            found = f"{quote(token)} is not a whole number of at most {_MOST_DIGITS} digits"
+        if not (token.isascii() and token.isdigit() and len(token) <= _MAX_DIGITS):
+            found = f"{quote(token)} is not a whole number of at most {_MAX_DIGITS} digits"
             raise InvalidSubmission(f"{where}: {_PAIRS}; {found}.")
         if not token.strip("0"):
             raise InvalidSubmission(f"{where}: {_PAIRS}, both counted from 1; one of them is 0.")

@@ -1,4 +1,4 @@
-"""A leaderboard from the scores of all its teams: where medals lie, and which score stands at each percentile."""
+"""Build a leaderboard from the scores of all teams: medal thresholds, and the score at each percentile."""
 
 import csv
 import math
@@ -11,7 +11,7 @@ from assay.tasks import Leaderboard, Metric
 
 
 def medal_places(teams: int) -> tuple[int, int, int]:
-    """The last places, counted from 1, that win gold, silver and bronze among so many teams; Kaggle's rules."""
+    """Return the last places that win gold, silver and bronze among so many teams by Kaggle's rules, from 1."""
     if teams < 100:
         return max(1, int(teams * 0.1)), max(1, int(teams * 0.2)), max(1, int(teams * 0.4))
     if teams < 250:
@@ -22,7 +22,7 @@ def medal_places(teams: int) -> tuple[int, int, int]:
 
 
 def make_leaderboard(scores: Sequence[float], metric: Metric) -> Leaderboard:
-    """The leaderboard of teams with these scores, in any order."""
+    """Return the leaderboard of teams with these scores, in any order."""
     best_first = sorted(scores, reverse=metric.direction == "higher")
     teams = len(best_first)
     gold, silver, bronze = (best_first[place - 1] for place in medal_places(teams))
@@ -32,14 +32,14 @@ def make_leaderboard(scores: Sequence[float], metric: Metric) -> Leaderboard:
 
 
 def read_leaderboard(path: Path, metric: Metric) -> Leaderboard:
-    """The leaderboard in a CSV file with one team per row and a column `score`."""
+    """Read a leaderboard from a CSV file with one team per row and a column `score`."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
         scores = [float(row["score"]) for row in rows]
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{path} is not a leaderboard, a CSV file with a number in its column score: {error!r}"
+            f"{path} is not a leaderboard (a CSV file with numbers in a column 'score'): {error!r}"
         ) from None
     if not scores or not all(map(math.isfinite, scores)):
         raise UsageError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")

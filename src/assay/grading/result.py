@@ -1,4 +1,4 @@
-"""What a grade is: the published report's fields under their published names, and ours beside them."""
+"""The grade of a submission: the fields of the published report under their published names, and our own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ Medal = Literal["gold", "silver", "bronze"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What judging a submission found: a score, or why there is none. `sealed` is None where no code had to run."""
+    """The score of a submission, or why there is none. `sealed` is None if no code had to run."""
 
     score: float | None = None
     why: str | None = None
@@ -21,7 +21,7 @@ class Judgement:
 
 
 class Grade(BaseModel):
-    """A judged submission. The first sixteen fields are those of a published competition report, in its order."""
+    """A graded submission. The first sixteen fields are those of a published competition report, in its order."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -47,10 +47,10 @@ class Grade(BaseModel):
     edition: str
     variant: str
     why: str | None = Field(None, description="one sentence on why there is no score")
-    not_finite: NotFinite | None = Field(None, description="what a valid score is that no number can tell")
-    quirks: tuple[str, ...] = Field((), description="names of the published grader's departures that the score has")
-    repairs: tuple[str, ...] = Field((), description="names of what the edition mends of the published one")
-    indicative: bool = Field(False, description="whether medals only indicate: other rows or another metric")
+    not_finite: NotFinite | None = Field(None, description="the value of a valid score that JSON has no number for")
+    quirks: tuple[str, ...] = Field((), description="names of the quirks of the published grader that apply")
+    repairs: tuple[str, ...] = Field((), description="names of what the edition repairs")
+    indicative: bool = Field(False, description="whether medals are indicative only: other rows or another metric")
     percentile: float | None = Field(None, description="place among human teams, best = 100")
     rank: int | None = Field(None, description="place in the task's reference panel, best = 1")
     panel_size: int | None = None
@@ -60,7 +60,7 @@ class Grade(BaseModel):
     beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
     tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
-    sealed: bool | None = Field(None, description="whether submitted code ran sealed off; None where none had to run")
+    sealed: bool | None = Field(None, description="whether submitted code ran sealed; None if none had to run")
 
     @property
     def medal(self) -> Medal | None:
@@ -74,5 +74,5 @@ class Grade(BaseModel):
 
     @property
     def path(self) -> Path:
-        """Where the submission was when it was graded."""
+        """The path of the submission when it was graded."""
         return Path(self.submission_path)

@@ -1,12 +1,12 @@
-"""Answers requests to call a function of a file: runs inside a lab as `python call_function.py FILE FUNCTION`.
+"""Answer requests to call a function of a file: runs inside a lab as `python driver.py FILE FUNCTION`.
 
 A request, on standard input, is a token, the number of arguments, and the arguments. The answer is the token of the
-request, a kind, and an array: the result (`RESULT`), or the text of what went wrong as bytes (`FAULT`). An array is a
+request, a kind, and an array: the result (`RESULT`), or an error message as bytes (`FAULT`). An array is a
 header of fixed size, with its type and shape, and then its values in C order. The token is random, so that no answer
 can be ready before its request.
 
-The called code shares this process and can do anything to it. Nothing here is trusted by the host: it holds the clock,
-bounds what it reads by what it expects, and compares every result.
+The called code shares this process and can do anything to it. The host trusts nothing here: it holds the clock, bounds
+what it reads by what it expects, and compares every result.
 """
 
 import contextlib
@@ -24,21 +24,21 @@ import numpy as np
 TOKEN_SIZE = 16
 RESULT, FAULT = b"R", b"F"
 TYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
-MOST_AXES = 8
-MOST_FAULT_BYTES = 500
+MAX_AXES = 8
+MAX_FAULT_BYTES = 500
 
-_HEADER = struct.Struct(f"<BB{MOST_AXES}Q")
+_HEADER = struct.Struct(f"<BB{MAX_AXES}Q")
 HEADER_SIZE = _HEADER.size
 _PIPE_SIZE = 1 << 20
 
 
 def main(file: str, function: str) -> None:
     """Serve requests until standard input ends."""
-    with contextlib.suppress(OSError):  # larger pipes mean fewer hand-overs; without, it is only slower
+    with contextlib.suppress(OSError):  # larger pipes mean fewer context switches; without them it is only slower
         for pipe in (0, 1):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # What the called code prints must not mix with the answers, nor its reading eat the requests.
+    # The called code must neither print into the answers nor read the requests.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     call: Callable[..., Any] | None = None
@@ -47,17 +47,17 @@ def main(file: str, function: str) -> None:
         try:
             if call is None:
                 call = _load(file, function)
-            kind, result = RESULT, _checked(call(*arguments), function)
-        except BaseException as error:  # noqa: BLE001 - whatever it raises, SystemExit included, is its answer
+            kind, result = RESULT, _check_result(call(*arguments), function)
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, including SystemExit, is its answer
             text = f"{type(error).__name__}: {error}"
-            kind, result = FAULT, np.frombuffer(text.encode()[:MOST_FAULT_BYTES], np.uint8)
+            kind, result = FAULT, np.frombuffer(text.encode()[:MAX_FAULT_BYTES], np.uint8)
         answers.write(token + kind + pack_header(result))
         answers.write(result.reshape(-1).view(np.uint8).data)
         answers.flush()
 
 
 def pack_request(token: bytes, arguments: Sequence[np.ndarray[Any, Any]]) -> bytes:
-    """A request as bytes."""
+    """Return a request as bytes."""
     packed = [token, bytes([len(arguments)])]
     for argument in arguments:
         packed += [pack_header(argument), argument.tobytes()]
@@ -65,14 +65,14 @@ def pack_request(token: bytes, arguments: Sequence[np.ndarray[Any, Any]]) -> byt
 
 
 def pack_header(array: np.ndarray[Any, Any]) -> bytes:
-    """The type and shape of an array as bytes."""
-    return _HEADER.pack(TYPES.index(array.dtype.str), array.ndim, *array.shape, *[0] * (MOST_AXES - array.ndim))
+    """Return the type and shape of an array as bytes."""
+    return _HEADER.pack(TYPES.index(array.dtype.str), array.ndim, *array.shape, *[0] * (MAX_AXES - array.ndim))
 
 
 def unpack_header(header: bytes) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """The type, shape and size in bytes of the array that follows; `ValueError` for what is no header."""
+    """Return the type, shape and size in bytes of the array that follows; `ValueError` if this is not a header."""
     kind, axes, *sizes = _HEADER.unpack(header)
-    if kind >= len(TYPES) or axes > MOST_AXES:
+    if kind >= len(TYPES) or axes > MAX_AXES:
         raise ValueError("not the header of an array")
     dtype, shape = np.dtype(TYPES[kind]), tuple(sizes[:axes])
     return dtype, shape, dtype.itemsize * math.prod(shape)
@@ -93,13 +93,13 @@ def _load(file: str, function: str) -> Callable[..., Any]:
     return found
 
 
-def _checked(result: object, function: str) -> np.ndarray[Any, Any]:
+def _check_result(result: object, function: str) -> np.ndarray[Any, Any]:
     if not isinstance(result, np.ndarray):
         raise TypeError(f"{function} returned {type(result).__name__}, not a numpy array")
     if result.dtype.str not in TYPES:
         raise TypeError(f"{function} returned an array of {result.dtype}, which is not numeric")
-    if result.ndim > MOST_AXES:
-        raise TypeError(f"{function} returned an array of {result.ndim} axes; {MOST_AXES} are the most")
+    if result.ndim > MAX_AXES:
+        raise TypeError(f"{function} returned an array of {result.ndim} axes; at most {MAX_AXES} are accepted")
     return np.ascontiguousarray(result)
 
 

@@ -1,16 +1,16 @@
-"""Judging code by its speed: right first, then timed against the reference, with the clock out of the code's reach.
+"""Judge code by its speed: check it, then time it against the reference, with the clock out of its reach.
 
-Submitted code runs only in labs, and what it sends back is bytes that are bounded, compared and never interpreted:
+Submitted code runs only in labs. What it sends back is bounded, compared and never interpreted:
 
-- The clock is here, and so is the judgement. A call's time is from the first byte of its input sent to the last byte of
+- The clock and the verdict are here. The time of a call is from the first byte of its input sent to the last byte of
   its output received, so that a lazy result is not yet a result.
 - Inputs are random and made for one call, and an answer must repeat the random token of its request: nothing can be
-  prepared.
+  precomputed.
 - Every output, timed or not, is compared with that of the reference for the same input.
-- The reference runs in labs of its own, behind the same driver, so that both pay the same for the road.
-- Each measurement has a fresh lab that is gone before the next one opens. No submitted code lives while the reference
-  runs.
-- The two take turns, so that a machine that gets busier slows both, and only one timing at a time runs under a home.
+- The reference runs in labs of its own, behind the same driver, so that both have the same overhead.
+- Each measurement has a fresh lab that is closed before the next one opens. No submitted code runs while the
+  reference does.
+- The two alternate, so that a machine that gets busier slows both, and only one timing at a time runs per home.
 
 A task of this kind has a `cases.py` (see `Cases`) and prepares its reference as `private/reference.py`.
 """
@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from assay.core.disk import file_lock
 from assay.core.errors import InvalidSubmission, LabError, NotPrepared
 from assay.core.home import Home
-from assay.core.text import quote
-from assay.grading.by_running import driver as driver
+from assay.core.text import one_line, quote
+from assay.grading.by_running import driver
 from assay.grading.result import Judgement
 from assay.lab import open_lab
 from assay.lab.environments import find_environment
@@ -48,51 +48,51 @@ Arguments = tuple[Array, ...]
 
 PAIRS = 7
 TIMED_CALLS = 2
-"""Timed calls in each lab, after a small one that is not; a measurement is the shortest of them."""
+"""Timed calls in each lab, after a small untimed one; a measurement is the shortest of them."""
 
-_MOST_OUTPUT = 256 * 10**6
+_MAX_OUTPUT = 256 * 10**6
 _START_SECONDS = 60.0
 _REFERENCE_SECONDS = 120.0
-_SLOWEST = 20
-"""A call that takes this many times as long as the slowest of the reference is given up."""
+_MAX_SLOWDOWN = 20
+"""A call is aborted after this many times the slowest call of the reference."""
 
 
 class Cases(Protocol):
-    """What a task's `cases.py` provides. It runs on the host and never sees submitted code."""
+    """What the `cases.py` of a task provides. It runs on the host and never sees submitted code."""
 
     FUNCTION: str
 
     def checks(self, random: np.random.Generator) -> Iterable[Arguments]:
-        """Inputs of every shape that the contract allows, for checking; the first is small, to warm up with."""
+        """Yield inputs of every shape that the contract allows, for checking; the first is small, for warming up."""
         ...
 
     def timed(self, random: np.random.Generator) -> Arguments:
-        """An input of the size that is timed."""
+        """Return an input of the size that is timed."""
         ...
 
     def difference(self, output: Array, expected: Array) -> str | None:
-        """What is wrong with an output of the right type and shape, or None."""
+        """Return what is wrong with an output of the right type and shape, or None."""
         ...
 
 
 async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
-    """How many times faster than the reference the code is: the median of paired ratios.
+    """Return how many times faster than the reference the code is: the median of paired ratios.
 
-    The tolerance is half the range of the ratios as a share of the score. With seven pairs the range holds the true
-    median with 98 % confidence (1 - 2 · 2⁻⁷), whatever their distribution.
+    The tolerance is half the range of the ratios as a share of the score. With seven pairs the range contains the
+    true median with 98 % confidence (1 - 2 · 2⁻⁷), whatever their distribution.
     """
     cases = cast(Cases, load_plugin(task.folder / "cases.py"))
-    reference = _reference(task, prepared)
-    bench = _Bench(task, cases.FUNCTION, home, sandbox)
+    reference = _read_reference(task, prepared)
+    bench = _Stopwatch(task, cases.FUNCTION, home, sandbox)
     random = np.random.default_rng()  # seeded by the operating system
     ratios: list[float] = []
     try:
-        async with _alone(home):
-            await _pair(bench, cases, reference, code, list(cases.checks(random)))
+        async with _exclusive_timing(home):
+            await _measure_pair(bench, cases, reference, code, list(cases.checks(random)))
             for _ in range(PAIRS):
                 warm_up = next(iter(cases.checks(random)))
                 inputs = [warm_up, *(cases.timed(random) for _ in range(TIMED_CALLS))]
-                ratios.append(await _pair(bench, cases, reference, code, inputs))
+                ratios.append(await _measure_pair(bench, cases, reference, code, inputs))
     except InvalidSubmission as error:
         return Judgement(why=str(error), sealed=bench.sealed)
     score = statistics.median(ratios)
@@ -100,7 +100,7 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
 
 
 @asynccontextmanager
-async def _alone(home: Home) -> AsyncIterator[None]:
+async def _exclusive_timing(home: Home) -> AsyncIterator[None]:
     """Wait until no other timing runs. Polled, because a blocked thread could not be cancelled."""
     while True:
         with file_lock(home.locks / "timing", wait=False) as mine:
@@ -110,7 +110,7 @@ async def _alone(home: Home) -> AsyncIterator[None]:
         await anyio.sleep(0.2)
 
 
-def _reference(task: Task, prepared: "Prepared") -> bytes:
+def _read_reference(task: Task, prepared: "Prepared") -> bytes:
     path = prepared.private / "reference.py"
     try:
         return path.read_bytes()
@@ -118,21 +118,23 @@ def _reference(task: Task, prepared: "Prepared") -> bytes:
         raise NotPrepared(f"{task.id} has no reference at {path}; prepare it again") from None
 
 
-async def _pair(bench: "_Bench", cases: Cases, reference: bytes, code: bytes, inputs: Sequence[Arguments]) -> float:
+async def _measure_pair(
+    bench: "_Stopwatch", cases: Cases, reference: bytes, code: bytes, inputs: Sequence[Arguments]
+) -> float:
     """Run both on the same inputs, compare every output, and return how many times faster the submission was."""
     try:
         ours = await bench.calls(reference, inputs)
     except _Failed as error:
         raise LabError(f"the reference of {bench.task.id} failed: {error}") from None
-    patience = _SLOWEST * max(call.seconds for call in ours) + 1
+    max_seconds = _MAX_SLOWDOWN * max(call.seconds for call in ours) + 1
     try:
-        theirs = await bench.calls(code, inputs, expected=[call.output for call in ours], seconds=patience)
+        theirs = await bench.calls(code, inputs, expected=[call.output for call in ours], seconds=max_seconds)
     except _Failed as error:
         raise InvalidSubmission(f"{bench.task.submission.file}: {error}.") from None
     for call, right in zip(theirs, ours, strict=True):
         if wrong := cases.difference(call.output, right.output):
             raise InvalidSubmission(f"{bench.task.submission.file}: {wrong}.")
-    return _least(ours) / _least(theirs)
+    return _shortest(ours) / _shortest(theirs)
 
 
 @dataclass(frozen=True)
@@ -142,16 +144,16 @@ class _Call:
 
 
 class _Failed(Exception):
-    """The code under measurement did not give a usable answer; the message says why."""
+    """The measured code gave no usable answer; the message says why."""
 
 
-def _least(calls: Sequence[_Call]) -> float:
-    """The shortest time, as all else that a machine does only adds; without the first call, which pays for imports."""
+def _shortest(calls: Sequence[_Call]) -> float:
+    """Return the shortest time, because other load only adds; without the first call, which pays for imports."""
     return min(call.seconds for call in calls[1:] or calls)
 
 
-class _Bench:
-    """Fresh labs for code under measurement."""
+class _Stopwatch:
+    """Runs code in fresh labs and times it."""
 
     def __init__(self, task: Task, function: str, home: Home, sandbox: SandboxName) -> None:
         self.task = task
@@ -169,7 +171,7 @@ class _Bench:
         expected: Sequence[Array] | None = None,
         seconds: float = _REFERENCE_SECONDS,
     ) -> list[_Call]:
-        """Call the function in `code` on each of the inputs, in a lab that is gone afterwards."""
+        """Call the function in `code` on each of the inputs, in a lab of its own."""
         file, program = self.task.submission.file, Path(driver.__file__)
         async with open_lab(self._home, self._setup, sandbox=self._sandbox) as lab:
             self.sealed = lab.sealing.sealed and self.sealed is not False
@@ -189,8 +191,8 @@ class _Bench:
                     completed = await process.kill()
         if len(made) < len(inputs):
             last = completed.stderr.text.strip().splitlines()[-1:]
-            said = f", saying {quote(last[0])}" if last else ""
-            raise _Failed(f"it ended before it answered ({completed.ended}, code {completed.code}){said}")
+            detail = f": {quote(last[0])}" if last else ""
+            raise _Failed(f"it ended before it answered ({completed.ended}, code {completed.code}){detail}")
         return made
 
     async def _call(self, process: Process, arguments: Arguments, expected: Array | None, seconds: float) -> _Call:
@@ -208,35 +210,35 @@ class _Bench:
             raise _Ended from error
 
     async def _answer(self, process: Process, token: bytes, expected: Array | None) -> Array:
-        """Read one answer, never more of it than was expected."""
+        """Read one answer, and never more bytes than expected."""
         head = await process.receive(driver.TOKEN_SIZE + 1 + driver.HEADER_SIZE)
         if head[: driver.TOKEN_SIZE] != token:
-            raise _Failed("something wrote to the driver's channel out of turn")
+            raise _Failed("the answer does not belong to the request")
         kind = head[driver.TOKEN_SIZE : driver.TOKEN_SIZE + 1]
         try:
             dtype, shape, size = driver.unpack_header(head[driver.TOKEN_SIZE + 1 :])
         except ValueError as error:
-            raise _Failed(f"something wrote to the driver's channel in its stead: {error}") from None
-        if kind == driver.FAULT and size <= driver.MOST_FAULT_BYTES:
-            raise _Failed(f"{self._function} failed with {_one_line(await process.receive(size))}")
+            raise _Failed(f"the answer is malformed: {error}") from None
+        if kind == driver.FAULT and size <= driver.MAX_FAULT_BYTES:
+            raise _Failed(f"{self._function} failed with {_printable(await process.receive(size))}")
         if kind != driver.RESULT:
-            raise _Failed("something wrote to the driver's channel in its stead")
+            raise _Failed("the answer is malformed")
         if expected is not None and (dtype != expected.dtype or shape != expected.shape):
             found, right = f"{dtype} of shape {_short(shape)}", f"{expected.dtype} of shape {expected.shape}"
-            raise _Failed(f"{self._function} returned {found}, where {right} is right")
-        if size > _MOST_OUTPUT:
-            raise _Failed(f"{self._function} returned {size:,} bytes; at most {_MOST_OUTPUT:,} are accepted")
+            raise _Failed(f"{self._function} returned {found}; {right} is expected")
+        if size > _MAX_OUTPUT:
+            raise _Failed(f"{self._function} returned {size:,} bytes; at most {_MAX_OUTPUT:,} are accepted")
         return np.frombuffer(await process.receive(size), dtype).reshape(shape)
 
 
 class _Ended(Exception):
-    """The process is gone."""
+    """The process has ended."""
 
 
-def _one_line(text: bytes) -> str:
-    """What submitted code said, made safe to print: one line of printable characters."""
-    return "".join(c if c.isprintable() else " " for c in text.decode(errors="replace"))[:200].strip().rstrip(".")
+def _printable(text: bytes) -> str:
+    """Return the message of submitted code as one printable line."""
+    return one_line(text.decode(errors="replace"), 200).rstrip(".")
 
 
 def _short(shape: tuple[int, ...]) -> str:
-    return str(shape) if math.prod(shape) < 10**15 else "beyond all bounds"
+    return str(shape) if math.prod(shape) < 10**15 else "too large to print"

@@ -1,7 +1,7 @@
 """Metrics by name. Each is a pure function of arrays: `metric(truth, prediction, **params) -> float`.
 
-A metric is given arrays of equal shape, truth first: one row per graded row, and a second axis where a task has several
-target columns. It returns NaN where its formula has no value. Families are imported when a metric of theirs is needed.
+A metric takes arrays of equal shape, truth first: one row per graded row, and a second axis where a task has several
+target columns. It returns NaN where its formula has no value. Modules are imported when one of their metrics is used.
 """
 
 import importlib
@@ -33,21 +33,21 @@ _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in na
 
 
 class MetricFunction(Protocol):
-    """What every metric looks like to its caller."""
+    """The signature that all metrics share."""
 
     def __call__(self, truth: NDArray[Any], prediction: NDArray[Any], **params: Any) -> float: ...
 
 
 def evaluate(name: str, truth: NDArray[Any], prediction: NDArray[Any], params: Mapping[str, Any]) -> float:
-    """The score of `prediction` by the metric called `name`."""
+    """Return the score of `prediction` by the metric called `name`."""
     if truth.shape != prediction.shape:
-        # Broadcasting would turn this mistake of ours into a plausible number.
+        # Broadcasting would turn this bug into a plausible number.
         raise ValueError(f"truth has shape {truth.shape}, prediction {prediction.shape}")
     return float(metric(name)(truth, prediction, **params))
 
 
 def metric(name: str) -> MetricFunction:
-    """The metric called `name`."""
+    """Return the metric called `name`."""
     if name not in _FAMILY_OF:
         from difflib import get_close_matches
 
@@ -59,5 +59,5 @@ def metric(name: str) -> MetricFunction:
 
 
 def names() -> list[str]:
-    """Every metric there is."""
+    """Return the names of all metrics."""
     return sorted(_FAMILY_OF)

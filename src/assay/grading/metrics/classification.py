@@ -1,4 +1,4 @@
-"""Metrics of right and wrong classes, and of the probabilities given to them."""
+"""Metrics of predicted classes and of their probabilities."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     """The share of rows that are exactly right: `mean(truth == prediction)`.
 
     With several columns a row is right only if all of them are. Numbers are compared by value, so 3 is 3.0 and true is
-    1; text is compared letter by letter, and is never equal to a number. NaN for no rows.
+    1; text is compared exactly, and is never equal to a number. NaN for no rows.
 
     `missing_words_equal` counts words that pandas reads as "no value", such as "NA", "null" and "", as one word. The
     published graders of text-normalization-challenge-english-language and -russian-language do so.
@@ -25,15 +25,15 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     if missing_words_equal:
         wrong = np.nonzero(~right)
         pairs = zip(truth[wrong], prediction[wrong], strict=True)
-        right[wrong] = [true in MISSING_WORDS and said in MISSING_WORDS for true, said in pairs]
+        right[wrong] = [true in MISSING_WORDS and given in MISSING_WORDS for true, given in pairs]
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
 
 
 def top1_error(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The share of rows whose first guess is wrong: `1 - accuracy`.
 
-    Classes are whole numbers. A row of text is a list of guesses, best first, with blanks between, and only the first
-    counts. NaN for no rows, and where a row of text does not begin with a whole number.
+    Classes are whole numbers. A row of text is a list of guesses separated by whitespace, best first, of which only the
+    first counts. NaN for no rows, and where a row of text does not begin with a whole number.
     """
     try:
         return 1 - accuracy(_first_guess(truth), _first_guess(prediction))
@@ -102,7 +102,7 @@ def quadratic_weighted_kappa(
     all grades on both sides are the same.
 
     `distance_by_position` measures distance between places in the sorted list of the grades that occur on either side,
-    so a grade that nobody gave takes no room: 0 and 4 are neighbours where only they occur. The published graders of
+    so a grade that does not occur takes no room: 0 and 4 are adjacent if only they occur. The published graders of
     aptos2019-blindness-detection and learning-agency-lab-automated-essay-scoring-2 do so.
     """
     grades = np.concatenate([truth, prediction]).astype(np.float64)
@@ -144,12 +144,12 @@ def log_loss(
     rescale_rows: bool = True,
     both_classes: bool = False,
 ) -> float:
-    """The mean surprise at the true class: `-mean(log(probability given to it))`.
+    """The mean negative log-likelihood of the true class: `-mean(log(probability given to it))`.
 
     One column: truth is 0/1 or boolean, and the prediction is the probability of 1. Several columns: one per class,
     truth is 1 in the true one, and each row of predictions is first divided by its sum. Probabilities are kept within
-    `[epsilon, 1 - epsilon]`, so that one sure mistake costs much but not everything. NaN for no rows, and for a row of
-    predictions that sums to 0.
+    `[epsilon, 1 - epsilon]`, so that one confident mistake costs much but not everything. NaN for no rows, and for a
+    row of predictions that sums to 0.
 
     The published graders (dog-breed-identification, leaf-classification, spooky-author-identification,
     lmsys-chatbot-arena; dogs-vs-cats-redux-kernels-edition and statoil-iceberg-classifier-challenge with one column)

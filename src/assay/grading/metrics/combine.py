@@ -1,4 +1,4 @@
-"""Ways to make a metric out of another: over some of the rows, column by column, group by group."""
+"""Derive a metric from another: over some of the rows, column by column, group by group."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 Score = Callable[[NDArray[Any], NDArray[Any]], float]
 
 
-def masked(mask: NDArray[Any] | None, values: NDArray[Any]) -> NDArray[Any]:
-    """The rows where `mask` is true; all of them without a mask."""
+def apply_mask(mask: NDArray[Any] | None, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows where `mask` is true; all of them without a mask."""
     return values if mask is None else values[mask.astype(bool)]
 
 
 def mean_over_columns(score: Score, truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """The plain mean of the columns' scores; a single axis is one column. NaN if one of them is, or without columns."""
+    """Return the plain mean of the columns' scores; a single axis is one column. NaN if one is NaN."""
     if truth.ndim == 1:
         return score(truth, prediction)
     columns = range(truth.shape[1])
@@ -23,9 +23,9 @@ def mean_over_columns(score: Score, truth: NDArray[Any], prediction: NDArray[Any
 
 
 def mean_over_groups(score: Score, groups: NDArray[Any], truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """The plain mean of the groups' scores, however many rows each has. NaN if one of them is, or without rows.
+    """Return the plain mean of the groups' scores, however many rows each has. NaN if one is NaN, or without rows.
 
-    `groups` names the group of each row; the rows of a group need not be neighbours, and keep their order.
+    `groups` names the group of each row; the rows of a group need not be adjacent, and keep their order.
     """
     _, group, size = np.unique(groups, return_inverse=True, return_counts=True)
     by_group, cuts = np.argsort(group, kind="stable"), np.cumsum(size)[:-1]
@@ -34,5 +34,5 @@ def mean_over_groups(score: Score, groups: NDArray[Any], truth: NDArray[Any], pr
 
 
 def mean(values: list[float] | NDArray[Any]) -> float:
-    """The mean of all numbers in `values`; NaN of none."""
+    """Return the mean of all numbers in `values`; NaN for none."""
     return float(np.mean(values)) if np.size(values) else float("nan")

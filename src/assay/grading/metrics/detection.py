@@ -18,8 +18,8 @@ _COCO_RECALLS = np.linspace(0, 1, 101)
 def point_in_box_f1(truth: Sequence[Boxes], prediction: Sequence[Points]) -> float:
     """F1 of the boxes that a point of their label lies in: `2 hits / (boxes + points)`, over all pages.
 
-    Boxes are walked in order, and each takes the first point of its label that lies inside, not on its border, and was
-    not taken before. 0 where there is nothing at all.
+    Boxes are processed in order, and each takes the first point of its label that lies inside, not on its border, and
+    was not taken before. 0 where there is nothing at all.
     """
     hits = boxes = points = 0
     for true, given in zip(truth, prediction, strict=True):
@@ -66,17 +66,16 @@ def coco_map_iou40(
     prediction: Sequence[Boxes],
     *,
     threshold: float = 0.4,
-    most: int = 100,
+    max_boxes: int = 100,
     corners_as_sizes: bool = False,
     first_truth_never_counts: bool = False,
 ) -> float:
     """The mean over true classes of COCO's average precision at one threshold, a hit being `IoU >= threshold`.
 
-    In each picture the `most` boxes of a class with the highest scores go by falling score, each to the true box it
-    overlaps most of those not hit yet. Boxes of all pictures are ranked by score, equal ones in the order given;
-    the average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0
-    where it is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true
-    boxes.
+    In each picture the `max_boxes` boxes of a class with the highest scores go by falling score, each to the true box
+    it overlaps most of those not hit yet. Boxes of all pictures are ranked by score, equal ones in the order given; the
+    average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0 where it
+    is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true boxes.
 
     Two errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with `corners_as_sizes`, xmax
     and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits the very first true box
@@ -89,11 +88,11 @@ def coco_map_iou40(
         for row, (true, given) in enumerate(zip(truth, prediction, strict=True)):
             boxes, wanted = _ranked(given, label), true.labels == label
             lost = 0 if first_truth_never_counts and row == first and wanted[0] else None
-            places = _sized(boxes.corners[:most], as_sizes=corners_as_sizes)
+            places = _sized(boxes.corners[:max_boxes], as_sizes=corners_as_sizes)
             overlap = _iou(places, _sized(true.corners[wanted], as_sizes=corners_as_sizes))
             hit = _coco_hits(overlap, threshold, lost=lost)
             area = places[:, 2] * places[:, 3]
-            scores.append(boxes.scores[:most])
+            scores.append(boxes.scores[:max_boxes])
             hits.append(hit)
             counted.append(hit | ((area >= 0) & (area <= _COCO_LARGEST)))
             number += int(wanted.sum())
@@ -245,8 +244,8 @@ def _overlap_3d(truth: Boxes3D, prediction: Boxes3D, label: str, least: float) -
     widths = np.minimum(prediction.sizes[rows, :2].prod(axis=-1), truth.sizes[others, :2].prod(axis=-1))
     reach = np.linalg.norm(prediction.sizes[rows, :2], axis=-1) + np.linalg.norm(truth.sizes[others, :2], axis=-1)
     apart = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
-    most = widths * height * (1 + 1e-9)
-    near = np.nonzero((apart < reach / 2) & (most > 0) & (most >= least * (volumes - most)))
+    largest = widths * height * (1 + 1e-9)
+    near = np.nonzero((apart < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
     overlap = np.zeros(volumes.shape)
     if len(near[0]):
         common = height[near] * _common_ground(prediction, rows[near[0], 0], truth, others[0, near[1]])

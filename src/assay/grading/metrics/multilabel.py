@@ -1,4 +1,4 @@
-"""Metrics of rows of text that list several labels: tags without order, or guesses from best to worst."""
+"""Metrics of rows that list several labels: unordered tags, or guesses from best to worst."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ from assay.grading.metrics.combine import mean
 def multilabel_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, unknown_labels_free: bool = False) -> float:
     """F1 of the pairs of row and label, pooled over all rows: `2 hits / (pairs true + pairs predicted)`.
 
-    A row is text with labels between blanks; a label counts once per row, and a row may have none. NaN where no row
-    has a label on either side.
+    A row is text with labels separated by whitespace; a label counts once per row, and a row may have none. NaN where
+    no row has a label on either side.
 
     `unknown_labels_free` ignores predicted labels that no row of truth has. The published graders of
     facebook-recruiting-iii-keyword-extraction, imet-2020-fgvc7 and plant-pathology-2021-fgvc8 do so.
@@ -29,7 +29,7 @@ def multilabel_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, unknow
 def multilabel_mean_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The plain mean over rows of `F1 = 2 hits / (labels true + labels predicted)`, 1 for a row without any.
 
-    A row is text with labels between blanks; a label counts once per row. NaN for no rows.
+    A row is text with labels separated by whitespace; a label counts once per row. NaN for no rows.
     """
     rows = _label_sets(truth, prediction)
     return mean([2 * len(true & said) / (len(true) + len(said)) if true or said else 1.0 for true, said in rows])
@@ -45,12 +45,12 @@ def map_at_k(
 ) -> float:
     """The mean over rows of the average precision of the first `k` guesses.
 
-    A row is text with labels between blanks, guesses best first. At each place that names a true label for the first
-    time, precision is the number of such places so far over the place; their sum over `min(number of different true
-    labels, k)` is the row's average precision. A repeated guess earns nothing and takes its place all the same. With
-    one true label it is 1 / its place. Rows without a true label do not count. NaN where no row has one.
+    A row is text with labels separated by whitespace, guesses best first. At each place that names a true label for the
+    first time, precision is the number of such places so far over the place; their sum over `min(number of different
+    true labels, k)` is the row's average precision. A repeated guess earns nothing and takes its place all the same.
+    With one true label it is 1 / its place. Rows without a true label do not count. NaN where no row has one.
 
-    `separator` is what stands between labels, any blanks by default; with " ", as in the published graders of
+    `separator` separates labels, any whitespace by default; with " ", as in the published graders of
     h-and-m-personalized-fashion-recommendations, hotel-id-2021-fgvc8 and whale-categorization-playground, a doubled
     space is an empty guess that takes a place. `ignore_leading_zeros` finds 0706016001 right where 706016001 is true.
     The published grader of h-and-m does not, although its answers have lost the zeros that the official ids begin with.

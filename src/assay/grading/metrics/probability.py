@@ -1,4 +1,4 @@
-"""Metrics of probabilities: spread over classes, weighted by what a mistake costs, or counted as parts of a row."""
+"""Metrics of probabilities: divergence, weighted log loss, probabilistic F1."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from assay.core.errors import InvalidSubmission
 def kl_divergence(truth: NDArray[Any], prediction: NDArray[Any], *, epsilon: float = 1e-15) -> float:
     """The mean over rows of the Kullback-Leibler divergence: `sum over classes of p log(p / q)`, nothing where p is 0.
 
-    One column per class. p is truth divided by its row's sum, so counts of votes will do; q is the prediction kept
+    One column per class. p is truth divided by its row's sum, so vote counts can be used; q is the prediction kept
     within `[epsilon, 1 - epsilon]`, whose rows are taken to sum to 1. NaN for no rows, and for a row of truth that sums
     to 0.
     """
@@ -64,7 +64,7 @@ def probabilistic_f1(
     where truth has no positive, and where a prediction is missing.
 
     With `missing_scores_zero` a missing prediction makes the whole score 0, and predictions that are all below 0 are an
-    `InvalidSubmission`. The published grader of rsna-breast-cancer-detection judges so.
+    `InvalidSubmission`. The published grader of rsna-breast-cancer-detection does this.
     """
     if missing_scores_zero and (prediction < 0).all():
         raise InvalidSubmission("all predictions are below 0.")

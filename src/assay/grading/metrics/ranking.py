@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.grading.metrics.classification import roc_auc
-from assay.grading.metrics.combine import masked, mean_over_columns
+from assay.grading.metrics.combine import apply_mask, mean_over_columns
 
 
 def mean_column_roc_auc(truth: NDArray[Any], prediction: NDArray[Any], *, unscored: float | None = None) -> float:
@@ -17,7 +17,7 @@ def mean_column_roc_auc(truth: NDArray[Any], prediction: NDArray[Any], *, unscor
     """
     if unscored is not None:
         scored = (truth != unscored).all(axis=tuple(range(1, truth.ndim)))
-        truth, prediction = masked(scored, truth), masked(scored, prediction)
+        truth, prediction = apply_mask(scored, truth), apply_mask(scored, prediction)
     return mean_over_columns(roc_auc, truth, prediction)
 
 

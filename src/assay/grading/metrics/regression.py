@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.grading.metrics.combine import masked, mean, mean_over_columns, mean_over_groups
+from assay.grading.metrics.combine import apply_mask, mean, mean_over_columns, mean_over_groups
 
 Mask = NDArray[Any] | None
 # Rows of angles that fit a processor's cache: ten million take half the time so, and little memory.
@@ -20,7 +20,7 @@ def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: Mask = None, rou
 
     `rounded` gives the nearest whole number, and of two the even one: so predict-volcanic-eruptions-ingv-oe reports it.
     """
-    error = mean(np.abs(masked(mask, prediction) - masked(mask, truth)))
+    error = mean(np.abs(apply_mask(mask, prediction) - apply_mask(mask, truth)))
     return float(np.round(error)) if rounded else error
 
 
@@ -75,9 +75,9 @@ def mcrmse(
     if (ids is None) != (submission_rows is None):
         raise ValueError("ids and submission_rows are given together or not at all")
     if mask is None or ids is None or submission_rows is None:
-        return mean_over_columns(rmse, masked(mask, truth), masked(mask, prediction))
+        return mean_over_columns(rmse, apply_mask(mask, truth), apply_mask(mask, prediction))
     order, misplaced = np.argsort(ids), mask[submission_rows]
-    true, predicted = masked(mask[order], truth[order]), masked(misplaced[order], prediction[order])
+    true, predicted = apply_mask(mask[order], truth[order]), apply_mask(misplaced[order], prediction[order])
     return mean_over_columns(rmse, true, predicted)
 
 
@@ -132,8 +132,8 @@ def laplace_log_likelihood(
     """
     if len(truth) == 0:
         return float("nan")
-    value, unsure = masked(mask, prediction)[:, 0], masked(mask, prediction)[:, 1]
-    error = np.minimum(np.abs(value - masked(mask, truth)[:, 0]), error_cap)
+    value, unsure = apply_mask(mask, prediction)[:, 0], apply_mask(mask, prediction)[:, 1]
+    error = np.minimum(np.abs(value - apply_mask(mask, truth)[:, 0]), error_cap)
     spread = np.sqrt(2) * np.maximum(unsure, confidence_floor)
     return mean(-2 * error / spread - np.log(spread))
 

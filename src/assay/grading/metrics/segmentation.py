@@ -1,4 +1,4 @@
-"""Metrics of masks: how well the pixels found cover the pixels that are there. One mask per row.
+"""Metrics of segmentation masks, one mask per row.
 
 All but the Hausdorff distance are counted from runs, so an image of a billion pixels costs no more than its runs.
 """

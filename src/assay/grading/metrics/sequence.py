@@ -11,9 +11,9 @@ from assay.core.errors import InvalidSubmission, MissingDependency
 
 
 def kendall_tau_pooled(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """How far predicted orders agree with true ones: `1 - 4 s / sum(n (n - 1))`, from -1 (reversed) to 1 (the same).
+    """How well predicted orders agree with true ones: `1 - 4 s / sum(n (n - 1))`, from -1 (reversed) to 1 (the same).
 
-    n is the number of items of a row, and s the number of pairs, in all rows together, that stand the other way round
+    n is the number of items of a row, and s the number of pairs, in all rows together, that are in the opposite order
     in the prediction: a long row weighs more than a short one. NaN where no row has two items. A prediction that is not
     its row's items, each exactly once, is an `InvalidSubmission`.
     """
@@ -33,8 +33,8 @@ def normalized_edit_distance(truth: NDArray[Any], prediction: NDArray[Any]) -> f
     divided by how many numbers the true ones have. It may exceed 1. NaN where that is 0.
     """
     true, given = [_numbers(row) for row in truth.tolist()], [_numbers(row) for row in prediction.tolist()]
-    asked = sum(map(len, true))
-    return sum(map(edit_distance(), true, given)) / asked if asked else float("nan")
+    total = sum(map(len, true))
+    return sum(map(edit_distance(), true, given)) / total if total else float("nan")
 
 
 def edit_distance() -> Callable[[Sequence[Hashable], Sequence[Hashable]], int]:
@@ -50,23 +50,23 @@ def _numbers(row: str) -> list[int]:
     try:
         return [int(item) for item in row.split()]
     except ValueError:
-        raise InvalidSubmission(f"{row!r} is no sequence of whole numbers separated by spaces.") from None
+        raise InvalidSubmission(f"{row!r} is not a sequence of whole numbers separated by spaces.") from None
 
 
 def _places(true: list[str], given: list[str]) -> list[int]:
     """For each predicted item in turn, its place in the true order."""
     place_of = {item: place for place, item in enumerate(true)}
     if len(given) != len(true) or place_of.keys() != set(given):
-        raise InvalidSubmission(_what_is_wrong(true, given))
+        raise InvalidSubmission(_explain(true, given))
     return [place_of[item] for item in given]
 
 
-def _what_is_wrong(true: list[str], given: list[str]) -> str:
+def _explain(true: list[str], given: list[str]) -> str:
     for item, times in Counter(given).items():
         if times > 1:
             return f"the item {item!r} is listed {times} times in a row that may hold it once."
     if unknown := next((item for item in given if item not in set(true)), None):
-        return f"the item {unknown!r} is listed in a row that it does not belong to."
+        return f"the item {unknown!r} is listed in a row where it does not belong."
     return f"{len(given)} items are listed in a row that has {len(true)}."
 
 

@@ -14,7 +14,7 @@ from assay.grading.metrics.sequence import edit_distance
 
 
 def bits_per_byte(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """How much a language model leaves unsaid of a byte: `sum(bits) / sum(bytes)`, over all texts together.
+    """The cross-entropy of a language model per byte: `sum(bits) / sum(bytes)`, over all texts together.
 
     Truth is the length of each text in bytes, prediction the bits that the model spends on it: the sum of
     `-log2 p(token)` over tokens that spell all of it. A text counts by its length. Unlike perplexity, which is
@@ -50,14 +50,14 @@ def mean_word_jaccard(truth: NDArray[Any], prediction: NDArray[Any], *, both_emp
 
 
 def nq_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, count_true_negatives: bool = False) -> float:
-    """How well questions are answered where there is an answer, and left alone where there is none.
+    """The micro-averaged F1 of answers to questions, some of which have none.
 
     A prediction is one answer, `start:end` in tokens or `YES` or `NO`, or empty. Truth holds every right answer,
     separated by spaces, or none. With `right` and `wrong` predictions, and `missed` questions, which have an answer but
     no prediction, the score is `2 right / (2 right + wrong + missed)`. NaN where all three are 0.
 
     The published grader of tensorflow2-question-answering averages this over "answered" and "not answered", so that it
-    also rewards leaving alone what has no answer: with `count_true_negatives` the score is the share of all rows that
+    also rewards leaving out what has no answer: with `count_true_negatives` the score is the share of all rows that
     are right or rightly empty, NaN for no rows. A file without any answer then scores well instead of 0.
     """
     answers = [{_answer(text) for text in texts.split()} for texts in truth.tolist()]
@@ -80,4 +80,4 @@ def _answer(text: str) -> str | tuple[int, int]:
     try:
         return int(start), int(end)
     except ValueError:
-        raise InvalidSubmission(f"{text!r} is no answer: it should be start:end, YES, NO, or empty.") from None
+        raise InvalidSubmission(f"{text!r} is not an answer: it should be start:end, YES, NO, or empty.") from None
