@@ -176,15 +176,15 @@ HOSTILE = {
     "text": (archive(("slope.npy", header("(1,)", "<U1") + b"1234")), "only plain numbers"),
     "a huge shape": (
         archive(("slope.npy", header("(99999999999, 99999999999)"))),
-        "as many numbers as its header says",
+        "as its header says",
     ),
     "fewer numbers than it says": (
         archive(("slope.npy", header("(2,)") + b"1234")),
-        "as many numbers as its header says",
+        "as its header says",
     ),
     "more numbers than it says": (
         archive(("slope.npy", header("(1,)") + b"12345678")),
-        "as many numbers as its header says",
+        "as its header says",
     ),
     "a negative length": (archive(("slope.npy", header("(-1, -1)") + b"1234")), "an impossible shape"),
     "very many axes": (archive(("slope.npy", header(f"({'1, ' * 40})") + b"1234")), "an impossible shape"),
@@ -274,7 +274,7 @@ def test_a_judge_that_takes_too_much_memory_is_ended(judged: Judge, save: Save, 
 def test_what_a_judge_quotes_is_made_safe_to_print(judged: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "model.py").write_text("def load(path):\n    raise ValueError('a\\x1b[31m\\x00b' + 'x' * 1000)\n")
     why = str(judged(save(slope=1.0)).why)
-    assert why.startswith("checkpoint.npz: a [31m b") and why.isprintable() and len(why) < 400
+    assert why.startswith("checkpoint.npz: a\ufffd[31m\ufffdb") and why.isprintable() and len(why) < 400
 
 
 def test_predictions_that_are_no_answer_are_refused_like_a_table(judged: Judge, save: Save, slope: Task) -> None:
