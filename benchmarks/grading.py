@@ -1,4 +1,4 @@
-"""How fast grading is, as ratios measured in one run: `python benchmarks/grading.py [--rows 1000000 10000000]`.
+"""Measure the speed of grading, as ratios within one run: `python benchmarks/grading.py [--rows 1000000 10000000]`.
 
 Goals: reading and scoring a submission in order takes at most 2 times as long as reading both CSV files once with
 polars, a shuffled one at most 4 times; its peak memory at 10 million rows, net of imports, is at most 5 times the file;
@@ -54,7 +54,7 @@ print(time.perf_counter() - started, peak() - before)
 
 
 def main() -> None:
-    """Print every ratio and whether its goal is met."""
+    """Print every figure and whether its goal is met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def measure_rows(folder: Path, rows: int) -> None:
-    """Time and memory of one submission, in order and shuffled."""
+    """Measure time and memory of one submission, in order and shuffled."""
     environment = prepare(folder, rows)
     answers, ordered, shuffled = (folder / f"{name}.csv" for name in ("answers", "ordered", "shuffled"))
 
@@ -80,14 +80,14 @@ def measure_rows(folder: Path, rows: int) -> None:
         name = f"grading {rows:,} rows, {path.stem}"
         report(name, f"{seconds:.2f} s", seconds / reading, f"reading both files with polars ({reading:.2f} s)", goal)
     _, memory = grade(folder, "-", ordered, environment)
-    goal = 5 if rows >= 10**7 else None  # below, what every grading needs is more than the file
+    goal = 5 if rows >= 10**7 else None  # below, the fixed overhead exceeds the file
     size = ordered.stat().st_size
     name = f"grading {rows:,} rows, peak memory"
     report(name, f"{memory / 1e6:.0f} MB", memory / size, f"file size ({size / 1e6:.0f} MB)", goal)
 
 
 def measure_start(folder: Path) -> None:
-    """The command on a small file, against importing what it cannot do without."""
+    """Compare the command on a small file with importing its dependencies."""
     environment = prepare(folder, 100)
     command = [sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "grade"]
     graded = fastest(lambda: call([*command, str(folder / "ordered.csv"), "bench/auc"], environment), 9)
@@ -96,7 +96,7 @@ def measure_start(folder: Path) -> None:
 
 
 def measure_batch(folder: Path) -> None:
-    """A list of 75 submissions, against one."""
+    """Compare a list of 75 submissions with a list of one."""
     environment = prepare(folder, 2_000)
     entry = json.dumps({"competition_id": "bench/auc", "submission_path": str(folder / "ordered.csv")})
     seconds = {}
@@ -110,7 +110,7 @@ def measure_batch(folder: Path) -> None:
 
 
 def prepare(folder: Path, rows: int) -> dict[str, str]:
-    """A home with one task of so many rows; answers and submissions beside it."""
+    """Prepare one task of so many rows, and write answers and submissions for it."""
     folder.mkdir()
     random = np.random.default_rng(0)
     ids = [f"row-{number:09d}" for number in range(rows)]
@@ -122,13 +122,13 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
     table.sample(fraction=1, shuffle=True, seed=1).write_csv(folder / "shuffled.csv")
     make_suite(folder / "suite", {"auc": PREPARE})
     environment = os.environ | {"ASSAY_HOME": str(folder / "home"), "BENCH_ANSWERS": str(folder / "answers.csv")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # where it is set, every start would compile us anew
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every start would compile the package again
     call([sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "prepare", "bench", "--quiet"], environment)
     return environment
 
 
 def grade(folder: Path, first: Path | str, path: Path, environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds of grading `path` in a process that graded `first` before, and bytes of memory on top of that.
+    """Return the seconds of grading `path` in a process that graded `first` before, and the additional peak memory.
 
     With `-` for `first` nothing was graded before, only imported.
     """
@@ -139,12 +139,12 @@ def grade(folder: Path, first: Path | str, path: Path, environment: dict[str, st
 
 
 def call(command: list[str], environment: dict[str, str]) -> None:
-    """Run a command quietly; its failure is ours."""
+    """Run a command without output; raise if it fails."""
     subprocess.run(command, env=environment, check=True, capture_output=True)
 
 
 def fastest(work: Callable[[], None], times: int = 3) -> float:
-    """Seconds of the fastest of several runs: whatever else the machine does only adds."""
+    """Return the seconds of the fastest of a few runs, or the median of many: other load only adds."""
     seconds = []
     for _ in range(times):
         started = time.perf_counter()

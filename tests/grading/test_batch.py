@@ -28,7 +28,7 @@ def good(prepared_home: Home) -> bytes:
 
 
 def bad_files(folder: Path, good: bytes) -> dict[str, Path]:
-    """Twenty and more ways to hand in something that cannot be scored."""
+    """Write more than twenty files that cannot be scored."""
     header, *rows = good.decode().splitlines()
     contents = {
         "empty": b"",
@@ -120,7 +120,7 @@ def test_the_report_has_the_published_keys_in_their_order(assay_prepared, good, 
     assert report["competition_reports"][0]["competition_id"] == "house-price"
 
 
-def test_a_task_that_does_not_exist_is_told_and_the_others_are_graded(assay_prepared, good, tmp_path):
+def test_an_unknown_task_is_reported_and_the_others_are_graded(assay_prepared, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     entries: list[tuple[str, str | None]] = [
         ("no-such-task", "x.csv"),

@@ -50,7 +50,7 @@ def test_three_numbers_may_be_two_runs_of_one_length():
 
 
 def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome):
-    """kuzushiji-recognition: points are handed in, and the answers hold boxes."""
+    """kuzushiji-recognition: points are submitted, and the answers hold boxes."""
     column = {"type": "text", "missing": "", "codec": {"name": "points"}, "truth": {"name": "rectangles"}}
     rules = {"columns": {"labels": column}, "metric": "point_in_box_f1"}
     answers = "id,labels\na,U+1 0 0 10 10 U+2 50 50 4 4\nb,U+1 5 5 2 2\n"
@@ -62,7 +62,7 @@ def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome
     assert outcome("id,labels\na,\nb,U+1 6\n", answers, **rules) == why
 
 
-def test_single_spaces_may_be_asked_for(outcome):
+def test_single_spaces_may_be_required(outcome):
     codec = {"name": "points", "params": {"single_spaces": True}}
     column = {"type": "text", "missing": "", "codec": codec, "truth": {"name": "rectangles"}}
     rules = {"columns": {"labels": column}, "metric": "point_in_box_f1"}

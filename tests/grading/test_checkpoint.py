@@ -129,7 +129,7 @@ def test_the_form_is_validated_without_running_anything(slope: Task, prepared: A
         ({"slope": np.nan}, "checkpoint.npz: slope is not finite."),
     ],
 )
-def test_what_only_the_model_can_tell_is_told_by_its_judge(
+def test_faults_that_only_the_model_can_find_are_reported_by_its_judge(
     judged: Judge, save: Save, arrays: dict[str, Any], why: str
 ) -> None:
     grade = judged(save(**arrays))
@@ -243,14 +243,14 @@ def test_a_damaged_file_is_accepted_or_refused_but_never_a_crash(data: strategie
         assert str(refused).endswith(".")
 
 
-def test_a_file_that_is_too_large_or_missing_is_told(judged: Judge, save: Save) -> None:
+def test_a_file_that_is_too_large_or_missing_is_reported(judged: Judge, save: Save) -> None:
     path = save(slope=np.ones(300_000))
     size = f"{path.stat().st_size:,}"
     assert judged(path).why == f"checkpoint.npz is {size} bytes; at most 1,000,000 are accepted."
     assert judged(None).why == "Nothing was submitted."
 
 
-def test_a_damage_that_only_reading_shows_is_told(judged: Judge, save: Save) -> None:
+def test_damage_that_only_shows_when_reading_is_reported(judged: Judge, save: Save) -> None:
     path = save(slope=np.zeros(5000))
     content = bytearray(path.read_bytes())
     content[20_000] ^= 1

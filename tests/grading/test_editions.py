@@ -78,7 +78,7 @@ def test_answers_are_read_from_the_file_that_the_task_names(make_task, graded, p
 
 
 @pytest.mark.parametrize("lenient", [True, False])
-def test_answers_may_have_columns_and_gaps_that_nobody_asks_for(lenient, make_task, graded):
+def test_answers_may_have_columns_and_gaps_that_are_not_used(lenient, make_task, graded):
     answers = 'id,note,price\n1,"a, b",1\n2,,5\n'
     assert graded(make_task(lenient=lenient), answers, "id,price\n2,5\n1,3\n").score == 1.0
 
@@ -112,7 +112,7 @@ def test_a_metric_may_be_given_several_columns_as_one(lenient, make_task, graded
     assert graded(task, answers, submission).score == 1.0
 
 
-def test_a_metric_may_be_told_where_each_row_stood_in_the_file(make_task, graded):
+def test_a_metric_may_take_the_place_of_each_row_in_the_file(make_task, graded):
     """stanford-covid-vaccine, as published: whether a predicted row counts is looked up by its place in the file."""
     task = make_task(
         metric="mcrmse", takes={"mask": "keep", "ids": "id"}, places="submission_rows", lenient=True

@@ -1,4 +1,4 @@
-"""A grade is complete, keeps the published fields, and is quick to come by."""
+"""A grade is complete, keeps the published fields, and needs few imports."""
 
 import dataclasses
 import json
@@ -110,7 +110,7 @@ def test_what_cannot_be_scored_still_gets_a_grade(exists, submitted, make_task, 
     assert grade.why
 
 
-def test_a_trial_that_handed_in_nothing_gets_a_grade(make_task, prepared, tmp_path):
+def test_a_trial_without_submission_gets_a_grade(make_task, prepared, tmp_path):
     grade = grade_submission(None, make_task(), prepared, home=Home(tmp_path))
     assert (grade.submission_exists, grade.submission_path, grade.why) == (False, "None", "Nothing was submitted.")
 

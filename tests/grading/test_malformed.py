@@ -1,4 +1,4 @@
-"""Thousands of damaged files, in both ways of reading: each gets a score or one sentence, and nothing else happens."""
+"""Thousands of damaged files, parsed strictly and leniently: each gets a score or one sentence, and nothing crashes."""
 
 import json
 import random

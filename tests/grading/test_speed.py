@@ -110,7 +110,7 @@ def test_code_that_ends_the_driver_is_refused(code, judge):
     )
 
 
-def test_nothing_handed_in_starts_no_lab(squares, home, prepared, tmp_path):
+def test_a_missing_submission_starts_no_lab(squares, home, prepared, tmp_path):
     grade = grade_submission(tmp_path / "squares.py", squares, prepared, home=home)
     assert (grade.submission_exists, grade.why, grade.sealed) == (False, "squares.py does not exist.", None)
     assert grade_submission(None, squares, prepared, home=home).why == "Nothing was submitted."

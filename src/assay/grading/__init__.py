@@ -1,4 +1,9 @@
-"""From submission to grade: metrics, checks, medals. Names are resolved when asked for, so that importing is light."""
+"""From submission to grade. Start reading at `grade.grade_submission`.
+
+`submission` parses a submitted table and matches it to the answers, `metrics` scores it, `by_running` judges code and
+checkpoints in a lab, `batch` grades lists, `leaderboard` reads human scores. Exported names are imported on first use,
+so that importing the package is fast.
+"""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -7,7 +12,7 @@ if TYPE_CHECKING:
     from assay.grading.grade import grade_submission, grade_submission_async, validate_submission
     from assay.grading.result import Grade
 
-_HOME_OF = {
+_MODULES = {
     "Grade": "assay.grading.result",
     "grade_submission": "assay.grading.grade",
     "grade_submission_async": "assay.grading.grade",
@@ -18,6 +23,6 @@ __all__ = ["Grade", "grade_submission", "grade_submission_async", "validate_subm
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -1,1 +1,1 @@
-"""Submissions that must run before there is anything to score: code that is timed, and model checkpoints."""
+"""Judge submissions by running them in a lab: `speed` times code, `checkpoint` runs model weights."""

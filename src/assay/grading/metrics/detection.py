@@ -243,9 +243,9 @@ def _overlap_3d(truth: Boxes3D, prediction: Boxes3D, label: str, least: float) -
     # Polygons are slow: they are cut only where the boxes could share enough ground and are near enough to.
     widths = np.minimum(prediction.sizes[rows, :2].prod(axis=-1), truth.sizes[others, :2].prod(axis=-1))
     reach = np.linalg.norm(prediction.sizes[rows, :2], axis=-1) + np.linalg.norm(truth.sizes[others, :2], axis=-1)
-    apart = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
+    distance = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
     largest = widths * height * (1 + 1e-9)
-    near = np.nonzero((apart < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
+    near = np.nonzero((distance < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
     overlap = np.zeros(volumes.shape)
     if len(near[0]):
         common = height[near] * _common_ground(prediction, rows[near[0], 0], truth, others[0, near[1]])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.grading.metrics.combine import apply_mask, mean, mean_over_columns, mean_over_groups
 
 Mask = NDArray[Any] | None
-# Rows of angles that fit a processor's cache: ten million take half the time so, and little memory.
+# Rows of angles that fit the processor cache: this halves the time for ten million, and saves memory.
 _BATCH = 1 << 14
 
 
@@ -124,7 +124,7 @@ def laplace_log_likelihood(
     confidence_floor: float = 70.0,
     error_cap: float = 1000.0,
 ) -> float:
-    """How likely the truth is under a Laplace distribution around each prediction: `mean(-√2 e / s - log(√2 s))`.
+    """The log likelihood of the truth under a Laplace distribution around predictions: `mean(-√2 e / s - log(√2 s))`.
 
     The first column is the value and the second how unsure it is, which only the prediction has: that of truth is not
     looked at. e is the absolute error, at most `error_cap`, and s the second column, at least `confidence_floor`.
@@ -158,8 +158,9 @@ def haversine_p50_p95(
     submission_rows: NDArray[Any] | None = None,
     earth_radius: float = 6_371_000.0,
 ) -> float:
-    """The usual and the bad distance on the ground, in metres: for each group the mean of the median and the 95th
-    percentile of its rows' distances, averaged over groups. NaN for no rows, and where a coordinate is not finite.
+    """The mean of the median and the 95th percentile of distances in metres in each group, averaged over groups.
+
+    NaN for no rows, and where a coordinate is not finite.
 
     Columns are latitude and longitude in degrees. The distance is the great-circle one, by the haversine formula;
     percentiles between two rows are interpolated linearly. A group is one trip of one phone.
@@ -172,10 +173,10 @@ def haversine_p50_p95(
         prediction, paired = np.empty_like(prediction), prediction
         prediction[np.argsort(group, kind="stable")] = paired[np.lexsort((submission_rows, group))]
 
-    def usual_and_bad(true: NDArray[Any], given: NDArray[Any]) -> float:
+    def mean_of_percentiles(true: NDArray[Any], given: NDArray[Any]) -> float:
         return float(np.quantile(_distance_on_sphere(true, given), [0.5, 0.95]).mean()) * earth_radius
 
-    return mean_over_groups(usual_and_bad, groups, truth, prediction)
+    return mean_over_groups(mean_of_percentiles, groups, truth, prediction)
 
 
 def _angles(truth: NDArray[Any], prediction: NDArray[Any]) -> NDArray[Any]:

@@ -129,8 +129,8 @@ def _hausdorff(truth: NDArray[np.bool_], prediction: NDArray[np.bool_]) -> float
 
 def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
     """The greatest distance from a voxel of `volume` to the nearest one of `other`, each axis scaled to length 1."""
-    apart = np.argwhere(volume & ~other)
-    if len(apart) == 0:
+    outside = np.argwhere(volume & ~other)
+    if len(outside) == 0:
         return 0.0
     try:
         from scipy import ndimage, spatial
@@ -138,9 +138,9 @@ def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
         raise MissingDependency("The Hausdorff distance", "mlebench") from None
     # Nearest to a voxel outside is always one on the surface: from any other, a step towards it stays inside.
     surface = np.argwhere(other & ~ndimage.binary_erosion(other))
-    tree, scaled = spatial.KDTree(surface / volume.shape), apart / volume.shape
+    tree, scaled = spatial.KDTree(surface / volume.shape), outside / volume.shape
     # One voxel of each block is measured first; the others cannot be farther than it by more than they are from it.
-    blocks = np.ravel_multi_index(tuple(apart.T // _BLOCK), volume.shape)
+    blocks = np.ravel_multi_index(tuple(outside.T // _BLOCK), volume.shape)
     _, first, block = np.unique(blocks, return_index=True, return_inverse=True)
     measured, _ = tree.query(scaled[first])
     at_most = measured[block] + np.linalg.norm(scaled - scaled[first][block], axis=1)

@@ -1,1 +1,5 @@
-"""From the bytes of a submission to arrays a metric can score. Start reading at `read.py`."""
+"""Parse a submitted table and match its rows to the answers. Start reading at `read.read_submission`.
+
+`strict` and `lenient` are the two ways to parse, `fast_path` handles plain tables for both, and `answers` has what they
+share: `Answers`, and the `ParsedSubmission` that all three return.
+"""
