@@ -122,7 +122,7 @@ def test_a_broken_connection_is_gone_on_with(alone: Home, web: Server) -> None:
 
 def test_what_came_before_a_failure_is_not_fetched_again(alone: Home, web: Server) -> None:
     web.pieces = [100_000, 0]
-    with pytest.raises(SourceError, match=r"the connection broke while http.*what has come is kept"):
+    with pytest.raises(SourceError, match=r"the connection broke while downloading http.*the partial download is kept"):
         fetch(alone, web.file())
     assert fetch(alone, web.file()).read_bytes() == CONTENT
     assert web.asked[-1] == "/data.bin bytes=100000-"
@@ -177,10 +177,10 @@ def test_a_redirect_is_followed(alone: Home, web: Server) -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (404, "there is no http"),
-        (403, "is not open to everybody"),
-        (429, "wants fewer"),
-        (503, "answered 503"),
+        (404, "no longer exists"),
+        (403, "is not public"),
+        (429, "too many requests"),
+        (503, "returned 503"),
     ],
 )
 def test_a_refusal_is_told_in_one_sentence(alone: Home, web: Server, status: int, said: str) -> None:
@@ -205,7 +205,7 @@ def test_a_disk_that_fills_up_keeps_what_has_come(alone: Home, web: Server) -> N
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(SourceError, match=r"was full before all of .* had come; make room"):
+        with pytest.raises(SourceError, match=r"is full while downloading .*; free some space"):
             fetch(alone, web.file(sha256=SHA256))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -79,7 +79,7 @@ def test_an_address_that_expires_is_asked_for_again(little: LittleKaggle) -> Non
 def test_a_connection_that_brings_nothing_is_given_up(little: LittleKaggle) -> None:
     little.publish(piece=0)
     error = little.result()["error"]
-    assert error.startswith("the connection broke while toy was fetched")
+    assert error.startswith("the connection broke while downloading toy")
     assert "running again goes on from there" in error
     little.behave()
     assert little.whole(little.result())
@@ -164,8 +164,8 @@ def test_a_kill_while_fetching_loses_nothing_that_came(little: LittleKaggle) -> 
 
 @pytest.mark.parametrize(
     ("how", "sentence"),
-    [(signal.SIGKILL, "Kaggle's client failed (code -9) while toy was fetched; what has come is kept"),
-     (signal.SIGALRM, "Kaggle did not answer when asked for toy; run again later")],
+    [(signal.SIGKILL, "Kaggle's client failed (code -9) while downloading toy; the partial download is kept"),
+     (signal.SIGALRM, "Kaggle did not respond for toy; run again later")],
 )  # fmt: skip
 def test_a_client_that_is_killed_is_told_and_gone_on_with(
     little: LittleKaggle, how: signal.Signals, sentence: str

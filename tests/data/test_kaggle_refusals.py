@@ -25,15 +25,15 @@ def little(tmp_path: Path, alone: Home) -> Iterator[LittleKaggle]:
     ("plan", "sentence"),
     [
         ({"status": 403, "message": {"code": 403, "message": RULES}},
-         f"does not let you have toy (Kaggle says: {RULES}); accept its rules with the account of your token at "
+         f"refuses access to toy (Kaggle says: {RULES}); accept its rules with the account of your token at "
          "https://www.kaggle.com/c/toy/rules"),
-        ({"status": 403}, "does not let you have toy; accept its rules"),
+        ({"status": 403}, "refuses access to toy; accept its rules"),
         ({"status": 404, "message": {"code": 404, "message": "Not found"}}, "Kaggle has no competition toy"),
         ({"status": 429, "message": {"error": {"code": 429, "message": "Too many requests"}}},
-         "wants fewer requests and did not give toy (Kaggle says: Too many requests); run again later"),
+         "rate limit was exceeded for toy (Kaggle says: Too many requests); run again later"),
         ({"status": 429, "headers": {"Retry-After": "30"}}, "run again in 30 seconds"),
-        ({"status": 503}, "Kaggle answered 503 when asked for toy; run again later"),
-        ({"status": 401}, "does not accept your credentials; make a token at https://www.kaggle.com/settings"),
+        ({"status": 503}, "Kaggle returned 503 for toy; run again later"),
+        ({"status": 401}, "does not accept your credentials; create a token at https://www.kaggle.com/settings"),
     ],
 )  # fmt: skip
 def test_a_refusal_is_told_with_what_to_do(little: LittleKaggle, plan: dict, sentence: str) -> None:
@@ -45,11 +45,11 @@ def test_a_refusal_is_told_with_what_to_do(little: LittleKaggle, plan: dict, sen
 def test_missing_and_wrong_credentials_are_told(little: LittleKaggle) -> None:
     little.publish()
     nobody = little.told({}, variables={})[-1]["error"]
-    assert "no valid credentials for it were found; make a token at https://www.kaggle.com/settings" in nobody
+    assert "no valid Kaggle credentials were found; create a token at https://www.kaggle.com/settings" in nobody
     assert all(word in nobody for word in ("KAGGLE_API_TOKEN", "KAGGLE_KEY", "~/.kaggle/kaggle.json"))
     assert little.requests() == []
     wrong = little.told({}, variables={"KAGGLE_USERNAME": USERNAME, "KAGGLE_KEY": "guessed"})[-1]["error"]
-    assert wrong.startswith("Kaggle does not accept your credentials (Kaggle says: Unauthenticated); make a token")
+    assert wrong.startswith("Kaggle does not accept your credentials (Kaggle says: Unauthenticated); create a token")
     assert "guessed" not in wrong
     expired = little.told({}, variables={"KAGGLE_API_TOKEN": "expired"})[-1]["error"]
     assert "no valid credentials for it were found" in expired
@@ -79,7 +79,7 @@ def test_credentials_are_never_shown(little: LittleKaggle, verbose: str) -> None
 def test_a_missing_network_is_told(little: LittleKaggle) -> None:
     for variables in (None, {"KAGGLE_API_TOKEN": TOKEN}):
         error = little.told({}, reachable=False, variables=variables)[-1]["error"]
-        assert "toy cannot be fetched because Kaggle cannot be reached" in error
+        assert "Kaggle cannot be reached to download toy" in error
 
 
 def test_a_missing_client_is_told(alone: Home, tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_a_missing_client_is_told(alone: Home, tmp_path: Path) -> None:
 def test_an_archive_larger_than_the_disk_is_not_begun(little: LittleKaggle) -> None:
     little.publish(announce=450 * 10**12)
     told = little.told({})
-    assert "fetching and extracting toy.zip needs 900TB" in told[-1]["error"]
+    assert "downloading and extracting toy.zip needs 900TB" in told[-1]["error"]
     assert [line for line in told if "stage" in line] == []
     assert all(path.stat().st_size == 0 for path in (little.home.downloads / "kaggle/toy").iterdir())
 
 
 def test_a_disk_that_fills_up_keeps_what_has_come(little: LittleKaggle) -> None:
     little.publish()
-    assert "was full before all of toy.zip had come; make room" in little.result(most=100_000)["error"]
+    assert "is full while downloading toy.zip; free some space" in little.result(most=100_000)["error"]
     assert little.whole(little.result())
     assert little.requests()[-1] == "get toy 100000"

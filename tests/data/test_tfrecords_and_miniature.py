@@ -76,7 +76,7 @@ def test_ids_cannot_be_taken_for_numbers() -> None:
 def test_pictures_open_and_are_as_bright_as_asked(suffix: str) -> None:
     make = Miniature(0)
     dark, light = (
-        np.asarray(Image.open(io.BytesIO(make.encoded(make.texture((24, 20, 3), level), suffix))))
+        np.asarray(Image.open(io.BytesIO(make.encode_image(make.texture((24, 20, 3), level), suffix))))
         for level in (0.2, 0.8)
     )
     assert dark.shape == (24, 20, 3)

@@ -1,7 +1,7 @@
-"""What miniatures of raw data are made of: seeded ids, words, labels, pictures, sounds and tables.
+"""Building miniatures of raw data: seeded ids, words, labels, images, sounds and tables.
 
-The signal that a model can learn is put into the content (brightness, pitch, words), and noise outweighs it in the size
-of the file, so that sizes tell nothing.
+The signal that a model can learn is in the content (brightness, pitch, words), and noise dominates the size of a file,
+so that sizes reveal nothing.
 """
 
 import io
@@ -24,13 +24,13 @@ _SYLLABLES = [consonant + vowel for consonant in "bdklmnrstv" for vowel in "aeo"
 
 
 class Miniature:
-    """A maker of small raw data; the same seed makes the same."""
+    """A generator of small raw data; the same seed gives the same data."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
     def hex_ids(self, count: int, length: int) -> list[str]:
-        """Distinct hexadecimal ids, each beginning with a letter other than e, so that none can be read as a number."""
+        """Return distinct hexadecimal ids, each starting with a letter but not e, so that none parses as a number."""
         ids: dict[str, None] = {}
         while len(ids) < count:
             digits = "".join("0123456789abcdef"[value] for value in self.rng.integers(0, 16, length - 1))
@@ -38,20 +38,20 @@ class Miniature:
         return list(ids)
 
     def labels(self, count: int, classes: int = 2) -> NDArray[np.int64]:
-        """Class numbers in equal shares, shuffled."""
+        """Return class numbers in equal shares, shuffled."""
         return self.rng.permutation(np.arange(count) % classes)
 
     def words(self, count: int) -> str:
-        """Text that looks like some language."""
+        """Return text that looks like a language."""
         return " ".join("".join(self.rng.choice(_SYLLABLES, self.rng.integers(1, 4))) for _ in range(count))
 
     def texture(self, shape: tuple[int, ...], brightness: float) -> Pixels:
-        """Noise around a brightness between 0 and 1."""
+        """Return noise around a brightness between 0 and 1."""
         noise = self.rng.normal(40 + 175 * brightness, 30, shape)
         return np.clip(noise, 0, 255).astype(np.uint8)
 
-    def encoded(self, pixels: Pixels, suffix: str) -> bytes:
-        """A picture as a file's content, by the ending its name would have."""
+    def encode_image(self, pixels: Pixels, suffix: str) -> bytes:
+        """Encode an image in the format of a file suffix."""
         try:
             from PIL import Image
         except ModuleNotFoundError:
@@ -61,17 +61,17 @@ class Miniature:
         return content.getvalue()
 
     def image(self, path: Path, pixels: Pixels) -> None:
-        """Write a picture in the format that its name says."""
-        _write(path, self.encoded(pixels, path.suffix.lower()))
+        """Write an image in the format of its suffix."""
+        _write(path, self.encode_image(pixels, path.suffix.lower()))
 
     def tone(self, seconds: float, rate: int, pitch: float) -> Samples:
-        """A hum of a pitch in noise."""
+        """Return a tone of a pitch with noise."""
         time = np.arange(int(seconds * rate)) / rate
         sound = 0.5 * np.sin(2 * np.pi * pitch * time) + self.rng.normal(0, 0.15, len(time))
         return (np.clip(sound, -1, 1) * 20000).astype(np.int16)
 
     def wav(self, samples: Samples, rate: int) -> bytes:
-        """The content of a WAV file with one channel."""
+        """Encode a WAV file with one channel."""
         content = io.BytesIO()
         with wave.open(content, "wb") as file:
             file.setnchannels(1)
@@ -81,7 +81,7 @@ class Miniature:
         return content.getvalue()
 
     def aiff(self, samples: Samples, rate: int) -> bytes:
-        """The content of an AIFF file with one channel."""
+        """Encode an AIFF file with one channel."""
         exponent = rate.bit_length() - 1
         rate_80_bit = struct.pack(">HQ", 16383 + exponent, rate << 63 - exponent)
         common = struct.pack(">hIh", 1, len(samples), 16) + rate_80_bit
@@ -90,7 +90,7 @@ class Miniature:
         return b"FORM" + struct.pack(">I", 4 + len(chunks)) + b"AIFF" + chunks
 
     def dicom(self, path: Path, pixels: Pixels) -> None:
-        """Write a minimal DICOM file of a grey picture."""
+        """Write a minimal DICOM file of a gray image."""
         rows, columns = pixels.shape
         body = [
             (0x00080016, b"UI", b"1.2.840.10008.5.1.4.1.1.7\0"),
@@ -116,14 +116,14 @@ class Miniature:
         pack(path, members.items())
 
     def table(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> bytes:
-        """The content of a raw table."""
+        """Encode a raw table as CSV."""
         import pandas as pd
 
         content: str = pd.DataFrame(dict(columns)).to_csv(index=False, **options)
         return content.encode()
 
     def csv(self, path: Path, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> None:
-        """Write a raw table."""
+        """Write a raw table as a CSV file."""
         _write(path, self.table(columns, **options))
 
 

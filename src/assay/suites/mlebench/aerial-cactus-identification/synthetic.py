@@ -8,5 +8,5 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """300 pictures of 32 × 32 pixels in one archive, and a table that names each with its ending."""
     names, labels = [f"{id}.jpg" for id in make.hex_ids(300, 32)], make.labels(300)
     make.csv(job.raw / "train.csv", {"id": names, "has_cactus": labels})
-    pictures = (make.encoded(make.texture((32, 32, 3), 0.3 + 0.4 * label), ".jpg") for label in labels)
+    pictures = (make.encode_image(make.texture((32, 32, 3), 0.3 + 0.4 * label), ".jpg") for label in labels)
     make.zip(job.raw / "train.zip", {f"train/{name}": picture for name, picture in zip(names, pictures, strict=True)})

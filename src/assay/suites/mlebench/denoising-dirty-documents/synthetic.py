@@ -14,7 +14,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         ("train", {name: dirty(make, pixels) for name, pixels in clean.items()}),
         ("train_cleaned", clean),
     ):
-        members = {f"{folder}/{name}": make.encoded(pixels, ".png") for name, pixels in pages.items()}
+        members = {f"{folder}/{name}": make.encode_image(pixels, ".png") for name, pixels in pages.items()}
         make.zip(job.raw / f"{folder}.zip", members)
 
 

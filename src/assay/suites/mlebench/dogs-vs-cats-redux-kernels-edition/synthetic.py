@@ -7,10 +7,12 @@ from assay.data.miniature import Miniature
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """250 photographs of each kind, named after what they show, and a few unlabelled ones that nobody uses."""
     members = {
-        f"train/{kind}.{number}.jpg": make.encoded(make.texture((24, 24, 3), brightness), ".jpg")
+        f"train/{kind}.{number}.jpg": make.encode_image(make.texture((24, 24, 3), brightness), ".jpg")
         for kind, brightness in (("cat", 0.35), ("dog", 0.65))
         for number in range(250)
     }
     make.zip(job.raw / "train.zip", members)
-    unused = {f"test/{number}.jpg": make.encoded(make.texture((24, 24, 3), 0.5), ".jpg") for number in range(1, 11)}
+    unused = {
+        f"test/{number}.jpg": make.encode_image(make.texture((24, 24, 3), 0.5), ".jpg") for number in range(1, 11)
+    }
     make.zip(job.raw / "test.zip", unused)

@@ -19,5 +19,5 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     leaves = leaves.join(pd.DataFrame(measured, columns=FEATURES))
     make.zip(job.raw / "train.csv.zip", {"train.csv": leaves.to_csv(index=False, float_format="%.6f").encode()})
     brightness = 0.2 + 0.6 * labels / len(species)
-    pictures = (make.encoded(make.texture((24, 24), level), ".jpg") for level in brightness)
+    pictures = (make.encode_image(make.texture((24, 24), level), ".jpg") for level in brightness)
     make.zip(job.raw / "images.zip", {f"images/{id}.jpg": picture for id, picture in zip(ids, pictures, strict=True)})

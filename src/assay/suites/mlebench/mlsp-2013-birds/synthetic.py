@@ -57,10 +57,10 @@ def pictures(make: Miniature, heard: Flags, names: list[str]) -> dict[str, bytes
         kinds = ["filtered_spectrograms", "spectrograms", "supervised_segmentation"]
         kinds += ["segmentation_examples"] if number < EXAMPLES else []
         made |= dict.fromkeys(
-            (f"{SUPPLEMENTAL}/{kind}/{name}.bmp" for kind in kinds), make.encoded(np.vstack(bands), ".bmp")
+            (f"{SUPPLEMENTAL}/{kind}/{name}.bmp" for kind in kinds), make.encode_image(np.vstack(bands), ".bmp")
         )
     for name in ("segment_clusters", "segment_mosaic"):
-        made[f"{SUPPLEMENTAL}/{name}.bmp"] = make.encoded(make.texture((32, 32), 0.5), ".bmp")
+        made[f"{SUPPLEMENTAL}/{name}.bmp"] = make.encode_image(make.texture((32, 32), 0.5), ".bmp")
     return made
 
 

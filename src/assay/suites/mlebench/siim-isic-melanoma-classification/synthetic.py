@@ -39,7 +39,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         pixels = make.texture((32, 32, 3), 0.3 if melanoma else 0.6)
         make.dicom(job.raw / "train" / f"{name}.dcm", pixels[:, :, 0])
         make.image(job.raw / "jpeg" / "train" / f"{name}.jpg", pixels)
-        pictures.append(make.encoded(pixels, ".jpg"))
+        pictures.append(make.encode_image(pixels, ".jpg"))
     facts = {"patient_id": patient, "sex": sex, "age_approx": age, "anatom_site_general_challenge": site}
     labels = {"diagnosis": target, "target": target}
     for place, name in enumerate(RECORDS):
