@@ -9,9 +9,11 @@ Then the cost of a snapshot of a workspace in which nothing has changed, and in 
 """
 
 import argparse
+import asyncio
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -54,6 +56,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=30)
     parser.add_argument("--megabytes", type=int, default=1000)
     asked = parser.parse_args()
+    if sys.version_info < (3, 12):
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())  # as the process of a trial does
     with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)  # labs run as a user of their own

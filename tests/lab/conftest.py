@@ -1,4 +1,4 @@
-"""What the lab's tests share: a lab in a fresh home, answers to look for, and a view of the host's processes."""
+"""Fixtures of the lab's tests: labs in a fresh home, and answers for attacks to look for."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -24,7 +24,7 @@ def core() -> Path:
 
 @pytest.fixture
 def opened(home: Home, core: Path) -> Open:
-    """Opens a lab in the fresh home."""
+    """Return a function that opens a lab in the fresh home."""
 
     def open_one(
         sandbox: SandboxName = "bubblewrap",
@@ -39,13 +39,13 @@ def opened(home: Home, core: Path) -> Open:
 
 @pytest.fixture
 def secret() -> str:
-    """A word that nobody in a lab should ever read."""
+    """A word that code in a lab must never see."""
     return f"secret-{random_token()}"
 
 
 @pytest.fixture
 def answers(home: Home, secret: str) -> Path:
-    """Answers where they really lie: in a private folder of the same home."""
+    """Answers in their real place: a private folder of the same home."""
     file = home.data / "mlebench/leaf-classification/v1/real/private/answers.csv"
     file.parent.mkdir(parents=True)
     file.write_text(secret)
@@ -54,11 +54,11 @@ def answers(home: Home, secret: str) -> Path:
 
 @pytest.fixture
 def public(home: Home, answers: Path) -> Path:
-    """Public data as a task has it: a link with the task's name in its path, to a folder that tells nothing."""
+    """Public data as a task has it: a link whose path names the task, to a folder with a random name."""
     folder = home.public / random_token()
     folder.mkdir()
     (folder / "train.csv").write_text("id,y\n1,2\n")
-    # Anybody may write here, so that nothing but the lab's walls keeps it as it is.
+    # Every user may write here, so that only the sandbox prevents it.
     folder.chmod(0o777)
     (folder / "train.csv").chmod(0o666)
     link = answers.parent.parent / "public"

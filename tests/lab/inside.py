@@ -1,4 +1,4 @@
-"""Ways to do things in a lab, and to see from the host what is left of them."""
+"""Helpers that run code in a lab and look for its processes on the host."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -22,7 +22,7 @@ async def shell(lab: Lab, script: str, seconds: float = 30) -> Completed:
 
 
 def host_processes(word: str) -> Sequence[int]:
-    """The processes on the host that have `word` in their command line."""
+    """Return the processes on the host that have `word` in their command line."""
     found = []
     for folder in Path("/proc").iterdir():
         try:

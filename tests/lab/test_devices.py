@@ -1,4 +1,4 @@
-"""Devices of the machine that a lab is given: exactly those, and no others."""
+"""A lab sees the devices in its setup and no others."""
 
 import stat
 from pathlib import Path
@@ -10,14 +10,14 @@ from assay.lab import Setup, open_lab
 
 
 def stand_ins() -> list[Path]:
-    """Two devices of this machine that labs do not see; what is said of these holds for a GPU's nodes."""
+    """Return two devices that labs do not see by default, in place of the nodes of GPUs."""
     usual = {"null", "zero", "full", "random", "urandom", "tty", "ptmx", "console"}
     nodes = (path for path in sorted(Path("/dev").iterdir()) if stat.S_ISCHR(path.lstat().st_mode))
     return [path for path in nodes if path.name not in usual][:2]
 
 
 @pytest.mark.anyio
-async def test_a_lab_sees_the_devices_it_was_given_and_no_others(home: Home, core: Path):
+async def test_a_lab_sees_its_devices_and_no_others(home: Home, core: Path):
     given, other = stand_ins()
     seen = f"test -c /dev/{given.name} && ! test -e /dev/{other.name}"
     async with open_lab(home, Setup(core, devices=(given,))) as lab:

@@ -1,4 +1,4 @@
-"""Whatever a command leaves running, and however its harness ends, nothing of a lab is left."""
+"""Nothing of a lab is left, whatever a command leaves running and however the harness ends."""
 
 import os
 import platform
@@ -65,7 +65,7 @@ async def test_cancelling_a_command_leaves_no_process(opened: Open):
         assert (await shell(lab, "echo still usable")).succeeded
 
 
-async def test_an_error_in_the_block_closes_the_lab_and_is_told_as_it_is(opened: Open, home: Home):
+async def test_an_error_in_the_block_closes_the_lab_and_is_raised_unchanged(opened: Open, home: Home):
     word = f"1{fresh_number()}"
     with pytest.raises(KeyError, match="mine"):
         async with opened() as lab:
@@ -104,7 +104,7 @@ anyio.run(main)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-async def test_killing_the_harness_leaves_no_process_and_the_next_lab_clears_the_rest(
+async def test_killing_the_harness_leaves_no_process_and_the_next_lab_removes_the_rest(
     home: Home, core: Path, how: signal.Signals
 ):
     word = f"1{fresh_number()}"
@@ -213,12 +213,12 @@ async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Hom
 
 
 def fresh_number() -> str:
-    """A number of seconds that no other test sleeps."""
+    """Return a number of seconds that no other test sleeps."""
     return str(int(random_token(), 16))[:9]
 
 
 def leftovers(home: Home, name: str = "") -> list[str]:
-    """What is still there of the labs in a home: folders, mounts, loop devices, control groups."""
+    """Return what is left of the labs in a home: folders, mounts, loop devices, control groups."""
     found = [str(folder) for folder in home.labs.iterdir() if name in folder.name]
     where = str(home.labs / name) if name else str(home.labs)
     found += [line for line in Path("/proc/mounts").read_text().splitlines() if where in line]

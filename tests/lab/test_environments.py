@@ -1,4 +1,4 @@
-"""Environments are built once, whole or not at all, from exact pins, and work where the lab sees them."""
+"""Environments are built once and completely, from exact pins, and work at the path the lab sees."""
 
 import json
 import subprocess
@@ -46,21 +46,21 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
     assert script.stdout.text.strip() == pins["numpy"], script.stderr.text
 
 
-def test_no_data_that_a_task_is_made_of_is_in_the_environment(core: Path):
+def test_the_environment_does_not_contain_the_data_of_a_task(core: Path):
     members = [member for task in Registry().tasks() for source in task.source.installed for member in source.members]
     assert members
     for member in members:
         assert not list(core.rglob(Path(member).name)), member
 
 
-def test_a_file_to_leave_out_must_exist(own: Home, tmp_path: Path):
+def test_a_file_to_exclude_must_exist(own: Home, tmp_path: Path):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("without no/such/file.csv\n")
     with pytest.raises(LabError, match="no package has this file"):
         build_environment(own, str(wanted), NoProgress())
 
 
-def test_every_user_can_read_it_and_none_but_its_owner_write(core: Path):
+def test_every_user_can_read_it_and_only_its_owner_can_write(core: Path):
     for path in (core, core / "bin/python", core / "lib", core / "environment.json"):
         assert path.stat().st_mode & 0o005 == (0o005 if path.is_dir() or path.parent.name == "bin" else 0o004)
         assert not path.stat().st_mode & 0o022
@@ -74,7 +74,7 @@ def test_building_needs_nothing_but_the_standard_library():
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_two_builders_at_once_build_one_that_works_elsewhere(own: Home, tmp_path: Path):
+def test_concurrent_builds_make_one_relocatable_environment(own: Home, tmp_path: Path):
     bare = tmp_path / "bare.txt"
     bare.write_text("# nothing but Python\n")
     with ThreadPoolExecutor(2) as pool:
@@ -129,7 +129,7 @@ def write_wheel(path: Path) -> None:
             archive.writestr(name, text)
 
 
-def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path: Path):
+def test_a_failed_build_leaves_no_environment(own: Home, tmp_path: Path):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text("no-such-package-of-anybody==0.0.1\n")
     with pytest.raises(LabError, match="pip could not install"):
@@ -140,7 +140,7 @@ def test_a_build_that_fails_leaves_nothing_that_looks_built(own: Home, tmp_path:
 
 
 @pytest.mark.parametrize("line", ["numpy", "numpy>=2", "-r other.txt", "--index-url x", "git+ssh://x"])
-def test_only_exact_pins_are_taken(home: Home, tmp_path: Path, line: str):
+def test_only_exact_pins_are_accepted(home: Home, tmp_path: Path, line: str):
     wanted = tmp_path / "wanted.txt"
     wanted.write_text(f"{line}\n")
     with pytest.raises(UsageError, match="exact pin"):

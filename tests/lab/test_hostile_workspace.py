@@ -1,4 +1,4 @@
-"""Code in a lab plants traps for the host, which reads, walks, keeps, restores and deletes the workspace afterwards."""
+"""Code in a lab plants traps for the host, which reads, walks, snapshots, restores and deletes the workspace."""
 
 import os
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ async def test_a_link_to_the_answers_is_not_read(opened: Open, answers: Path, se
         assert [path async for path in lab.files()] == []
 
 
-async def test_a_linked_folder_is_not_passed_through(opened: Open, answers: Path):
+async def test_a_linked_folder_is_not_entered(opened: Open, answers: Path):
     async with opened() as lab:
         await shell(lab, f"ln -s {answers.parent} out")
         with pytest.raises(UnsafePath, match="plain folders"):
@@ -56,7 +56,7 @@ async def test_a_path_that_leaves_the_workspace_is_refused(opened: Open, path: s
             await lab.write(path, b"")
 
 
-async def test_a_pipe_does_not_hold_the_host_up(opened: Open, tmp_path: Path):
+async def test_a_pipe_does_not_block_the_host(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "mkfifo submission.csv")
         with pytest.raises(UnsafePath, match="not a regular file"):
@@ -72,7 +72,7 @@ async def test_a_folder_is_not_read_and_nothing_stays_open(opened: Open):
         for _ in range(3):
             with pytest.raises(UnsafePath, match="is a folder"):
                 await lab.read("submission.csv", max_size=10)
-        assert len(list(Path("/proc/self/fd").iterdir())) <= handles + 1  # a thread may have come
+        assert len(list(Path("/proc/self/fd").iterdir())) <= handles + 1  # a thread may have been started
 
 
 async def test_a_socket_is_not_read(opened: Open):
@@ -87,14 +87,14 @@ def test_a_device_is_not_read():
         workspace.read_file(Path("/dev"), "zero", max_size=10)
 
 
-async def test_a_file_larger_than_asked_for_is_refused(opened: Open):
+async def test_a_file_larger_than_the_maximum_is_refused(opened: Open):
     async with opened() as lab:
         await shell(lab, "truncate --size 1T huge || truncate --size 1G huge")
         with pytest.raises(UnsafePath, match="larger than 1,000 bytes"):
             await lab.read("huge", max_size=1000)
 
 
-async def test_hard_links_in_the_workspace_are_kept_as_separate_files(opened: Open, tmp_path: Path):
+async def test_hard_links_are_restored_as_separate_files(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "echo one > a && ln a b")
         kept = await lab.snapshot(tmp_path)
@@ -103,7 +103,7 @@ async def test_hard_links_in_the_workspace_are_kept_as_separate_files(opened: Op
         assert await lab.read("b", max_size=10) == b"one\n"
 
 
-async def test_names_that_are_no_text_are_listed_kept_and_restored(opened: Open, tmp_path: Path):
+async def test_names_that_are_not_text_are_listed_and_restored(opened: Open, tmp_path: Path):
     names = ["a\nb", "c\udcff", "-rf", " ", "x" * 255]
     plant = "import os\nfor name in (b'a\\nb', b'c\\xff', b'-rf', b' ', b'x' * 255): open(name, 'w').write('1')"
     async with opened() as lab:
@@ -125,10 +125,10 @@ open('bottom', 'w').close()
 """
 
 
-async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, tmp_path: Path):
+async def test_a_tree_of_4000_folders_is_walked_stored_and_deleted(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await lab.write("top", b"")
-        # Where we count what lies on the disk ourselves, what is too deep to be counted is too much.
+        # Where disk usage is polled, a folder that is too deep to be counted exceeds the limit.
         polled = "polled" in lab.sealing.enforced["disk"]
         assert (await python(lab, DEEP)).ended == ("disk" if polled else "exit")
         assert [path async for path in lab.files()] == [PurePosixPath("top")]
@@ -138,7 +138,7 @@ async def test_a_tree_of_4000_folders_is_walked_kept_and_deleted(opened: Open, t
         assert len(kept.folders) == workspace.MAX_DEPTH - 1
 
 
-def test_deleting_goes_down_any_depth_and_follows_no_link(tmp_path: Path):
+def test_deletion_works_at_any_depth_and_follows_no_link(tmp_path: Path):
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "file").touch()
@@ -170,7 +170,7 @@ def test_a_workspace_with_too_many_names_is_refused_in_bounded_memory(tmp_path: 
         list(workspace.walk(tmp_path, max_entries=20))
 
 
-def test_a_walk_that_is_left_early_closes_its_folders(tmp_path: Path):
+def test_an_unfinished_walk_closes_its_folders(tmp_path: Path):
     (tmp_path / "a/b/c").mkdir(parents=True)
     before = len(list(Path("/proc/self/fd").iterdir()))
     walk = workspace.walk(tmp_path)
@@ -179,7 +179,7 @@ def test_a_walk_that_is_left_early_closes_its_folders(tmp_path: Path):
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-async def test_the_data_folder_is_not_written_listed_or_kept(opened: Open, public: Path, tmp_path: Path):
+async def test_the_data_folder_is_not_written_listed_or_stored(opened: Open, public: Path, tmp_path: Path):
     async with opened(data=public) as lab:
         with pytest.raises(UnsafePath, match="read-only"):
             await lab.write("data/planted", b"")

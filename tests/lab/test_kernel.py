@@ -1,4 +1,4 @@
-"""Code in a lab tries the system calls that widen what it can attack; without a sandbox the kernel answers others."""
+"""Code in a lab tries system calls that widen its attack surface; without a sandbox they are not refused."""
 
 import platform
 
@@ -84,13 +84,13 @@ print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(
     assert called.stdout.text == ""
 
 
-async def test_the_terminal_of_the_harness_cannot_be_typed_into(opened: Open):
+async def test_code_cannot_type_into_the_terminal_of_the_harness(opened: Open):
     async with opened() as lab:
         typed = await python(lab, "import fcntl, os; fcntl.ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x')")
     assert "No such device or address" in typed.stderr.text
 
 
-def test_there_are_filters_for_both_processors_and_no_others():
+def test_there_are_filters_for_two_processor_architectures():
     for machine in ("x86_64", "aarch64"):
         program = seccomp.build_filter(machine)
         assert len(program) % 8 == 0

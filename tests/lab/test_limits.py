@@ -1,4 +1,4 @@
-"""Code in a lab tries to use up the machine."""
+"""Code in a lab tries to exhaust the machine."""
 
 import dataclasses
 import os
@@ -11,14 +11,14 @@ from assay.lab import Lab
 pytestmark = pytest.mark.anyio
 
 
-def held_by_kernel(lab: Lab, limit: str) -> bool:
-    """Whether the kernel holds a limit, as it always does for root; ordinary users may have to make do with less."""
+def enforced_by_kernel(lab: Lab, limit: str) -> bool:
+    """Whether the kernel enforces a limit, as it always does for root."""
     held = "polled" not in lab.sealing.enforced.get(limit, "polled")
     assert held or os.geteuid() != 0, lab.sealing
     return held
 
 
-async def test_forking_without_end_stops_at_the_limit(opened: Open):
+async def test_a_fork_bomb_stops_at_the_limit(opened: Open):
     bomb = """
 import os, time
 made = 0
@@ -37,7 +37,7 @@ print(made)
         assert int((await python(lab, bomb)).stdout.text) == 200
 
 
-async def test_what_has_all_processes_keeps_others_from_starting_and_breaks_nothing(opened: Open):
+async def test_a_command_cannot_start_when_another_has_all_processes(opened: Open):
     bomb = """
 import os, time
 try:
@@ -51,7 +51,7 @@ time.sleep(100)
         process = await lab.start(["python", "-c", bomb])
         assert await process.receive(4) == b"full"
         beside = await shell(lab, "true")
-        # Without control groups each command has a number of processes of its own.
+        # Without control groups each command has its own limit.
         together = "control group" in lab.sealing.enforced["processes"]
         assert (beside.ended, beside.code) == ("exit", 126 if together else 0)
         assert together or os.geteuid() != 0
@@ -64,7 +64,7 @@ async def test_eating_memory_ends_the_command(opened: Open):
     async with opened(limits=SMALL) as lab:
         assert (await python(lab, eat, "100000000")).succeeded
         ate = await python(lab, eat, "400000000")
-    assert ate.ended == "memory" or (not held_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
+    assert ate.ended == "memory" or (not enforced_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
     assert "ate" not in ate.stdout.text
 
 
@@ -98,10 +98,10 @@ food = bytearray(int(sys.argv[1]))
 print('ate')
 """
     async with opened(limits=SMALL) as lab:
-        # Without control groups these disks come on top of what a process may have.
-        food = 150_000_000 if held_by_kernel(lab, "memory") else 250_000_000
+        # Without control groups these disks do not count towards the limit of a process.
+        food = 150_000_000 if enforced_by_kernel(lab, "memory") else 250_000_000
         ate = await python(lab, both, str(food))
-    assert ate.ended == "memory" or (not held_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
+    assert ate.ended == "memory" or (not enforced_by_kernel(lab, "memory") and "MemoryError" in ate.stderr.text)
     assert "ate" not in ate.stdout.text
 
 
@@ -111,13 +111,13 @@ async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
         filled = await python(lab, fill)
         assert filled.ended == "disk"
         size = sum([len(await lab.read(str(path), max_size=10**8)) async for path in lab.files()])
-        assert size <= SMALL.disk * 1.05 or not held_by_kernel(lab, "disk")
+        assert size <= SMALL.disk * 1.05 or not enforced_by_kernel(lab, "disk")
         assert (await shell(lab, "rm part*")).succeeded
     async with opened(limits=dataclasses.replace(SMALL, disk=100 * 10**6)) as lab:
         assert (await python(lab, fill)).succeeded
 
 
-async def test_many_empty_files_stop_too(opened: Open):
+async def test_many_empty_files_stop_at_the_disk_limit(opened: Open):
     crowd = "for i in range(100_000): open(f'{i}', 'w').close()"
     async with opened(limits=SMALL) as lab:
         assert (await python(lab, crowd)).ended == "disk"
@@ -133,7 +133,7 @@ async def test_one_huge_file_stops_at_the_file_limit(opened: Open):
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-async def test_printing_without_end_ends_the_command(opened: Open, stream: str):
+async def test_endless_output_ends_the_command(opened: Open, stream: str):
     async with opened(limits=SMALL) as lab:
         printed = await shell(lab, "yes >&2" if stream == "stderr" else "yes")
     output = printed.stderr if stream == "stderr" else printed.stdout
@@ -155,7 +155,7 @@ async def test_core_files_are_not_written(opened: Open):
         assert [path async for path in lab.files()] == []
 
 
-async def test_processor_time_is_shared_out(opened: Open):
+async def test_processor_time_is_limited(opened: Open):
     spin = """
 import resource, time
 end = time.monotonic() + 1
@@ -165,7 +165,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
 """
     async with opened(limits=dataclasses.replace(SMALL, cores=0.2)) as lab:
         used = float((await python(lab, spin)).stdout.text)
-    if held_by_kernel(lab, "cpu"):
+    if enforced_by_kernel(lab, "cpu"):
         assert used < 0.6
     else:
         assert "control group" in lab.sealing.missing["cpu"]
@@ -206,7 +206,7 @@ print(held)
 async def test_buffers_of_sockets_cannot_be_enlarged_and_tcp_queues_stay_below_the_memory_limit(opened: Open):
     async with opened(limits=SMALL) as lab:
         queued = await python(lab, TCP_QUEUES, seconds=60)
-    held_by_kernel(lab, "memory")
+    enforced_by_kernel(lab, "memory")
     assert int(queued.stdout.text) < SMALL.memory, queued
 
 

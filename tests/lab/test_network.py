@@ -1,4 +1,4 @@
-"""Code in a lab tries to reach a listener on this very machine. In sandbox `none` each attempt succeeds."""
+"""Code in a lab tries to reach a listener on this machine. In sandbox `none` each attempt succeeds."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Labs of an ordinary user: the same walls; memory and disk are watched from outside instead of held by the kernel."""
+"""Labs of an ordinary user have the same protections, but memory and disk usage are polled."""
 
 import json
 import os
@@ -19,7 +19,7 @@ USER = 12345
 
 @pytest.fixture
 def report(home: Home, core: Path, public: Path) -> dict:
-    """What came of every attack in a lab opened by an ordinary user: another one, if we are root."""
+    """The results of all attacks in a lab of an ordinary user: another one, if the tests run as root."""
     data = home.public / public.resolve().name
     if os.geteuid() != 0:
         command, settings = [sys.executable], dict(os.environ)
@@ -34,15 +34,15 @@ def report(home: Home, core: Path, public: Path) -> dict:
                 shutil.copytree(part.parent, code / name)
             else:
                 shutil.copy(part, code)
-        # The environment's own interpreter: the one that runs the tests may lie where only root can reach it.
+        # The environment's own interpreter: only root may be able to access the one that runs the tests.
         command = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", str(core / "bin/python")]
         settings = {"PYTHONPATH": str(code), "LD_LIBRARY_PATH": str(core / "lib"), "PATH": os.environ["PATH"]}
         own = home.root / "own"
         own.mkdir()
         os.chown(own, USER, USER)
         home = Home(own)
-    script = home.root / "as_anybody.py"
-    shutil.copy(Path(__file__).with_name("as_anybody.py"), script)
+    script = home.root / "attack_script.py"
+    shutil.copy(Path(__file__).with_name("attack_script.py"), script)
     script.chmod(0o644)
     done = subprocess.run(
         [*command, script, home.root, core, data], env=settings, capture_output=True, text=True, timeout=300, cwd="/"
@@ -51,7 +51,7 @@ def report(home: Home, core: Path, public: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def test_an_ordinary_user_has_the_same_walls(report: dict):
+def test_labs_of_an_ordinary_user_have_the_same_protections(report: dict):
     assert report["uid"] != 0
     assert report["hello"]["out"] == "1000 id,y\n1,2\n\n"
     assert report["fill"]["ended"] == "disk", report
@@ -64,5 +64,5 @@ def test_an_ordinary_user_has_the_same_walls(report: dict):
     assert host_processes("7654321") == []
     assert report["time"]["ended"] == "time"
     assert report["read"] == "1"
-    assert report["hide"]["ended"] in ("disk", "time"), "a folder nobody can look into is a hiding place"
+    assert report["hide"]["ended"] in ("disk", "time"), "a folder that cannot be opened could hide files"
     assert report["left over"] == []

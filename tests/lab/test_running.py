@@ -1,4 +1,4 @@
-"""How commands are run and long-lived processes spoken to."""
+"""Commands and long-lived processes in a lab."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 
 
 @SANDBOXES
-async def test_exit_codes_and_signals_are_told(opened: Open, sandbox: str):
+async def test_exit_codes_and_signals_are_reported(opened: Open, sandbox: str):
     async with opened(sandbox) as lab:
         good, bad, signalled, missing = [
             await lab.run(command, seconds=20)
@@ -49,7 +49,7 @@ async def test_the_environment_is_the_python_of_the_lab(opened: Open, sandbox: s
     assert done.stdout.text == f"{'/opt/env' if sandbox == 'bubblewrap' else core} 2.0\n", done.stderr.text
 
 
-async def test_a_long_output_keeps_its_beginning_and_its_end(opened: Open):
+async def test_a_long_output_keeps_its_start_and_end(opened: Open):
     async with opened() as lab:
         long = (await python(lab, "print('begin'); print('x' * 1_000_000); print('end')")).stdout
     assert long.total == 6 + 1_000_001 + 4
@@ -82,7 +82,7 @@ async def test_a_long_lived_process_answers_until_it_is_killed(opened: Open, san
 
 
 @SANDBOXES
-async def test_a_long_lived_process_that_ends_is_told_with_its_last_words(opened: Open, sandbox: str):
+async def test_the_error_of_an_ended_process_includes_its_last_output(opened: Open, sandbox: str):
     async with opened(sandbox) as lab:
         process = await lab.start(["sh", "-c", "echo out; echo why >&2; exit 3"])
         assert await process.receive(4) == b"out\n"
@@ -92,13 +92,13 @@ async def test_a_long_lived_process_that_ends_is_told_with_its_last_words(opened
     assert (ended.ended, ended.code, ended.stderr.text) == ("exit", 3, "why\n")
 
 
-async def test_the_workspace_outlives_commands_and_scratch_does_not(opened: Open):
+async def test_the_workspace_persists_between_commands_and_tmp_does_not(opened: Open):
     async with opened() as lab:
         await shell(lab, "echo kept > file; echo gone > /tmp/file; echo gone > /dev/shm/file")
         assert (await shell(lab, "cat file; ls /tmp /dev/shm")).stdout.text == "kept\n/dev/shm:\n\n/tmp:\n"
 
 
-async def test_what_walls_stand_is_told(opened: Open):
+async def test_the_sealing_is_reported(opened: Open):
     async with opened() as lab:
         assert lab.sealing.sealed
         assert lab.sealing.network == "none"
@@ -109,7 +109,7 @@ async def test_what_walls_stand_is_told(opened: Open):
         assert "network" in lab.sealing.missing
 
 
-async def test_a_lab_without_an_environment_or_data_says_what_to_do(home: Home, core: Path):
+async def test_a_missing_environment_or_data_folder_is_reported(home: Home, core: Path):
     with pytest.raises(LabError, match="assay lab build"):
         async with open_lab(home, Setup(home.root)):
             pass

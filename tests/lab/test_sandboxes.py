@@ -1,4 +1,4 @@
-"""What the doctor finds, and how sandboxes that are not there say so."""
+"""The doctor, and sandboxes that are not available."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from assay.lab.doctor import diagnose
 from assay.lab.sandboxes import bwrap_args
 
 
-def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
+def test_the_doctor_checks_every_protection_on_this_machine(home: Home):
     found = {finding.name: finding for finding in diagnose(home)}
     limits = {f"{limit} limit" for limit in ("memory", "processes", "disk", "cpu")}
     assert set(found) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
@@ -24,7 +24,7 @@ def test_the_doctor_tries_every_wall_on_this_machine(home: Home):
 
 
 @pytest.mark.anyio
-async def test_a_machine_without_bubblewrap_is_told_what_to_install(opened: Open, monkeypatch: pytest.MonkeyPatch):
+async def test_missing_bubblewrap_is_reported_with_what_to_install(opened: Open, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bwrap_args, "SYSTEM_PATH", "/nowhere")
     with pytest.raises(LabError, match="apt-get install bubblewrap"):
         async with opened():
@@ -32,7 +32,7 @@ async def test_a_machine_without_bubblewrap_is_told_what_to_install(opened: Open
 
 
 @pytest.mark.anyio
-async def test_a_kernel_that_refuses_namespaces_is_told_which_switches_to_set(
+async def test_a_kernel_without_user_namespaces_is_reported_with_the_settings_to_change(
     opened: Open, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     refusing = program(
@@ -46,7 +46,7 @@ async def test_a_kernel_that_refuses_namespaces_is_told_which_switches_to_set(
 
 
 @pytest.mark.anyio
-async def test_an_environment_the_lab_cannot_reach_is_named(home: Home, core: Path, tmp_path: Path):
+async def test_an_environment_the_lab_cannot_access_is_named(home: Home, core: Path, tmp_path: Path):
     closed = tmp_path / "closed"  # below pytest's own folder, which only its owner may pass
     (closed / "bin").mkdir(parents=True)
     (closed / "bin/python").touch()
@@ -59,7 +59,7 @@ async def test_an_environment_the_lab_cannot_reach_is_named(home: Home, core: Pa
 
 
 @pytest.mark.anyio
-async def test_a_machine_without_a_container_engine_is_told_so(opened: Open, monkeypatch: pytest.MonkeyPatch):
+async def test_a_missing_container_engine_is_reported(opened: Open, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(LabError, match="neither docker nor podman"):
         async with opened("docker"):
@@ -67,37 +67,37 @@ async def test_a_machine_without_a_container_engine_is_told_so(opened: Open, mon
 
 
 @pytest.mark.anyio
-async def test_an_unknown_sandbox_is_a_wrong_call(opened: Open):
+async def test_an_unknown_sandbox_is_a_usage_error(opened: Open):
     with pytest.raises(UsageError, match="choose from bubblewrap, docker and none"):
         async with opened("chroot"):
             pass
 
 
 @pytest.mark.anyio
-async def test_a_container_is_asked_for_with_every_wall_and_removed(
+async def test_a_container_is_started_with_every_restriction_and_removed(
     opened: Open, public: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """No engine is at hand in most test machines, so this records what one would be asked."""
-    log = tmp_path / "asked"
+    # Most test machines have no engine, so this records how one would be called.
+    log = tmp_path / "calls"
     answer = f'echo "$@" >> {log}; case "$1" in version) echo 1.0;; run) echo ran; exit 5;; inspect) echo true;; esac'
     program(tmp_path / "docker", answer)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     async with opened("docker", data=public) as lab:
         done = await lab.run(["python", "train.py"], seconds=10)
-    asked = log.read_text()
+    calls = log.read_text()
     assert (done.ended, done.code, done.stdout.text) == ("memory", 5, "ran\n")
-    walls_asked = (
+    restrictions = (
         "--network=none --read-only --cap-drop=ALL --security-opt=no-new-privileges --pids-limit= --memory= --cpus="
     )
-    assert [wall for wall in walls_asked.split() if wall not in asked] == []
-    assert f"source={public.resolve()},target=/workspace/data,readonly" in asked
-    assert "debian:stable-slim python train.py" in asked
-    assert "rm --force" in asked.splitlines()[-1]
-    assert "leaf-classification" not in asked
+    assert [option for option in restrictions.split() if option not in calls] == []
+    assert f"source={public.resolve()},target=/workspace/data,readonly" in calls
+    assert "debian:stable-slim python train.py" in calls
+    assert "rm --force" in calls.splitlines()[-1]
+    assert "leaf-classification" not in calls
 
 
 def program(path: Path, script: str) -> Path:
-    """A program that every user can run."""
+    """Write a program that every user can run."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return path

@@ -1,4 +1,4 @@
-"""Code in a lab tries to see what it should not: the answers, the host, the task's name. In sandbox `none` it does."""
+"""Code in a lab looks for the answers, the host and the name of the task. In sandbox `none` it finds them."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Snapshots keep a workspace exactly, and cost nothing for what did not change."""
+"""Snapshots preserve a workspace exactly, within its disk limit, and store unchanged files once."""
 
 import dataclasses
 import os
@@ -13,7 +13,7 @@ from assay.lab import snapshots
 
 pytestmark = pytest.mark.anyio
 
-FURNISH = """
+FILL = """
 echo one > a.txt; mkdir -p deep/er empty; echo two > deep/er/b.txt; ln -s a.txt link; ln -s /nowhere broken
 printf '#!/bin/sh\\n' > run.sh; chmod 750 run.sh; chmod 700 deep; touch -d 2001-02-03 a.txt
 """
@@ -25,7 +25,7 @@ cat a.txt deep/er/b.txt
 
 async def test_restoring_is_exact(opened: Open, tmp_path: Path):
     async with opened() as lab:
-        assert (await shell(lab, FURNISH)).succeeded
+        assert (await shell(lab, FILL)).succeeded
         before = (await shell(lab, LIST)).stdout.text
         kept = await lab.snapshot(tmp_path)
         await shell(lab, "echo three > a.txt; rm -r deep link run.sh; mkdir run.sh; touch new; rmdir empty")
@@ -37,7 +37,7 @@ async def test_restoring_is_exact(opened: Open, tmp_path: Path):
 
 async def test_a_snapshot_is_restored_in_another_lab_from_its_id(opened: Open, tmp_path: Path):
     async with opened() as lab:
-        await shell(lab, FURNISH)
+        await shell(lab, FILL)
         before = (await shell(lab, LIST)).stdout.text
         id = (await lab.snapshot(tmp_path)).id
     async with opened() as lab:
@@ -55,13 +55,13 @@ async def test_unchanged_files_are_not_read_again(opened: Open, tmp_path: Path):
         await lab.write("other", b"after!")
         second = await lab.snapshot(tmp_path, first)
     assert second.files["same"] == first.files["same"]
-    assert not (tmp_path / "objects" / first.files["same"].sha256).exists(), "it was read and kept once more"
+    assert not (tmp_path / "objects" / first.files["same"].sha256).exists(), "it was read and stored again"
     assert second.files["other"].sha256 != first.files["other"].sha256
 
 
-async def test_a_workspace_in_which_nothing_changed_is_not_written_down_again(opened: Open, tmp_path: Path):
+async def test_an_unchanged_workspace_is_not_stored_again(opened: Open, tmp_path: Path):
     async with opened() as lab:
-        await shell(lab, FURNISH)
+        await shell(lab, FILL)
         wait_for_the_clock()
         first = await lab.snapshot(tmp_path)
         written = sorted(tmp_path.rglob("*"))
@@ -81,7 +81,7 @@ async def test_a_change_that_keeps_size_and_modification_time_is_noticed(opened:
         assert await lab.read("a", max_size=10) == b"two\n"
 
 
-async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(opened: Open, tmp_path: Path):
+async def test_equal_files_are_stored_once_and_nothing_links_into_the_workspace(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await shell(lab, "echo same > a; echo same > b")
         kept = await lab.snapshot(tmp_path)
@@ -93,13 +93,13 @@ async def test_equal_files_are_kept_once_and_nothing_links_into_the_workspace(op
         assert kept.size == 10
 
 
-def test_a_missing_snapshot_says_which(tmp_path: Path):
+def test_a_missing_snapshot_is_named(tmp_path: Path):
     with pytest.raises(RecordError, match="ab" * 32):
         snapshots.load_snapshot(tmp_path, "ab" * 32)
 
 
 def wait_for_the_clock() -> None:
-    """Let the time pass in which a snapshot does not trust the clock of the file system."""
+    """Wait until a snapshot trusts the times of files that were just written."""
     end = time.monotonic() + 0.1
     while time.monotonic() < end:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Code in a lab tries to write where it may only read, or where nothing would hold it back."""
+"""Code in a lab tries to write to read-only folders and to unlimited memory disks."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ cat data/train.csv
     "place", ["/opt/env", "/opt/env/lib", "/usr", "/usr/local", "/lab", "/etc", "/", "/dev", "/opt", "/var"]
 )
 async def test_writing_outside_the_workspace_fails(opened: Open, place: str):
-    # As the agent's user, who owns the lab's root, nothing but read-only mounts stands in the way.
+    # The agent's user owns the lab's root, so only read-only mounts prevent this.
     attack = "import sys; open(sys.argv[1] + '/planted', 'w').write('x'); print('written')"
     async with opened() as lab:
         tried = await python(lab, attack, place)
@@ -54,7 +54,7 @@ async def test_a_running_command_sees_the_budget_change(opened: Open):
         assert await process.receive(1) == b"2"
 
 
-async def test_no_file_of_another_user_is_made_on_the_host(opened: Open):
+async def test_no_privileged_file_is_created_on_the_host(opened: Open):
     async with opened() as lab:
         made = await python(
             lab, "import os; os.mkfifo('pipe'); os.chmod('.', 0o6777); os.mknod('disk', 0o60600, 0x700)"

@@ -236,7 +236,7 @@ def _set(folder: Path, limit: str, limits: Limits) -> None:
         if (folder / name).exists():
             (folder / name).write_text(str(value))
     # Without the first two, memory over the limit is swapped out instead of refused. Version 1 counts the buffers of
-    # TCP sockets separately, and does not limit them unless told to.
+    # TCP sockets separately, and does not limit them by default.
     further = (
         ("memory.swap.max", 0),
         ("memory.memsw.limit_in_bytes", limits.memory),

@@ -170,6 +170,6 @@ def _name_prefix(home: Home) -> str:
 
 def _sealing(engine: str, slot: LabSlot, setup: Setup) -> Sealing:
     by_engine = f"container of {Path(engine).name}"
-    walls = ("network", "files", "processes seen", "system calls", "user", "memory", "processes", "cpu")
-    enforced = {**dict.fromkeys(walls, by_engine), "disk": slot.disk}
+    protections = ("network", "files", "processes seen", "system calls", "user", "memory", "processes", "cpu")
+    enforced = {**dict.fromkeys(protections, by_engine), "disk": slot.disk}
     return Sealing("docker", sealed=True, network=setup.network, enforced=enforced, missing={})

@@ -1,4 +1,4 @@
-"""Attacks a lab as whoever runs this, and prints what came of it; run in a process of its own by the tests."""
+"""Attack a lab as the user who runs this script, and print the results as JSON."""
 
 import json
 import os
