@@ -163,6 +163,17 @@ def test_what_models_may_cost_is_told_where_it_is_limited_and_else_called_unknow
     assert "Maximum cost: $5.00." in tiny.call(*words, "--cost", "2.5").stdout
 
 
+def test_own_prices_in_a_plan_give_a_cost(tiny, tmp_path):
+    replies, plan = tmp_path / "replies.json", tmp_path / "plan.toml"
+    submit = {"tool_calls": [{"name": "bash", "arguments": {"command": "submit"}}], "usage": {"input_tokens": 500_000}}
+    replies.write_text(json.dumps([submit]))
+    plan.write_text('format = "plan/1"\ntasks = ["tiny"]\n[prices."scripted/*"]\ninput = 3\noutput = 0\n')
+    words = ("--agent", "shell", "--model", f"scripted/{replies}", "--time", "60s", "--out", str(tiny.out), "--quiet")
+    result = tiny.call("run", str(plan), *words)
+    (trial,) = tiny.folder.trials()
+    assert trial.state.cost == 1.5, result.stderr  # half a million tokens at 3 dollars per million
+
+
 def test_a_task_that_is_not_prepared_is_told_apart(tiny):
     result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
     assert result.returncode == 0, result.stderr

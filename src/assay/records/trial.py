@@ -38,6 +38,7 @@ class TrialFile(Model):
     settings: dict[str, Any] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
     model_settings: dict[str, Any] = Field(default_factory=dict)
+    prices: dict[str, Any] = Field(default_factory=dict)
     seed: int
     budget: Budget
     resources: Resources

@@ -30,6 +30,7 @@ class Plan:
     agents: tuple[tuple[str, Mapping[str, Any]], ...]
     models: tuple[Mapping[str, str], ...] = ()
     model_settings: Mapping[str, Any] = field(default_factory=dict)
+    prices: Mapping[str, Any] = field(default_factory=dict)
     seeds: int = 1
     time: float | None = None
     steps: int | None = None
@@ -108,6 +109,7 @@ class Plan:
             "settings": agent.model_dump(mode="json"),
             "models": dict(models),
             "model_settings": dict(self.model_settings) if models else {},
+            "prices": dict(self.prices) if models else {},
             "seed": seed,
             "budget": budget.model_dump(exclude_none=True),
             "resources": task.resources.model_dump() | dict(self.resources),

@@ -16,6 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import did_you_mean
 from assay.lab.interface import SandboxName
+from assay.models.prices import Price
 from assay.runs.descriptions import Describe
 from assay.runs.plan import Plan
 from assay.tasks import Registry
@@ -91,6 +92,9 @@ class PlanConfig(Model):
     models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model)], ...] | None = None
     roles: dict[str, str] = Field(default={})
     model_settings: dict[str, Any] = Field(default={})
+    prices: dict[str, Price] | None = Field(
+        default=None, description="own prices by model, in dollars per million tokens"
+    )
     seeds: int | None = Field(default=None, ge=1)
     edition: str | None = None
     variant: str | None = None
@@ -189,6 +193,7 @@ def build_plan(
         agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
         models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
         model_settings=config.model_settings,
+        prices={name: price.model_dump(exclude_none=True) for name, price in (config.prices or {}).items()},
         seeds=config.seeds or 1,
         descriptions=config.descriptions,
         tasks_folder=tasks_folder,

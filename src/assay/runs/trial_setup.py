@@ -49,7 +49,7 @@ def open_models(file: TrialFile) -> "Models":
     from assay.models import Models, ModelSettings, Prices
 
     settings = ModelSettings.model_validate(file.model_settings)
-    return Models(file.models, settings, prices=Prices())
+    return Models(file.models, settings, prices=Prices.model_validate({"models": file.prices}))
 
 
 def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
