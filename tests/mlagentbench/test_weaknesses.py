@@ -82,7 +82,7 @@ def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
     # W4: the session is a process of its own in the lab, to which Assay does not exist.
     assert "[]" in repl and "No module named 'assay'" in repl
     # W12: a stream that ends early is no stream of empty lines.
-    assert re.search(r"Standard error:\nlate 0\nlate 1\nlate 2\s*$", script) and "\n\n\n" not in script
+    assert re.search(r"stderr:\nlate 0\nlate 1\nlate 2\s*$", script) and "\n\n\n" not in script
     # W19: the lab sees the prepared data itself, and no copy of it.
     public = load_prepared(home, Registry([TESTS / "tiny"]).task("tiny/coin")).public
     assert f"inode {(public / 'train.csv').stat().st_ino}\n" in f"{inode}\n"
