@@ -103,7 +103,7 @@ async def test_a_deleted_workspace_is_usable_and_submits_nothing(trial, script):
     assert files == {}
     _, _, looked, checked, _ = observations(trial)
     assert looked.endswith("data\ntest.csv\ntrain.csv"), "the data is read-only and still there"
-    assert checked == "The submission is invalid: nothing was handed in: 'submission.csv' does not exist."
+    assert checked == "The submission is invalid: nothing was submitted: 'submission.csv' does not exist."
 
 
 async def test_three_consecutive_unreadable_replies_end_the_trial(trial, script):

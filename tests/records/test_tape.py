@@ -5,12 +5,15 @@ from pathlib import Path
 import anyio
 import pytest
 
+from assay.models.messages import Message, Reply, ToolCall, Usage
 from assay.records import BudgetUsed, EventLog, read_events
 from assay.records.events import (
     ActionRequest,
     ActionResult,
     CallFinished,
     CallStarted,
+    ModelRequest,
+    ModelResult,
     NoteRequest,
     NoteResult,
     PythonRequest,
@@ -160,3 +163,27 @@ def test_an_action_starts_before_its_parts_also_when_it_is_resumed(tmp_path: Pat
             assert isinstance(starts[event.action].request, ActionRequest) and event.action < event.number
     finished = [event.call for event in events if isinstance(event, CallFinished)]
     assert len(finished) == len(set(finished)) == 3
+
+
+def test_a_live_result_is_what_will_be_replayed(tmp_path: Path) -> None:
+    async def work() -> ModelResult:
+        past = past_of(read_events(tmp_path / "log"))
+        with EventLog(tmp_path / "log", 1) as log:
+            log.append(STARTED)
+
+            async def perform() -> ModelResult:
+                odd = {"nan": float("nan"), "tuple": (1, 2), "text": "half of a smile: \ud83d"}
+                message = Message(role="assistant", tool_calls=(ToolCall(id="1", name="odd", arguments=odd),))
+                return ModelResult(
+                    reply=Reply(
+                        message=message, stop="stop", usage=Usage(), model="m", number=0, seconds=0.1, waited=0.0
+                    )
+                )
+
+            call = await Tape(log, past.calls).call(ModelRequest(role="main"), perform, step=0, used=BudgetUsed)
+            return call.result
+
+    live, replayed = anyio.run(work), anyio.run(work)
+    assert live == replayed
+    arguments = live.reply.message.tool_calls[0].arguments
+    assert arguments == {"nan": None, "tuple": [1, 2], "text": "half of a smile: ?"}

@@ -17,7 +17,7 @@ A call is one recorded interaction of an agent with the world: a command, a mode
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
@@ -61,8 +61,9 @@ def _replace_surrogates(value: object) -> object:
 
 
 def _normalize_json(value: object) -> object:
-    """Return data as it will be read back: lists for tuples, no lone surrogates."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+    """Return data as it will be read back: lists for tuples, null for NaN, no lone surrogates."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode(errors="replace"), parse_constant=lambda constant: None)
 
 
 def _dump_message(message: Message) -> dict[str, Any]:
@@ -100,6 +101,10 @@ class Request(Model):
 
 class Result(Model):
     """Base of what calls return."""
+
+    def normalize(self) -> Self:
+        """Return the result as it will be read back, so that an agent never sees anything else on replay."""
+        return self.model_validate(_normalize_json(self.model_dump(mode="json")))
 
 
 class Quote(Model):

@@ -167,6 +167,7 @@ class Tape:
         changes: bool,
         lane: str,
     ) -> Call:
+        result = result.normalize()
         # A call that changes the workspace counts only with the snapshot after it, which puts both on disk.
         write = self._log.add if changes else self._log.append
         write(CallFinished(call=number, result=result, used=used))
