@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core.errors import UsageError
-from assay.records.events import CallStarted, Graded, ModelRequest
+from assay.records.events import CallStarted, Graded, ModelRequest, ModelResult
 
 TESTS = Path(__file__).parents[1]
 
@@ -28,8 +28,8 @@ def test_a_frame_has_one_row_per_trial(run):
         if state.status == "done":
             assert row["score"] == trial.grade.score and row["valid"] and row["cause"] is None
         elif state.status == "failed":
-            assert row["cause"] == state.cause and row["error_type"] == state.error_type is not None
-            assert (not row["valid"] and row["success"] is False) or row["success"] == False  # noqa: E712
+            assert (row["cause"], row["error_type"]) == (state.cause, state.error_type)
+            assert state.error_type and not row["valid"]
 
 
 def test_events_are_typed_and_prompts_are_whole(run):
@@ -51,7 +51,9 @@ def test_events_are_typed_and_prompts_are_whole(run):
             for event in trial.events
             if isinstance(event, CallStarted) and isinstance(event.request, ModelRequest)
         )
-        assert all(trial.reply(call.number) for call in trial.calls if isinstance(call.request, ModelRequest))
+        for call in trial.calls:
+            if isinstance(call.result, ModelResult):
+                assert trial.reply(call) == call.result.reply
     assert asked > 0
     with pytest.raises(UsageError, match="does not start a model call"):
         run.trials[0].messages(0)
