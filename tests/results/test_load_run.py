@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import assay
@@ -26,7 +27,7 @@ def test_a_frame_has_one_row_per_trial(run):
         assert (row["agent"], row["seed"], row["status"]) == (trial.file.label, trial.file.seed, state.status)
         assert (row["steps"], row["tokens"], row["seconds"]) == (state.steps, state.tokens, state.elapsed)
         if state.status == "done":
-            assert row["score"] == trial.grade.score and row["valid"] and row["cause"] is None
+            assert row["score"] == trial.grade.score and row["valid"] and pd.isna(row["cause"])
         elif state.status == "failed":
             assert (row["cause"], row["error_type"]) == (state.cause, state.error_type)
             assert state.error_type and not row["valid"]
