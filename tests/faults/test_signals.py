@@ -1,4 +1,4 @@
-"""SIGTERM is a request that leaves everything in order; SIGKILL may come at any moment, and cost nothing finished."""
+"""SIGTERM stops a run in good order; SIGKILL may come at any moment and loses nothing that is finished."""
 
 import os
 import random
@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from whole import check_whole, finished, go_on
 
-KILLS = 20
+KILLS = 5
 SEEDS = 3
 AGENTS = 2
 
 
 def written(run) -> int:
-    """How many bytes the logs hold."""
+    """Return the total size of the logs in bytes."""
     return sum(path.stat().st_size for path in run.folder.path.glob("trials/*/events.jsonl"))
 
 
 def children(process: int) -> list[int]:
-    """Processes that descend from one."""
+    """Return all descendants of a process."""
     found = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
@@ -28,9 +28,9 @@ def children(process: int) -> list[int]:
     return found
 
 
-def test_a_run_told_to_stop_keeps_every_step_and_resume_repeats_none(tiny, busy):
+def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny, busy):
     process = tiny.start(*tiny.run_words(busy("Counts,steps=18"), seeds=2), "--cores", "2")
-    tiny.wait_until(process, lambda: all_have(tiny, "snapshot", 3, trials=2))
+    tiny.wait_until(process, lambda: all_have(tiny, "snapshot_taken", 3, trials=2))
     process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -38,13 +38,13 @@ def test_a_run_told_to_stop_keeps_every_step_and_resume_repeats_none(tiny, busy)
     steps = {}
     for trial in tiny.folder.trials():
         assert (trial.state.status, trial.state.cause) == ("stopped", "user")
-        steps[trial.path.name] = tiny.events()[trial.path.name].count("snapshot")
+        steps[trial.path.name] = tiny.events()[trial.path.name].count("snapshot_taken")
     assert list(tiny.home.labs.iterdir()) == []
     go_on(tiny)
     check_whole(tiny, 2)
     for name, kinds in tiny.events().items():
-        # 19 steps in all: those that were kept were not done again; one may have been cut off in the middle.
-        assert kinds.count("snapshot") == 19
+        # 19 steps in total: those with a snapshot are not repeated; one may have been interrupted.
+        assert kinds.count("snapshot_taken") == 19
         assert kinds.count("call_started") - 19 in (0, 1)
         assert steps[name] >= 3
 
@@ -55,7 +55,7 @@ def all_have(run, kind: str, times: int, trials: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_run_killed_twenty_times_at_random_is_whole_in_the_end(tiny, busy):
+def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny, busy):
     chance = random.Random(7)
     words = [*tiny.run_words(busy("Counts"), "starter", seeds=SEEDS), "--cores", "2"]
     before: dict[str, bytes] = {}
@@ -66,7 +66,7 @@ def test_a_run_killed_twenty_times_at_random_is_whole_in_the_end(tiny, busy):
         tiny.wait_until(process, lambda goal=goal: (tiny.out / "run.json").exists() and written(tiny) >= goal)
         victim = chance.choice(["everything", "the run", "a process of it"])
         if process.poll() is None and victim == "a process of it" and (found := children(process.pid)):
-            # The run goes on without it, so it is ended too a moment later.
+            # The run continues without it, so it is killed too.
             kill(chance.choice(found))
         if process.poll() is None:
             (os.kill if victim == "the run" else os.killpg)(process.pid, signal.SIGKILL)
