@@ -14,5 +14,5 @@ def test_following_the_page_creates_a_task_that_can_be_run_and_graded(home: Home
     output = follow_page(ROOT / "docs" / "add-a-task.md", home, tmp_path)
     assert "my-suite/cells: prepared" in output
     assert "is a valid submission for my-suite/cells" in output
-    assert re.search(r"rank \d of 4, itself and 3 reference solutions", output)
+    assert re.search(r"rank \d of 4, among 3 reference solutions and itself", output)
     assert (tmp_path / "my-suite/cells/measured.json").is_file()
