@@ -134,11 +134,13 @@ def create(name: str, limits: Limits) -> Group:
 def remove(folders: list[Path], timeout: float = 5.0) -> None:
     """Kill every process in these groups, and remove them with the groups below; missing ones are ignored."""
     deadline = time.monotonic() + timeout
+    for folder in folders:  # first, because a frozen process does not die in any of its groups
+        for group in (folder, *folder.glob("live-*")):
+            Freezer(group).thaw()
     for folder in folders:
         remove(sorted(folder.glob("live-*")), timeout)
         while True:
             try:
-                Freezer(folder).thaw()  # a frozen process does not die
                 for pid in (folder / "cgroup.procs").read_text().split():
                     with suppress(ProcessLookupError):
                         os.kill(int(pid), signal.SIGKILL)
