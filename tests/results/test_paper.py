@@ -16,18 +16,20 @@ from assay.results import paper_tables
 from assay.results.collect import find_published_figures
 from assay.results.paper import EvaluatedTrial, evaluate_trials, summarize_paper
 from assay.results.published_figures import PublishedFigures, load_published_figures
-from assay.results.trajectory import Process
+from assay.results.trajectory import Trajectory
 from assay.tasks import Measured, Metric, Registry
 from assay.tasks.registry import BUILT_IN
 
-WENT = Process(submitted=True, end="final answer", seconds=90.0, waited=0.0, steps=10)
-FELL = Process(
+WENT = Trajectory(submitted=True, end="final answer", seconds=90.0, waited=0.0, steps=10)
+FELL = Trajectory(
     submitted=False, end="crash", seconds=30.0, waited=0.0, steps=2, troubles=frozenset({"crash"}), fatal="crash"
 )
 PUBLISHED = load_published_figures(BUILT_IN / "mlagentbench")
 
 
-def valid(score: float, *, beyond: bool | None = True, agent: str = "research", went: Process = WENT) -> EvaluatedTrial:
+def valid(
+    score: float, *, beyond: bool | None = True, agent: str = "research", went: Trajectory = WENT
+) -> EvaluatedTrial:
     """A trial on digits, whose starter scores 0.9167."""
     graded = grade("pocket/digits", score, beyond_spread=beyond)
     return EvaluatedTrial(outcome(agent=agent, score=score, grade=graded), went)
@@ -90,8 +92,8 @@ def test_editions_are_reported_separately():
 
 def test_effort_is_averaged_over_finished_trials_and_by_role():
     both = {"main": Usage(input_tokens=100, cost=1.0), "fast": Usage(input_tokens=6, cost=0.5)}
-    first = Process(True, "final answer", 60.0, 0.0, 4, both)
-    second = Process(True, "budget", 180.0, 0.0, 8, {"main": Usage(input_tokens=300, cost=2.0)}, frozenset({"time"}))
+    first = Trajectory(True, "final answer", 60.0, 0.0, 4, both)
+    second = Trajectory(True, "budget", 180.0, 0.0, 8, {"main": Usage(input_tokens=300, cost=2.0)}, frozenset({"time"}))
     effort = only([valid(1.1, went=first), valid(1.1, went=second)]).efforts["research"]
     assert (effort.seconds.mean, effort.steps.mean, effort.tokens.mean) == (120.0, 6.0, 203.0)
     assert effort.tokens_by_role == {"main": 200.0, "fast": 3.0}
@@ -100,7 +102,7 @@ def test_effort_is_averaged_over_finished_trials_and_by_role():
 
 
 def test_an_unknown_price_is_not_zero():
-    free = Process(
+    free = Trajectory(
         True, "content", 1.0, 0.0, 1, {"main": Usage(input_tokens=1, cost=1.0), "fast": Usage(input_tokens=1)}
     )
     trials = [valid(1.1, went=free), valid(1.1, went=WENT)]

@@ -21,7 +21,7 @@ from assay.results.statistics import (
     summarize_cells,
     wilson_interval,
 )
-from assay.results.trajectory import TROUBLES, Process, Trouble, trajectory_of
+from assay.results.trajectory import TROUBLES, Trajectory, Trouble, read_trajectory
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class EvaluatedTrial:
     """The outcome of a trial and how the agent worked."""
 
     outcome: Outcome
-    process: Process
+    trajectory: Trajectory
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Paper:
 def evaluate_trials(run: RunFolder) -> list[EvaluatedTrial]:
     """Return every trial of a run, in the order of the plan."""
     return [
-        EvaluatedTrial(outcome, trajectory_of(folder))
+        EvaluatedTrial(outcome, read_trajectory(folder))
         for outcome, folder in zip(collect_outcomes(run), run.trials(), strict=True)
     ]
 
@@ -98,18 +98,18 @@ def summarize_paper(trials: Sequence[EvaluatedTrial]) -> list[Paper]:
     return [_paper(same) for same in group_by(trials, lambda trial: trial.outcome.rules)]
 
 
-def cause_of_failure(trial: EvaluatedTrial) -> str | None:
+def find_failure_cause(trial: EvaluatedTrial) -> str | None:
     """Return why a trial has no valid submission; None if it has one or is not finished."""
-    outcome, process = trial.outcome, trial.process
+    outcome, trajectory = trial.outcome, trial.trajectory
     if outcome.failure is None:
         return None
     if outcome.failure == "user":
         return "stopped by the user"
-    if process.fatal:
-        return process.fatal
+    if trajectory.fatal:
+        return trajectory.fatal
     if outcome.failure == "infrastructure":
         return "machine"
-    return "invalid submission" if process.submitted else "no submission"
+    return "invalid submission" if trajectory.submitted else "no submission"
 
 
 def _paper(trials: Sequence[EvaluatedTrial]) -> Paper:
@@ -147,23 +147,28 @@ def _gains(outcomes: Sequence[Outcome]) -> Gains:
 
 
 def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
-    went, n = [trial.process for trial in trials], len(trials)
-    roles = list(dict.fromkeys(role for process in went for role in process.usage))
-    used = {role: sum((process.usage.get(role, Usage.zero()) for process in went), Usage.zero()) for role in roles}
-    costs = [process.cost for process in went if process.cost is not None]
-    causes = Counter(cause for trial in trials if (cause := cause_of_failure(trial)))
+    trajectories, n = [trial.trajectory for trial in trials], len(trials)
+    roles = list(dict.fromkeys(role for trajectory in trajectories for role in trajectory.usage))
+    used = {
+        role: sum((trajectory.usage.get(role, Usage.zero()) for trajectory in trajectories), Usage.zero())
+        for role in roles
+    }
+    costs = [trajectory.cost for trajectory in trajectories if trajectory.cost is not None]
+    causes = Counter(cause for trial in trials if (cause := find_failure_cause(trial)))
     return Effort(
         agent=trials[0].outcome.agent,
         trials=n,
-        submitted=_share(process.submitted for process in went),
-        ended_by_itself=_share(process.end in ("final answer", "content") for process in went),
-        seconds=_mean(process.seconds for process in went),
-        steps=_mean(process.steps for process in went),
-        tokens=_mean(process.tokens for process in went),
+        submitted=_share(trajectory.submitted for trajectory in trajectories),
+        ended_by_itself=_share(trajectory.end in ("final answer", "content") for trajectory in trajectories),
+        seconds=_mean(trajectory.seconds for trajectory in trajectories),
+        steps=_mean(trajectory.steps for trajectory in trajectories),
+        tokens=_mean(trajectory.tokens for trajectory in trajectories),
         tokens_by_role={role: usage.total_tokens / n for role, usage in used.items()},
         cost=estimate_mean(costs) if len(costs) == n else None,
         cost_by_role={role: None if usage.cost is None else usage.cost / n for role, usage in used.items()},
-        troubles={trouble: _share(trouble in process.troubles for process in went) for trouble in TROUBLES},
+        troubles={
+            trouble: _share(trouble in trajectory.troubles for trajectory in trajectories) for trouble in TROUBLES
+        },
         failures=dict(causes.most_common()),
     )
 

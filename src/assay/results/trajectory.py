@@ -64,7 +64,7 @@ _OF_COMMANDS: Mapping[str, Trouble] = {
 
 
 @dataclass(frozen=True)
-class Process:
+class Trajectory:
     """How one trial went.
 
     `submitted` is whether a file was handed in, good or bad. `troubles` are all that were met, also those the agent
@@ -91,12 +91,12 @@ class Process:
         return sum(self.usage.values(), Usage.zero()).cost
 
 
-def trajectory_of(folder: TrialFolder) -> Process:
+def read_trajectory(folder: TrialFolder) -> Trajectory:
     """Return how the trial in a folder went so far."""
-    return process(read_events(folder.events), folder.state, folder.file.budget)
+    return summarize_trajectory(read_events(folder.events), folder.state, folder.file.budget)
 
 
-def process(events: Sequence[Event], state: State, budget: Budget) -> Process:
+def summarize_trajectory(events: Sequence[Event], state: State, budget: Budget) -> Trajectory:
     """Return how the trial with these events went."""
     submitted = next((event for event in reversed(events) if isinstance(event, Submitted)), None)
     final = submitted.state if submitted else state
@@ -104,7 +104,7 @@ def process(events: Sequence[Event], state: State, budget: Budget) -> Process:
     end, steps = _end_of(events, calls), _troubles_by_step(calls)
     out_of_time: Trouble | None = "time" if end == "budget" and _no_time_left(final, budget) else None
     met: list[Trouble | None] = [*steps, *_in_model_calls(calls), *_in_notes(calls), *_in_failures(events)]
-    return Process(
+    return Trajectory(
         submitted=bool(submitted and submitted.submission.file),
         end=end,
         seconds=final.elapsed,

@@ -37,7 +37,7 @@ from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.tape import Call, past_of
 from assay.results.collect import collect_outcomes
 from assay.results.outcome import Outcome, RuleSet
-from assay.results.trajectory import trajectory_of
+from assay.results.trajectory import read_trajectory
 from assay.runs.descriptions import description_of
 from assay.runs.trial import task_of
 
@@ -131,7 +131,7 @@ def _stats(samples: Sequence[EvalSample]) -> EvalStats:
 
 
 def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
-    file, state, process = folder.file, folder.state, trajectory_of(folder)
+    file, state, trajectory = folder.file, folder.state, read_trajectory(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
     past = past_of(read_events(folder.events))
     opening = task_prompt(task, description_of(file, task), file.budget)
@@ -153,9 +153,9 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
             "cause": state.cause,
             "error_type": state.error_type,
             "reason": state.reason,
-            "end": process.end,
+            "end": trajectory.end,
             "steps": state.steps,
-            "cost": process.cost,
+            "cost": trajectory.cost,
             "validations": state.validations,
             "sealed": sealed,
             "sealing": asdict(state.sealing) if state.sealing else None,
@@ -166,8 +166,8 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
             "hashes": file.hashes,
             "versions": file.versions,
         },
-        model_usage=_by_model(process.usage, file.models),
-        role_usage={role: _usage(used) for role, used in process.usage.items()},
+        model_usage=_by_model(trajectory.usage, file.models),
+        role_usage={role: _usage(used) for role, used in trajectory.usage.items()},
         started_at=state.started_at,
         completed_at=state.ended_at,
         total_time=state.elapsed,

@@ -23,8 +23,8 @@ from assay.records.events import (
     Started,
     Submitted,
 )
-from assay.results.paper import EvaluatedTrial, cause_of_failure, evaluate_trials
-from assay.results.trajectory import TROUBLES, process, trajectory_of
+from assay.results.paper import EvaluatedTrial, evaluate_trials, find_failure_cause
+from assay.results.trajectory import TROUBLES, read_trajectory, summarize_trajectory
 from assay.tasks import Budget
 
 BUDGET = Budget(time=60, steps=20)
@@ -42,9 +42,9 @@ def _name(agent: str) -> str:
 
 def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
     tough = trials["tough"]
-    assert tough.process.troubles == set(TROUBLES) - {"machine"}
-    assert (tough.process.end, tough.process.fatal, tough.process.submitted) == ("final answer", None, True)
-    assert tough.outcome.valid and cause_of_failure(tough) is None
+    assert tough.trajectory.troubles == set(TROUBLES) - {"machine"}
+    assert (tough.trajectory.end, tough.trajectory.fatal, tough.trajectory.submitted) == ("final answer", None, True)
+    assert tough.outcome.valid and find_failure_cause(tough) is None
 
 
 @pytest.mark.parametrize(
@@ -62,28 +62,28 @@ def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
 )
 def test_every_failure_has_a_cause(trials, name, end, submitted, cause):
     trial = trials[name]
-    assert (trial.process.end, trial.process.submitted, cause_of_failure(trial)) == (end, submitted, cause)
+    assert (trial.trajectory.end, trial.trajectory.submitted, find_failure_cause(trial)) == (end, submitted, cause)
 
 
 def test_steps_that_run_out_are_no_trouble_and_are_counted(trials):
-    assert (trials["Greedy"].process.steps, trials["Greedy"].process.troubles) == (20, set())
-    assert (trials["Steps"].process.steps, trials["Steps"].process.troubles) == (4, set())
+    assert (trials["Greedy"].trajectory.steps, trials["Greedy"].trajectory.troubles) == (20, set())
+    assert (trials["Steps"].trajectory.steps, trials["Steps"].trajectory.troubles) == (4, set())
 
 
 def test_tokens_are_told_by_role_and_add_up_to_what_the_clock_counted(scripted_run, trials):
     (folder,) = [trial for trial in scripted_run.trials() if _name(trial.file.label) == "tough"]
-    tough = trials["tough"].process
+    tough = trials["tough"].trajectory
     assert set(tough.usage) == {"main"}  # the fast model refused to answer
     assert tough.tokens == folder.state.tokens > 0
     assert tough.cost is None, "nobody knows the price of a script"
-    assert (trials["Steps"].process.tokens, trials["Steps"].process.cost) == (0, 0.0)
+    assert (trials["Steps"].trajectory.tokens, trials["Steps"].trajectory.cost) == (0, 0.0)
 
 
 def test_a_trial_that_has_not_begun_is_unfinished(scripted_run, tmp_path):
     (first, *_) = scripted_run.trials()
     empty = type(first)(tmp_path)
     empty.create(first.file)
-    assert trajectory_of(empty).end == "unfinished"
+    assert read_trajectory(empty).end == "unfinished"
 
 
 class Log:
@@ -124,8 +124,8 @@ class Log:
     def submitted(self, file="submission.csv", **state):
         return self.add(Submitted(submission=SubmissionEntry(at="", file=file), state=State(**state)))
 
-    def process(self, budget=BUDGET):
-        return process(read_events(self.path), State(), budget)
+    def trajectory(self, budget=BUDGET):
+        return summarize_trajectory(read_events(self.path), State(), budget)
 
 
 @pytest.fixture
@@ -137,11 +137,11 @@ def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
     log.ask("main", {"input_tokens": 100, "output_tokens": 10, "cost": 0.5})
     log.ask("main", {"input_tokens": 300, "cached_tokens": 40, "cost": 1.5})
     log.ask("fast", {"input_tokens": 7, "cost": 0.25})
-    known = log.process()
+    known = log.trajectory()
     assert known.usage["main"] == Usage(input_tokens=400, output_tokens=10, cached_tokens=40, cost=2.0)
     assert (known.tokens, known.cost) == (457, 2.25)
     log.ask("edit", {"input_tokens": 1, "cost": None})
-    unknown = log.process()
+    unknown = log.trajectory()
     assert (unknown.tokens, unknown.cost, unknown.usage["main"].cost) == (458, None, 2.0)
 
 
@@ -150,27 +150,27 @@ def test_replies_of_an_interrupted_life_were_paid_for_too(log):
     log.add(CallStarted(request=CommandRequest(command=("true",), seconds=1.0), step=1, changes=True))  # killed here
     log.start().ask("fast", {"input_tokens": 3, "cost": 2.0})
     log.add(Restarted(reason="")).ask("main", {"input_tokens": 1, "cost": 4.0})
-    told = log.process()
+    told = log.trajectory()
     assert {role: usage.cost for role, usage in told.usage.items()} == {"main": 5.0, "fast": 2.0}
     assert told.end == "unfinished"
 
 
 def test_time_that_ran_out_is_a_trouble_and_used_up_steps_or_tokens_are_none(log, tmp_path):
     log.act(1, None).add(BudgetExhausted(limit="time", reason="")).submitted(elapsed=60.2, steps=1)
-    assert (log.process().fatal, log.process().troubles) == ("time", {"time"})
+    assert (log.trajectory().fatal, log.trajectory().troubles) == ("time", {"time"})
     # The same log under a larger budget of time: something else ran out.
-    assert log.process(Budget(time=100, steps=1)).fatal is None
+    assert log.trajectory(Budget(time=100, steps=1)).fatal is None
     waited = Log(tmp_path / "waited.jsonl").start().act(1, None)
     waited.add(BudgetExhausted(limit="working_time", reason="")).submitted(elapsed=50.0, waited=30.0)
-    assert waited.process(Budget(time=60, working=20)).fatal == "time"
-    assert waited.process(Budget(time=60, working=21)).fatal is None
+    assert waited.trajectory(Budget(time=60, working=20)).fatal == "time"
+    assert waited.trajectory(Budget(time=60, working=21)).fatal is None
 
 
 def test_a_step_that_is_an_action_is_judged_as_one_and_not_by_its_parts(log):
     log.command(1, code=1, changes=False).command(1, code=2).act(1, None)
-    assert log.process().troubles == set()
+    assert log.trajectory().troubles == set()
     log.command(2, ended="memory", code=137).act(2, "memory")
-    assert log.process().troubles == {"memory"}
+    assert log.trajectory().troubles == {"memory"}
 
 
 @pytest.mark.parametrize(
@@ -188,18 +188,18 @@ def test_a_step_that_is_an_action_is_judged_as_one_and_not_by_its_parts(log):
 )
 def test_commands_of_an_agent_without_actions_are_judged_themselves(log, ended, code, stderr, trouble):
     log.command(1).command(2, ended, code, stderr).submitted(file=None, steps=2)
-    assert (log.process().troubles, log.process().fatal, log.process().end) == ({trouble}, trouble, "content")
+    assert (log.trajectory().troubles, log.trajectory().fatal, log.trajectory().end) == ({trouble}, trouble, "content")
 
 
 def test_a_trouble_in_the_last_step_is_fatal_and_an_earlier_one_is_not(log):
     log.act(1, "crash").act(2, None).submitted()
-    assert (log.process().troubles, log.process().fatal) == ({"crash"}, None)
+    assert (log.trajectory().troubles, log.trajectory().fatal) == ({"crash"}, None)
     log.start().act(3, "connection").submitted()
-    assert log.process().fatal == "connection"
+    assert log.trajectory().fatal == "connection"
 
 
 def test_what_was_refused_is_no_trouble(log):
-    assert log.act(1, "refused").act(2, "budget").process().troubles == set()
+    assert log.act(1, "refused").act(2, "budget").trajectory().troubles == set()
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,17 @@ def test_what_was_refused_is_no_trouble(log):
     [("ModelError", "connection"), ("ModelUnavailable", "connection"), ("LabError", "machine")],
 )
 def test_what_broke_is_the_models_or_the_machines_doing(log, error_type, trouble):
-    assert log.add(InfrastructureFailed(error_type=error_type, message="it failed")).process().fatal == trouble
+    assert log.add(InfrastructureFailed(error_type=error_type, message="it failed")).trajectory().fatal == trouble
     # Taken up again with success, it is only something that happened on the way.
     log.start().act(1, None, name="Final Answer").submitted()
-    assert (log.process().fatal, log.process().troubles, log.process().end) == (None, {trouble}, "final answer")
+    assert (log.trajectory().fatal, log.trajectory().troubles, log.trajectory().end) == (
+        None,
+        {trouble},
+        "final answer",
+    )
 
 
 def test_a_final_answer_played_back_from_an_earlier_life_counts(log):
     log.act(1, None, name="Final Answer").start().submitted()
-    assert log.process().end == "final answer"
-    assert Log(log.path).act(2, "arguments", name="Final Answer").process().end == "content"
+    assert log.trajectory().end == "final answer"
+    assert Log(log.path).act(2, "arguments", name="Final Answer").trajectory().end == "content"
