@@ -80,7 +80,7 @@ def test_a_connection_that_brings_nothing_is_given_up(little: LittleKaggle) -> N
     little.publish(piece=0)
     error = little.result()["error"]
     assert error.startswith("the connection broke while downloading toy")
-    assert "running again goes on from there" in error
+    assert "run again to resume it" in error
     little.behave()
     assert little.whole(little.result())
 

@@ -52,7 +52,7 @@ def test_missing_and_wrong_credentials_are_told(little: LittleKaggle) -> None:
     assert wrong.startswith("Kaggle does not accept your credentials (Kaggle says: Unauthenticated); create a token")
     assert "guessed" not in wrong
     expired = little.told({}, variables={"KAGGLE_API_TOKEN": "expired"})[-1]["error"]
-    assert "no valid credentials for it were found" in expired
+    assert "no valid Kaggle credentials were found" in expired
 
 
 @pytest.mark.parametrize("place", ["variable", "token file", "key file"])
