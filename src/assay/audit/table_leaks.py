@@ -138,7 +138,7 @@ class _Candidate:
         """The answer of each row, -1 where there is none."""
         codes = self.truth.index.get_indexer(pd.Index(ids, dtype=object)).astype(np.int64)
         if self.truth.repeats == 1:
-            return np.where(codes < 0, -1, self.truth.places.get_indexer(pd.Index(codes)))
+            return codes  # different ids are numbered in the order of the answers
         if self.seen is None:
             self.seen = np.zeros(len(self.truth.index), np.int64)
         known = codes >= 0
