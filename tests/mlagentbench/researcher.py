@@ -1,6 +1,6 @@
 """A scripted model that researches any task of the suite: it looks, measures the starter, betters it, measures again.
 
-It knows nothing but what it is told: the script to work on from the problem, its place in the plan from the steps that
+It uses only its prompt: the script to work on from the problem, its place in the plan from the steps that
 are left, and how to better a script from the script itself.
 """
 

@@ -179,7 +179,7 @@ class Table:
         self, rows: Sequence[Mapping[str, str]] | None = None, header: Sequence[str] | None = None, *, end: str = "\n",
         quoting: Literal[0, 1] = csv.QUOTE_MINIMAL,
     ) -> str:  # fmt: skip
-        """Return the table as CSV text, with other rows or columns if they are given."""
+        """Return the table as CSV text, optionally with other rows or columns."""
         names = self.header if header is None else header
         content = io.StringIO(newline="")
         writer = csv.writer(content, lineterminator=end, quoting=quoting)

@@ -1,4 +1,4 @@
-"""What the pocket tasks show and hide: fixed bytes, answers apart, nothing that leads back to the original rows."""
+"""Public and private data of the pocket tasks: fixed bytes, hidden answers, no link back to the original rows."""
 
 from collections import Counter
 from itertools import pairwise
