@@ -117,7 +117,7 @@ def test_missing_descriptions_are_reported(assay, tmp_path):
     lacking = assay(*run, "--describe", "obfuscated")
     assert lacking.returncode == 2 and "tiny/coin has no obfuscated description" in lacking.stderr
     empty = assay(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
-    assert empty.returncode == 2 and "holds no description of tiny/coin; it is looked for in" in empty.stderr
+    assert empty.returncode == 2 and "has no description of tiny/coin; expected one of:" in empty.stderr
     both = assay(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
     assert both.returncode == 2 and "leave it out where --descriptions is given" in both.stderr
 

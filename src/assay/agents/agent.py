@@ -1,4 +1,4 @@
-"""What an agent is, and how one is found by name."""
+"""The base class of agents, and how an agent is found by its name."""
 
 import difflib
 from abc import ABC, abstractmethod
@@ -17,17 +17,17 @@ from assay.tasks import Task, load_plugin
 
 
 class Settings(BaseModel):
-    """An agent's settings are its fields: named, typed, checked, and part of a trial's identity."""
+    """The settings of an agent are its fields: typed, validated, and part of a trial's identity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)
 class Wants:
-    """What an agent wants of its lab beyond what every agent gets.
+    """What an agent needs from its lab beyond what every agent gets.
 
-    `tools` is an environment of the agent's own, by name or as a file; `unsealed` says that it must run on the machine
-    itself, and that whatever comes of it is marked so.
+    `tools` is an environment of the agent's own, by name or as a file. `unsealed` means that it must run on the machine
+    itself; its results are marked as unsealed.
     """
 
     tools: str | None = None
@@ -36,7 +36,7 @@ class Wants:
 
 
 class Agent(Settings, ABC):
-    """Decides what to do on a task, and does it through a workbench.
+    """Decides what to do about a task, and does it through a workbench.
 
     Subclass it, give it a docstring whose first line says what it does, and implement `work`.
     """
@@ -44,28 +44,28 @@ class Agent(Settings, ABC):
     summary: ClassVar[str] = ""
     asks_models: ClassVar[bool] = False
     at_terminal: ClassVar[bool] = False
-    """Whether a person must sit at the terminal, who can do only one trial at a time."""
+    """Whether it needs a person at the terminal, who can work on one trial at a time only."""
 
     def label(self, name: str) -> str:
-        """How reports call it: its name, and the settings that differ from the defaults."""
+        """Return its name in reports: the agent's name, and the settings that differ from the defaults."""
         settings = self.model_dump(mode="json", exclude_defaults=True)
         return ",".join([name.rpartition(":")[2], *(f"{setting}={value}" for setting, value in settings.items())])
 
     def inapplicable(self, task: Task) -> str | None:
-        """Why this agent cannot take `task` on, or None when it can."""
+        """Return why this agent cannot work on `task`, or None if it can."""
         return None
 
     def wants(self) -> Wants:
-        """What it wants of its lab."""
+        """Return what it needs from its lab."""
         return Wants()
 
     @abstractmethod
     async def work(self, bench: Workbench) -> None:
-        """Act until satisfied or out of budget; what lies in the workspace at the end is handed in."""
+        """Work until done or out of budget; the submission in the workspace at the end is graded."""
 
 
 def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
-    """The agent registered as `name`, or the class `path.py:Class`, with its settings."""
+    """Return the agent registered as `name`, or of the class `path.py:Class`, with its settings."""
     try:
         return agent_class(name).model_validate(dict(settings or {}))
     except ValidationError as error:
@@ -74,12 +74,12 @@ def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
 
 
 def agent_class(name: str) -> type[Agent]:
-    """The class of the agent registered as `name`, or `path.py:Class`."""
+    """Return the class of the agent registered as `name`, or `path.py:Class`."""
     return _from_path(name) if ":" in name else _registered(name)
 
 
 def agent_names() -> list[str]:
-    """Every registered agent."""
+    """Return the names of all registered agents."""
     return sorted(entry.name for entry in entry_points(group="assay.agents"))
 
 

@@ -1,4 +1,4 @@
-"""Which text describes a task to its agents: the task's own, its obfuscated one, or one that a user brings."""
+"""Which text describes a task to agents: the task's own, its obfuscated one, or one that the user provides."""
 
 import hashlib
 from pathlib import Path
@@ -12,27 +12,27 @@ Describe = Literal["plain", "obfuscated"]
 
 
 def chosen_description(task: Task, describe: Describe, folder: Path | None) -> dict[str, str | None]:
-    """What a trial's file says about the description: which kind it is and, of a user's own, the text."""
+    """Return what `trial.json` says about the description: its kind and, if the user provides it, the text."""
     if folder is not None:
         if describe != "plain":
-            raise UsageError("--describe goes with the tasks' own texts; leave it out where --descriptions is given")
+            raise UsageError("--describe and --descriptions exclude each other; pass only one of them")
         return {"describe": "own", "description": _own_text(task, folder)}
     if describe == "obfuscated" and task.obfuscated is None:
         raise UsageError(
-            f"{task.id} has no obfuscated description; leave out --describe, or bring one in --descriptions"
+            f"{task.id} has no obfuscated description; omit --describe, or provide one with --descriptions"
         )
     return {"describe": describe, "description": None}
 
 
 def description_of(file: TrialFile, task: Task) -> str:
-    """The text that a trial's agent is told."""
+    """Return the description that a trial's agent reads."""
     if file.description is not None:
         return file.description
     return (task.obfuscated or "") if file.describe == "obfuscated" else task.description
 
 
 def hash_of_description(task: Task, chosen: dict[str, str | None]) -> str:
-    """The hash of a chosen text, for the record."""
+    """Return the hash of the chosen description, for the record."""
     text = chosen["description"] or (task.obfuscated if chosen["describe"] == "obfuscated" else task.description)
     return hashlib.sha256((text or "").encode()).hexdigest()
 
@@ -47,4 +47,4 @@ def _own_text(task: Task, folder: Path) -> str:
         if place.is_file():
             return place.read_text("utf-8")
     looked = ", ".join(str(place.relative_to(folder)) for place in places)
-    raise UsageError(f"{folder} holds no description of {task.id}; it is looked for in {looked}")
+    raise UsageError(f"{folder} has no description of {task.id}; expected one of: {looked}")

@@ -1,4 +1,4 @@
-"""Hashes of everything a trial is made with, so that anybody can tell whether they have the same."""
+"""Hashes of everything a trial runs with, so that anyone can tell whether they have the same."""
 
 import hashlib
 import importlib.util
@@ -14,7 +14,7 @@ from assay.tasks import Task
 
 
 def made_with(task: Task, data: Prepared, environment: Path, agent: str) -> dict[str, str]:
-    """The hashes of a trial's task, data, environment, agent, and of Assay itself."""
+    """Return the hashes of a trial's task, data, environment and agent, and of Assay itself."""
     found = {
         "task": hash_of_folder(task.folder),
         "data": hash_of_data(data),
@@ -26,20 +26,20 @@ def made_with(task: Task, data: Prepared, environment: Path, agent: str) -> dict
 
 
 def hash_of_data(data: Prepared) -> str:
-    """A hash of the prepared files, public and private; not of when, where and by whom they were made."""
+    """Return a hash of the prepared files, public and private, but not of when and where they were prepared."""
     sides = {"public": data.manifest.public, "private": data.manifest.private}
     listed = {side: {name: file.sha256 for name, file in files.items()} for side, files in sides.items()}
     return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
 
 
 def hash_of_environment(folder: Path) -> str | None:
-    """A hash of which packages a lab's environment holds, in which versions; None where it does not tell."""
+    """Return a hash of the packages and versions in a lab's environment; None if it does not list them."""
     path = folder / "environment.json"
     return hash_file(path) if path.is_file() else None
 
 
 def hash_of_agent(name: str) -> str | None:
-    """A hash of the file an agent is written in, which is not run for it; None where there is no such file."""
+    """Return a hash of an agent's source file, without importing it; None if there is no such file."""
     if ":" in name:
         path = Path(name.rpartition(":")[0])
         return hash_file(path) if path.is_file() else None
@@ -51,13 +51,13 @@ def hash_of_agent(name: str) -> str | None:
 
 @cache
 def hash_of_code() -> str:
-    """A hash of Assay's own source; tasks are left out, each has a hash of its own."""
+    """Return a hash of Assay's own source without the suites, whose tasks have hashes of their own."""
     source = Path(assay.__file__).parent
-    return hash_of_folder(source, without=source / "tasks" / "suites")
+    return hash_of_folder(source, without=source / "suites")
 
 
 def hash_of_folder(folder: Path, *, without: Path | None = None) -> str:
-    """A hash of all files below a folder, by name and content."""
+    """Return a hash of all files below a folder, by name and content."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     listed = [
         [path.relative_to(folder).as_posix(), hash_file(path)]
