@@ -39,10 +39,23 @@ def test_a_tree_is_copied_whole(tmp_path: Path) -> None:
     for name in ("x/1", "x/y/2"):
         (tmp_path / "raw" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "raw" / name).write_text(name)
+    (tmp_path / "raw/empty").mkdir()
     files.copy_tree(tmp_path / "raw", tmp_path / "new")
     new = tmp_path / "new"
+    assert (new / "empty").is_dir()
     assert {path.read_text() for path in new.rglob("*") if path.is_file()} == {"x/1", "x/y/2"}
     assert (new / "x/1").read_text() == "x/1"
+    with pytest.raises(FileNotFoundError, match="missing"):
+        files.copy_tree(tmp_path / "missing", tmp_path / "other")
+
+
+def test_files_may_be_nested_by_the_first_characters_of_their_ids(tmp_path: Path) -> None:
+    for id in ("abc", "abd"):
+        (tmp_path / "raw/a/b").mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"raw/a/b/{id}.png").write_text(id)
+    files.copy_by_id(tmp_path / "raw", tmp_path / "new", ["abd"], ".png", levels=2)
+    assert [path.read_text() for path in (tmp_path / "new").rglob("*.png")] == ["abd"]
+    assert (tmp_path / "new/a/b/abd.png").is_file()
 
 
 def test_listed_files_are_sorted_as_text_and_exactly_so_called(tmp_path: Path) -> None:

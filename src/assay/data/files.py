@@ -37,13 +37,22 @@ def copy(pairs: Iterable[tuple[Path, Path]]) -> None:
 
 
 def copy_tree(source: Path, destination: Path) -> None:
-    """Copy every file below a folder to the same path below another."""
-    copy((path, destination / path.relative_to(source)) for path in source.rglob("*") if path.is_file())
+    """Copy everything below a folder, empty folders too, to the same path below another."""
+    if not source.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(source))
+    paths = sorted(source.rglob("*"))
+    for folder in [source, *(path for path in paths if path.is_dir())]:
+        (destination / folder.relative_to(source)).mkdir(parents=True, exist_ok=True)
+    copy((path, destination / path.relative_to(source)) for path in paths if path.is_file())
 
 
-def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: str) -> None:
-    """Copy the file `ID.suffix` of each id from one folder to another."""
-    copy((source / f"{id}{suffix}", destination / f"{id}{suffix}") for id in ids)
+def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: str, *, levels: int = 0) -> None:
+    """Copy the file `ID.suffix` of each id from one folder to another.
+
+    With `levels`, both folders are nested so deep by the first characters of the id: with 2, `abc` is `a/b/abc.suffix`.
+    """
+    names = ("/".join([*str(id)[:levels], f"{id}{suffix}"]) for id in ids)
+    copy((source / name, destination / name) for name in names)
 
 
 def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object]) -> None:
