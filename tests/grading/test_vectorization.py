@@ -1,7 +1,5 @@
 """The vectorization task: its starter is the measure, and its panel is right."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.grading import Grade, grade_submission
 from assay.tasks import Registry, load_plugin
+from panels import run_panel
 
 TASK = Registry().task("pocket/vectorization")
 
@@ -30,11 +29,6 @@ def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
     return graded
 
 
-def panel(*words: str, cwd: Path | None = None) -> str:
-    command = [sys.executable, TASK.folder / "panel.py", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
-
-
 @pytest.mark.slow
 def test_the_starter_scores_about_one(vectorization):
     grade = vectorization((TASK.folder / "starter" / "convolve.py").read_text())
@@ -46,17 +40,17 @@ def test_the_starter_scores_about_one(vectorization):
 
 @pytest.mark.slow
 def test_the_last_of_the_panel_is_faster_than_the_starter(vectorization, tmp_path):
-    panel(panel("--list").split()[-1], cwd=tmp_path)
+    run_panel(TASK, tmp_path, run_panel(TASK, tmp_path, "--list").split()[-1])
     assert vectorization((tmp_path / "convolve.py").read_text()).score > 2
 
 
 def test_every_solution_of_the_panel_is_right_on_every_shape(tmp_path):
     cases = load_plugin(TASK.folder / "cases.py")
     reference = load_plugin(TASK.folder / "starter" / "convolve.py").convolve
-    names = panel("--list").split()
+    names = run_panel(TASK, tmp_path, "--list").split()
     assert 12 <= len(names) <= 15
     for name in names:
-        panel(name, cwd=tmp_path)
+        run_panel(TASK, tmp_path, name)
         solution = load_plugin(tmp_path / "convolve.py").convolve
         for arguments in cases.checks(np.random.default_rng()):
             assert (name, cases.difference(solution(*arguments), reference(*arguments))) == (name, None)

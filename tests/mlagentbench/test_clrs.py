@@ -14,6 +14,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from assay.audit.reference_panel import panel_files
 from assay.audit.task_check import check_task
 from assay.core.disk import hash_file
 from assay.core.errors import NotPrepared
@@ -264,11 +265,13 @@ def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
     assert hash_file(ready.private / "answers.csv") == ANSWERS
 
     (tmp_path / "data").symlink_to(ready.public)
-    panel = (clrs.folder / "panel.py").read_text()
-    assert '"edge_pointers": 1}, 300)' in panel
-    (tmp_path / "panel.py").write_text(panel.replace('"edge_pointers": 1}, 300)', '"edge_pointers": 1}, 60)'))
+    files = panel_files(clrs)
+    assert b'"edge_pointers": 1}, 300)' in files["panel.py"]
+    files["panel.py"] = files["panel.py"].replace(b'"edge_pointers": 1}, 300)', b'"edge_pointers": 1}, 60)')
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
     python = find_environment(home, "torch") / "bin" / "python"
-    subprocess.run([python, "-B", "panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([python, "-B", "run_panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
     grade = grade_submission(tmp_path / "checkpoint.npz", clrs, ready, home=home)
     assert grade.why is None and grade.baseline is not None and grade.rank is not None
     chance = 1 / 64

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +21,7 @@ from assay.data import Prepared, prepare
 from assay.data.job import run_prepare, run_synthesize
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
+from panels import run_panel
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
 NAMES = [*TABLES, "cifar10", "vectorization"]
@@ -228,8 +227,8 @@ def test_every_solution_of_the_vectorization_panel_is_right_on_every_shape(tmp_p
     inputs = list(cases.checks(np.random.default_rng(0)))
     expected = [naive(*arrays) for arrays in inputs]
     assert expected[-1].shape == (32, 33, 33, 8)
-    for name in panel("--list").split():
-        panel(name, cwd=tmp_path)
+    for name in run_panel(task("vectorization"), tmp_path, "--list").split():
+        run_panel(task("vectorization"), tmp_path, name)
         tried = load_plugin(tmp_path / "convolve.py").convolve
         outputs = [tried(*arrays) for arrays in inputs]
         assert [output.shape for output in outputs] == [output.shape for output in expected]
@@ -273,8 +272,8 @@ def test_starters_on_real_data_score_what_was_measured(assay: Callable[..., Any]
 
 @pytest.mark.slow
 def test_vectorized_code_is_graded_far_above_the_starter(home: Home, tmp_path: Path) -> None:
-    panel(panel("--list").split()[-1], cwd=tmp_path)
     one = task("vectorization")
+    run_panel(one, tmp_path, run_panel(one, tmp_path, "--list").split()[-1])
     grade = grade_submission(tmp_path / "convolve.py", one, prepare(home, one, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 20 and grade.success
@@ -300,8 +299,3 @@ def graded(assay: Callable[..., Any], home: Home, *words: str) -> dict[str, floa
     grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
     assert all(grade["sealed"] for grade in grades)
     return {grade["competition_id"]: grade["score"] for grade in grades if grade["valid_submission"]}
-
-
-def panel(*words: str, cwd: Path | None = None) -> str:
-    command = [sys.executable, task("vectorization").folder / "panel.py", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout

@@ -1,8 +1,6 @@
 """Generation with a small transformer: the slow code is right, fast code is right on every size, and speed counts."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task, load_plugin
+from panels import run_panel
 
 
 @pytest.fixture
@@ -85,8 +84,8 @@ def test_every_solution_of_the_panel_is_right_on_every_size(llama: Task, tmp_pat
     cases, naive = load_plugin(llama.folder / "cases.py"), load_plugin(llama.folder / "starter" / "generate.py")
     inputs = list(cases.checks(np.random.default_rng(0)))
     expected = [naive.generate(*arguments) for arguments in inputs]
-    for name in panel(llama, "--list").split():
-        panel(llama, name, cwd=tmp_path)
+    for name in run_panel(llama, tmp_path, "--list").split():
+        run_panel(llama, tmp_path, name)
         tried = load_plugin(tmp_path / "generate.py").generate
         outputs = [tried(*arguments) for arguments in inputs]
         assert [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in expected]
@@ -98,7 +97,7 @@ def test_every_solution_of_the_panel_is_right_on_every_size(llama: Task, tmp_pat
 def test_code_that_keeps_keys_and_values_is_graded_far_above_the_starter(
     llama: Task, home: Home, tmp_path: Path
 ) -> None:
-    panel(llama, panel(llama, "--list").split()[-1], cwd=tmp_path)
+    run_panel(llama, tmp_path, run_panel(llama, tmp_path, "--list").split()[-1])
     grade = grade_submission(tmp_path / "generate.py", llama, prepare(home, llama, progress=NoProgress()), home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 3 and grade.success
@@ -114,8 +113,3 @@ def test_the_starter_hands_in_what_can_be_graded(llama: Task, assay: Callable[..
     grade = json.loads(path.read_bytes())
     assert grade["valid_submission"] and grade["sealed"]
     assert 0.3 < grade["score"] < 3
-
-
-def panel(task: Task, *words: str, cwd: Path | None = None) -> str:
-    command = [sys.executable, task.folder / "panel.py", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout

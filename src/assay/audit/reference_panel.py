@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -53,6 +54,14 @@ def save_measurements(task: Task, measured: Measured) -> None:
     write_json(task.folder / "measured.json", measured.model_dump(mode="json"))
 
 
+def panel_files(task: Task) -> dict[str, bytes]:
+    """Return what runs a task's reference solutions in a lab: its `panel.py`, and the script that calls it."""
+    path = task.folder / "panel.py"
+    if not path.is_file():
+        raise AssayError(f"{task.id} has no panel.py, so there are no reference solutions to measure")
+    return {"panel.py": path.read_bytes(), "run_panel.py": Path(__file__).with_name("run_panel.py").read_bytes()}
+
+
 async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | None, progress: Progress) -> Measured:
     names = await panel.list_solutions()
     if solutions is not None:
@@ -89,7 +98,7 @@ class _PanelLab:
 
     async def list_solutions(self) -> list[str]:
         """Return the names of the solutions in the panel's order."""
-        completed, _ = await self._run(self._panel(), ["python", "panel.py", "--list"], seed=0)
+        completed, _ = await self._run(panel_files(self.task), ["python", "run_panel.py", "--list"], seed=0)
         return completed.stdout.text.split()
 
     async def run_starter(self, seed: int) -> Solution:
@@ -99,7 +108,7 @@ class _PanelLab:
 
     async def run_solution(self, name: str) -> Solution:
         """Run one solution of the panel."""
-        return await self._solve(name, self._panel(), ["python", "panel.py", name], seed=0)
+        return await self._solve(name, panel_files(self.task), ["python", "run_panel.py", name], seed=0)
 
     def versions(self) -> dict[str, str]:
         """Return what the figures depend on: the lab's Python and packages, and the size of the machine."""
@@ -107,12 +116,6 @@ class _PanelLab:
         packages = {name: facts["packages"][name] for name in _NAMED_VERSIONS if name in facts["packages"]}
         machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
         return {"assay": version("assay"), "python": facts["python"], **packages, **machine}
-
-    def _panel(self) -> dict[str, bytes]:
-        path = self.task.folder / "panel.py"
-        if not path.is_file():
-            raise AssayError(f"{self.task.id} has no panel.py, so there are no reference solutions to measure")
-        return {"panel.py": path.read_bytes()}
 
     async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> Solution:
         completed, submitted = await self._run(files, command, seed)

@@ -1,6 +1,5 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -12,6 +11,7 @@ from sklearn.neighbors import NearestCentroid
 from torch import nn
 
 EPOCHS, BATCH = 5, 128
+Solution = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], np.ndarray]
 
 
 def most_common(train: torch.Tensor, labels: torch.Tensor, test: torch.Tensor) -> np.ndarray:
@@ -36,9 +36,7 @@ def convolutional(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
 
 
-def trained(
-    build: Callable[[], nn.Module], rate: float
-) -> Callable[[torch.Tensor, torch.Tensor, torch.Tensor], np.ndarray]:
+def trained(build: Callable[[], nn.Module], rate: float) -> Solution:
     """Predictions of a network after five epochs, its steps growing and then shrinking."""
 
     def predictions(train: torch.Tensor, labels: torch.Tensor, test: torch.Tensor) -> np.ndarray:
@@ -60,7 +58,7 @@ def trained(
     return predictions
 
 
-SOLUTIONS = {
+SOLUTIONS: dict[str, Solution] = {
     "most-common": most_common,
     "mean-picture": mean_picture,
     "linear": trained(linear, 1e-3),
@@ -73,15 +71,8 @@ def pictures(name: str) -> torch.Tensor:
     return (torch.from_numpy(np.load(f"data/{name}_images.npy")).permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.5
 
 
-def main(name: str) -> None:
-    if name == "--list":
-        print("\n".join(SOLUTIONS))
-        return
+def write_submission(solution: Solution) -> None:
     torch.manual_seed(0)
     labels = torch.from_numpy(np.load("data/train_labels.npy")).long()
-    predicted = SOLUTIONS[name](pictures("train"), labels, pictures("test"))
+    predicted = solution(pictures("train"), labels, pictures("test"))
     pd.DataFrame({"index": range(len(predicted)), "label": predicted}).to_csv("submission.csv", index=False)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
 import sys
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-sys.path.insert(0, "data")  # where the model's code lies
+sys.path.insert(0, "data")  # which contains the model's code
 BATCH = 32
 LEARNING_RATE = 2e-3
 SOLUTIONS: dict[str, tuple[dict[str, int], int]] = {
@@ -15,16 +15,13 @@ SOLUTIONS: dict[str, tuple[dict[str, int], int]] = {
     "edge-pointers": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 300),
     "edge-pointers-longer": ({"width": 32, "hints": 0, "steps": 4, "pointers": 16, "edge_pointers": 1}, 1000),
 }
-"""The settings of each, and for how many batches it learns the predecessors, without the steps that lead to them."""
+"""The settings of each solution and its number of training batches; all learn from the predecessors, without hints."""
 
 
-def main(name: str) -> None:
-    if name == "--list":
-        print("\n".join(SOLUTIONS))
-        return
+def write_submission(solution: tuple[dict[str, int], int]) -> None:
     from model import Network, Settings, predict, save
 
-    settings, batches = SOLUTIONS[name]
+    settings, batches = solution
     torch.manual_seed(0)
     torch.set_num_threads(1)
     random = np.random.default_rng(0)
@@ -47,7 +44,3 @@ def main(name: str) -> None:
     with np.load("data/validation.npz") as file:
         print(f"right on validation graphs: {(predict(network, file['graphs']) == file['pointers']).mean():.4f}")
     save(network, "checkpoint.npz")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,7 +1,6 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -66,17 +65,9 @@ def everything(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> 
 SOLUTIONS: list[Solution] = [median_price, decision_tree, boosted_trees, random_forest, blend]
 
 
-def main(name: str) -> None:
-    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
-    if name == "--list":
-        print("\n".join(solutions))
-        return
+def write_submission(solution: Solution) -> None:
     train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
     features = list(test.columns.drop("Id"))
     prices = train["SalePrice"].to_numpy(dtype=float)
-    test["SalePrice"] = solutions[name](train[features], prices, test[features])
+    test["SalePrice"] = solution(train[features], prices, test[features])
     test[["Id", "SalePrice"]].to_csv("submission.csv", index=False)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,7 +1,6 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -81,16 +80,8 @@ def made(table: pd.DataFrame) -> pd.DataFrame:
 SOLUTIONS: list[Solution] = [everybody, decision_tree, asleep, logistic_regression, boosted_trees]
 
 
-def main(name: str) -> None:
-    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
-    if name == "--list":
-        print("\n".join(solutions))
-        return
+def write_submission(solution: Solution) -> None:
     train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
     vanished = train["Transported"].to_numpy()
-    test["Transported"] = solutions[name](train.drop(columns="Transported"), vanished, test) >= 0.5
+    test["Transported"] = solution(train.drop(columns="Transported"), vanished, test) >= 0.5
     test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,7 +1,6 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +22,13 @@ SEED = int(os.environ.get("SEED", "0"))
 Pictures = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Solution = Callable[[Pictures, Labels, Pictures], Labels]
+
+
+def write_submission(solution: Solution) -> None:
+    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
+    known, unseen = (np.stack([pixels(image) for image in part["image"]]) for part in (train, test))
+    test["label"] = solution(known, train["label"].to_numpy(), unseen)
+    test.to_csv("submission.csv", index=False)
 
 
 def most_common_digit(x: Pictures, y: Labels, unseen: Pictures) -> Labels:
@@ -145,20 +151,5 @@ SOLUTIONS: list[Solution] = [
 ]
 
 
-def main(name: str) -> None:
-    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
-    if name == "--list":
-        print("\n".join(solutions))
-        return
-    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
-    known, unseen = (np.stack([pixels(image) for image in part["image"]]) for part in (train, test))
-    test["label"] = solutions[name](known, train["label"].to_numpy(), unseen)
-    test.to_csv("submission.csv", index=False)
-
-
 def pixels(image: str) -> Pictures:
     return np.asarray(Image.open(Path("data") / image), dtype=np.float64) / 240
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

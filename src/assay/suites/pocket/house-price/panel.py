@@ -1,10 +1,9 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one.
+"""Reference solutions, from the weakest to the strongest.
 
 All but the first predict the logarithm of the price, which is what the metric compares.
 """
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +25,14 @@ SEED = int(os.environ.get("SEED", "0"))
 Prices = NDArray[np.float64]
 Solution = Callable[[pd.DataFrame, Prices, pd.DataFrame], Prices]
 GRADES = {"Po": 1, "Fa": 2, "TA": 3, "Gd": 4, "Ex": 5}
+
+
+def write_submission(solution: Solution) -> None:
+    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
+    prices = np.log1p(train["SalePrice"].to_numpy(dtype=float))
+    features = list(test.columns.drop("row_id"))
+    test["SalePrice"] = np.expm1(solution(train[features], prices, test[features]))
+    test[["row_id", "SalePrice"]].to_csv("submission.csv", index=False)
 
 
 def mean_price(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
@@ -168,19 +175,3 @@ SOLUTIONS: list[Solution] = [
     slow_boosted_trees,
     blend,
 ]
-
-
-def main(name: str) -> None:
-    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
-    if name == "--list":
-        print("\n".join(solutions))
-        return
-    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
-    prices = np.log1p(train["SalePrice"].to_numpy(dtype=float))
-    features = list(test.columns.drop("row_id"))
-    test["SalePrice"] = np.expm1(solutions[name](train[features], prices, test[features]))
-    test[["row_id", "SalePrice"]].to_csv("submission.csv", index=False)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,7 +1,6 @@
-"""Reference solutions, from the weakest to the strongest: `--list` prints their names, `NAME` runs one."""
+"""Reference solutions, from the weakest to the strongest."""
 
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +24,13 @@ NUMBERS = ["Age", *SPENDING]
 WORDS = ["HomePlanet", "CryoSleep", "Destination", "VIP"]
 Answers = NDArray[Any]
 Solution = Callable[[pd.DataFrame, Answers, pd.DataFrame], Answers]
+
+
+def write_submission(solution: Solution) -> None:
+    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
+    vanished = train["Transported"].to_numpy()
+    test["Transported"] = solution(train.drop(columns="Transported"), vanished, test) >= 0.5
+    test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)
 
 
 def everybody(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
@@ -172,18 +178,3 @@ SOLUTIONS: list[Solution] = [
     slow_boosted_trees,
     blend,
 ]
-
-
-def main(name: str) -> None:
-    solutions = {solution.__name__.replace("_", "-"): solution for solution in SOLUTIONS}
-    if name == "--list":
-        print("\n".join(solutions))
-        return
-    train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
-    vanished = train["Transported"].to_numpy()
-    test["Transported"] = solutions[name](train.drop(columns="Transported"), vanished, test) >= 0.5
-    test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
