@@ -150,17 +150,19 @@ def test_a_failing_prepare_py_leaves_nothing(alone: Home, toy: MakeTask) -> None
 @pytest.mark.parametrize(
     ("code", "why"),
     [
+        ("pd.DataFrame({'id': [1]})['species']", r"lacks what line 3 of toy/prepare\.py needs \(species\)"),
         (
-            "pd.DataFrame({'id': [1]})['species']",
-            r"has no 'species' \(needed in line 3 of toy/prepare\.py\)",
+            "pd.DataFrame({'id': [1]}).drop(columns='species')",
+            r"line 3 of toy/prepare\.py needs \(\['species'\] not found",
         ),
+        ("pl.DataFrame({'id': [1]}).drop('species')", r'line 3 of toy/prepare\.py needs \(.*"species"'),
         ("(job.raw / 'train' / '1.jpg').read_bytes()", r"the raw data has no train/1\.jpg; it is incomplete"),
     ],
 )
 def test_raw_data_that_lacks_a_column_or_a_file_is_a_clear_error(
     alone: Home, toy: MakeTask, code: str, why: str
 ) -> None:
-    task = toy(f"import pandas as pd\ndef prepare(job):\n    {code}\n")
+    task = toy(f"import pandas as pd, polars as pl\ndef prepare(job):\n    {code}\n")
     with pytest.raises(SourceError, match=why):
         prepare(alone, task, progress=NoProgress())
     assert not list((alone.data / "toys/toy/v1").iterdir())

@@ -56,7 +56,7 @@ REFUSED = {
     ),
     "raises": (
         "def squares(n):\n    raise ValueError('no\\nidea\\x1b[31m')\n",
-        "squares.py: squares failed with ValueError: no idea [31m.",
+        "squares.py: squares failed with ValueError: no idea\ufffd[31m.",
     ),
     "list": (
         "def squares(n):\n    return list(n * n)\n",

@@ -17,6 +17,7 @@ from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
+from assay.core.text import one_line
 from assay.data.acquire import acquire, check_variant
 from assay.data.disk_space import check_space, folder_size
 from assay.data.job import run_prepare
@@ -233,14 +234,16 @@ class _Builder:
 
     def _prepare(self, raw: RawData, public: Path, private: Path) -> None:
         """Run `prepare.py`; a column or file that it cannot find is a fault of the raw data, not of Assay."""
+        from polars.exceptions import ColumnNotFoundError
+
         task = self.task
         try:
             run_prepare(task, self.edition, raw=raw.folder, public=public, private=private, fetch=self._fetch)
-        except KeyError as error:
+        except (KeyError, ColumnNotFoundError) as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             raise SourceError(
-                f"{task.id}: the raw data has no {error} (needed in line {line} of {task.folder.name}/prepare.py); "
-                "it is damaged or of another version"
+                f"{task.id}: the raw data lacks what line {line} of {task.folder.name}/prepare.py needs "
+                f"({one_line(str(error.args[0]))}); it is damaged or of another version"
             ) from error
         except FileNotFoundError as error:
             missing = Path(str(error.filename))
