@@ -1,4 +1,4 @@
-"""Five research tasks on their miniatures: answers apart and right, sides disjoint, starters that hand something in."""
+"""Tasks whose data users download, on miniatures: private answers, disjoint splits, valid starter submissions."""
 
 import gzip
 import io
@@ -29,7 +29,7 @@ TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "convent
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
-    """The miniature of a task with its raw data, made once."""
+    """Prepare the miniature of a task once and keep its raw data."""
     home = Home(tmp_path_factory.mktemp("home"))
     return lambda name: prepare(
         home, Registry().task(f"mlagentbench/{name}"), variant="synthetic-0", progress=NoProgress(), keep_raw=True
@@ -55,7 +55,7 @@ def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: s
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_task_says_what_agents_need(name: str) -> None:
+def test_the_description_names_files_and_columns(name: str) -> None:
     task = Registry().task(f"mlagentbench/{name}")
     assert (task.editions, task.budget.time, task.budget.steps) == (("v1",), 5 * 3600, 50)
     assert "train.py" in task.starter
@@ -64,7 +64,7 @@ def test_a_task_says_what_agents_need(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_starter_hands_in_what_can_be_graded(assay: Callable[..., Any], home: Home) -> None:
+def test_every_starter_submits_a_valid_file(assay: Callable[..., Any], home: Home) -> None:
     tasks = [f"mlagentbench/{name}" for name in NAMES]
     assert assay("prepare", *tasks, "--synthetic").returncode == 0
     options = ["--agent", "starter", "--variant", "synthetic-0", "--time", "5m", "--out", str(home.root / "run")]
@@ -73,13 +73,14 @@ def test_every_starter_hands_in_what_can_be_graded(assay: Callable[..., Any], ho
     grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
     scores = {grade["competition_id"]: grade["score"] for grade in grades if grade["valid_submission"]}
     assert sorted(scores) == sorted(NAMES)
-    # Marks between 0 and 1 where true ones are about 3.1, give or take 0.65: sqrt((3.1 - 0.5)² + 0.65² + 1 / 12) = 2.7.
+    # Predictions between 0 and 1 for scores with mean 3.1 and standard deviation 0.65:
+    # sqrt((3.1 - 0.5)² + 0.65² + 1 / 12) = 2.7.
     assert scores["feedback"] == pytest.approx(2.7, abs=0.25)
     assert 0 < scores["parkinsons-disease"] < 200
     assert all(0 <= scores[name] < 1 for name in ("fathomnet", "identify-contrails", "ogbn-arxiv"))
 
 
-def test_essays_are_on_one_side_and_only_training_ones_have_marks(made: Callable[[str], Prepared]) -> None:
+def test_essays_are_split_and_only_training_essays_have_scores(made: Callable[[str], Prepared]) -> None:
     ready = made("feedback")
     raw = table(ready.folder / "raw" / "train.csv", index_col="text_id")
     train, test = (table(ready.public / f"{side}.csv", index_col="text_id") for side in ("train", "test"))
@@ -90,7 +91,7 @@ def test_essays_are_on_one_side_and_only_training_ones_have_marks(made: Callable
     pd.testing.assert_frame_equal(answers(ready), raw.loc[answers(ready).index, TRAITS])
 
 
-def test_patients_are_on_one_side_and_every_known_rating_is_asked_for(made: Callable[[str], Prepared]) -> None:
+def test_patients_are_split_and_every_known_rating_is_a_test_row(made: Callable[[str], Prepared]) -> None:
     ready = made("parkinsons-disease")
     shown = {path.stem: pd.read_csv(path) for path in ready.public.glob("*.csv")}
     asked = set(shown["test"]["patient_id"])
@@ -112,7 +113,7 @@ def test_patients_are_on_one_side_and_every_known_rating_is_asked_for(made: Call
     assert len(asked) == 12  # a fifth of sixty
 
 
-def test_a_supplemental_row_of_a_test_patient_is_left_out(tmp_path: Path) -> None:
+def test_supplemental_rows_of_test_patients_are_omitted(tmp_path: Path) -> None:
     task = Registry().task("mlagentbench/parkinsons-disease")
     raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
     raw.mkdir()
@@ -124,7 +125,7 @@ def test_a_supplemental_row_of_a_test_patient_is_left_out(tmp_path: Path) -> Non
     assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
 
 
-def test_masks_of_test_records_are_hidden_and_spelt_right(made: Callable[[str], Prepared]) -> None:
+def test_masks_of_test_records_are_private_and_encoded_correctly(made: Callable[[str], Prepared]) -> None:
     ready = made("identify-contrails")
     records = sorted(path.name for path in (ready.folder / "raw" / "validation").iterdir())
     bands = [f"band_{band:02d}.npy" for band in range(8, 17)]
@@ -139,7 +140,7 @@ def test_masks_of_test_records_are_hidden_and_spelt_right(made: Callable[[str], 
     assert len(list((ready.public / "train").glob("*/human_pixel_masks.npy"))) == 40
 
 
-def test_the_starters_codec_of_masks_reads_what_it_writes() -> None:
+def test_the_mask_codec_of_the_starter_round_trips() -> None:
     codec = load_plugin(Registry().task("mlagentbench/identify-contrails").folder / "starter" / "encode.py")
     mask = np.random.default_rng(0).random((5, 7)) < 0.5
     assert (codec.decode(codec.encode(mask), 5, 7) == mask).all()
@@ -147,7 +148,7 @@ def test_the_starters_codec_of_masks_reads_what_it_writes() -> None:
     assert codec.encode(np.zeros((5, 7))) == "-"
 
 
-def test_papers_keep_their_facts_under_new_numbers(made: Callable[[str], Prepared]) -> None:
+def test_papers_keep_their_features_under_new_numbers(made: Callable[[str], Prepared]) -> None:
     ready = made("ogbn-arxiv")
     with zipfile.ZipFile(ready.folder / "raw" / "arxiv.zip") as archive:
         raw = {
@@ -157,7 +158,7 @@ def test_papers_keep_their_facts_under_new_numbers(made: Callable[[str], Prepare
         }
     features = np.load(ready.public / "features.npy")
     assert features.dtype == np.float32
-    # No two papers have the same words, so words tell which old number a new one stands for.
+    # No two papers have the same features, so features identify the old number of each paper.
     place = {row.tobytes(): old for old, row in enumerate(raw["node-feat"].to_numpy().astype(np.float32))}
     old = np.array([place[row.tobytes()] for row in features])
     assert len(set(old)) == len(old) == len(raw["node-feat"])
@@ -173,7 +174,7 @@ def test_papers_keep_their_facts_under_new_numbers(made: Callable[[str], Prepare
     assert sorted(map(tuple, edges.tolist())) == sorted(map(tuple, raw["edge"].to_numpy().tolist()))
 
 
-def test_dives_are_on_one_side_and_boxes_are_of_training_pictures(made: Callable[[str], Prepared]) -> None:
+def test_dives_are_split_and_boxes_belong_to_training_images(made: Callable[[str], Prepared]) -> None:
     ready = made("fathomnet")
     content = json.loads((ready.folder / "raw" / "object_detection" / "train.json").read_bytes())
     dive = {Path(one["file_name"]).stem: one["coco_url"].split("/")[-2] for one in content["images"]}
@@ -194,7 +195,7 @@ def test_dives_are_on_one_side_and_boxes_are_of_training_pictures(made: Callable
 
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, str]]:
-    """A folder, and the address under which its files can be fetched."""
+    """Serve a folder over HTTP; return the folder and its URL."""
     monkeypatch.setenv("no_proxy", "*")
     folder = tmp_path / "web"
     folder.mkdir()
@@ -211,7 +212,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-def test_pictures_that_the_user_does_not_have_are_fetched(tmp_path: Path, web: tuple[Path, str]) -> None:
+def test_missing_images_are_downloaded(tmp_path: Path, web: tuple[Path, str]) -> None:
     task = Registry().task("mlagentbench/fathomnet")
     raw = tmp_path / "raw"
     raw.mkdir()
