@@ -57,6 +57,15 @@ def test_every_class_is_split_by_itself() -> None:
     assert test.tolist() == expected
 
 
+def test_classes_of_any_size_can_be_split_at_random() -> None:
+    train, test = splits.per_class(["a", "a", "a", "b", "b"], test=0.2, seed=0, min_random=2)
+    parts = [train_test_split(rows, test_size=0.2, random_state=0) for rows in ([0, 1, 2], [3, 4])]
+    assert train.tolist() == [*parts[0][0], *parts[1][0]]
+    expected = [*parts[0][1], *parts[1][1]]
+    random.Random(0).shuffle(expected)
+    assert test.tolist() == expected
+
+
 def test_a_column_is_renumbered_with_a_template() -> None:
     frame = pd.DataFrame({"image": ["x", "y"], "label": [1, 0]})
     renamed, pairs = pandas_tables.renumber(frame, "image", "Train_{:03d}", start=1)
@@ -124,8 +133,13 @@ def test_a_coco_file_is_reduced_to_some_images(tmp_path: Path) -> None:
     ]
     kept = coco.keep_images(document, [3])
     assert (kept["images"], kept["annotations"]) == (document["images"][1:], document["annotations"][1:])
+    assert len(coco.pair_annotations({**document, "annotations": document["annotations"][:1]})) == 1
+    named = [{"image_id": image["id"]} for image in document["images"]]
+    assert len(coco.pair_annotations({**document, "images": named}, "image_id")) == 2
     with pytest.raises(SourceError, match="do not belong together"):
         coco.pair_annotations({**document, "images": document["images"][::-1]})
+    with pytest.raises(SourceError, match="do not belong together"):
+        coco.pair_annotations({**document, "images": document["images"][:1]})
 
 
 def bson_document(category: int, picture: bytes) -> bytes:
@@ -210,3 +224,17 @@ def test_an_inner_archive_that_cannot_be_read_is_named(tmp_path: Path, offset: i
         pandas_tables.read_zipped(path)
     with pytest.raises(SourceError, match=rf"train\.csv\.zip.*{why}"):
         archives.extract(path, [("train.csv", tmp_path / "train.csv")])
+
+
+def test_named_members_of_a_tar_file_are_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("1")
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "x", "./deep/x")
+        archive.add(tmp_path / "x", "other")
+    tar.unpack_tar(tmp_path / "a.tar.gz", {"deep/x": tmp_path / "out/y"})
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["y"]
+    assert (tmp_path / "out/y").read_text() == "1"
+    with pytest.raises(SourceError, match=r"a\.tar\.gz holds no lost"):
+        tar.unpack_tar(tmp_path / "a.tar.gz", {"lost": tmp_path / "out/z"})
+    with pytest.raises(SourceError, match=r"x is damaged or not a tar file"):
+        tar.unpack_tar(tmp_path / "x", {})

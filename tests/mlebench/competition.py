@@ -8,6 +8,7 @@ shipped task on its own miniature and compare. README.md shows how to add one.
 import csv
 import io
 import random
+import tarfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -327,7 +328,7 @@ def read_tree(folder: Path) -> Files:
     found: Files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.suffix in (".zip", ".7z"):
+        if path.name.endswith((".zip", ".7z", ".tar.gz")):
             found |= {f"{name}/{member}": content for member, content in read_archive(path).items()}
         elif path.is_file():
             found[name] = path.read_bytes()
@@ -337,7 +338,10 @@ def read_tree(folder: Path) -> Files:
 
 
 def read_archive(path: Path) -> Files:
-    """Return the files in a zip or 7z archive by name."""
+    """Return the files in a zip, 7z or tar archive by name."""
+    if path.suffix == ".gz":
+        with tarfile.open(path) as archive:
+            return {member.name: archive.extractfile(member).read() for member in archive if member.isfile()}
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}

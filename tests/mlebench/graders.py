@@ -52,3 +52,11 @@ def log_loss(submission: pd.DataFrame, answers: pd.DataFrame, id: str, classes: 
     require(bool(((shares >= 0) & (shares <= 1)).all().all()))
     predicted, true = align(submission, answers, id)
     return float(metrics.log_loss(true[classes].to_numpy(), predicted[classes].to_numpy()))
+
+
+def macro_f1(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: str) -> float:
+    """Macro F1 of classes that are converted with `int()`."""
+    require_columns(submission, id, target)
+    predicted, true = align(submission, answers, id)
+    classes = [int(value) for value in predicted[target]]
+    return float(metrics.f1_score([int(value) for value in true[target]], classes, average="macro"))

@@ -4,8 +4,10 @@ The signal that a model can learn is in the content (brightness, pitch, words), 
 so that sizes reveal nothing.
 """
 
+import gzip
 import io
 import struct
+import tarfile
 import wave
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -114,6 +116,19 @@ class Miniature:
         from assay.data.archives import pack
 
         pack(path, members.items())
+
+    def tar_gz(self, path: Path, members: Mapping[str, bytes]) -> None:
+        """Write a compressed tar file."""
+        content = io.BytesIO()
+        with (
+            gzip.GzipFile(fileobj=content, mode="wb", mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for name, member in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(member)
+                archive.addfile(info, io.BytesIO(member))
+        _write(path, content.getvalue())
 
     def table(self, columns: Mapping[str, Sequence[Any] | NDArray[Any]], **options: Any) -> bytes:
         """Encode a raw table as CSV."""

@@ -93,12 +93,12 @@ def by_predicate(is_test: Sequence[bool] | NDArray[np.bool_]) -> Split:
     return Split(np.flatnonzero(~mask), np.flatnonzero(mask))
 
 
-def per_class(labels: Sequence[Hashable], *, test: float, seed: int) -> Split:
+def per_class(labels: Sequence[Hashable], *, test: float, seed: int, min_random: int = 5) -> Split:
     """Split the rows of each class at random, so that every class with two rows or more is on both sides.
 
-    Classes come in the order in which they first appear. A single row is for training; of two to four rows the last
-    `max(1, int(test * n))` are for test; larger classes are split as by `random_rows`. The test rows of all classes
-    together are then shuffled by Python's `random.Random(seed)`.
+    Classes come in the order in which they first appear. A single row is for training; of fewer than `min_random` rows
+    the last `max(1, int(test * n))` are for test; larger classes are split as by `random_rows`. The test rows of all
+    classes together are then shuffled by Python's `random.Random(seed)`.
     """
     numbers = appearance_numbers(labels)
     order = np.argsort(numbers, kind="stable")
@@ -107,7 +107,7 @@ def per_class(labels: Sequence[Hashable], *, test: float, seed: int) -> Split:
     for rows in np.split(order, np.cumsum(np.bincount(numbers))[:-1]):
         if len(rows) == 1:
             train_rows += rows.tolist()
-        elif len(rows) < 5:
+        elif len(rows) < min_random:
             cut = len(rows) - max(1, int(test * len(rows)))
             train_rows += rows[:cut].tolist()
             test_rows += rows[cut:].tolist()

@@ -17,18 +17,24 @@ def read_coco(path: Path, encoding: str = "utf-8") -> Coco:
     return content
 
 
-def write_coco(coco: Coco, path: Path) -> None:
-    """Write a COCO file as the published preparations do: indented by 4, keys sorted, ASCII, no final newline."""
+def write_coco(coco: Coco | list[Record], path: Path) -> None:
+    """Write a COCO file, or a list of its records, as the published preparations do.
+
+    Lines are indented by 4, keys sorted, letters escaped to ASCII; there is no final newline.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         json.dump(coco, file, indent=4, sort_keys=True)
 
 
-def pair_annotations(coco: Coco) -> list[tuple[Record, Record]]:
-    """Return (image, annotation) pairs of a file that has exactly one annotation per image, in the same order."""
+def pair_annotations(coco: Coco, image_id: str = "id") -> list[tuple[Record, Record]]:
+    """Return (image, annotation) pairs of a file that has one annotation per image, in the same order.
+
+    `image_id` is what images call their id. Images after the last annotation are left out.
+    """
     pairs = list(zip(coco["images"], coco["annotations"], strict=False))
-    if len(coco["images"]) != len(coco["annotations"]) or any(
-        image["id"] != annotation["image_id"] for image, annotation in pairs
+    if len(pairs) < len(coco["annotations"]) or any(
+        image[image_id] != annotation["image_id"] for image, annotation in pairs
     ):
         raise SourceError("the images and annotations of a COCO file do not belong together one by one")
     return pairs

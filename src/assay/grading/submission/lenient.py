@@ -342,7 +342,10 @@ def _convert_integers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], ND
         except (ValueError, TypeError, OverflowError):
             integers.append(0)
             valid.append(False)
-    values = np.array(integers)  # of Python integers if they exceed 64 bits
+    values = np.array(integers)
+    if values.dtype == object:  # scikit-learn does not compare integers of more than 64 bits
+        valid = [known and abs(value) < _INT64_LIMIT for known, value in zip(valid, integers, strict=True)]
+        values = np.where(valid, values, 0).astype(np.int64)
     return values, np.array(valid, bool) & within_bounds(values, rule)
 
 
