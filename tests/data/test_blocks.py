@@ -106,15 +106,19 @@ def test_tables_are_read_from_zip_files_and_written_as_json_lines_and_parquet(tm
 
 def test_files_and_folders_are_copied_by_id(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
-    (raw / "a" / "deep").mkdir(parents=True)
+    for folder in ("a/deep", "a/empty", "b"):
+        (raw / folder).mkdir(parents=True)
     for name in ("1.jpg", "2.jpg", "a/x.dcm", "a/deep/y.dcm"):
         (raw / name).write_text(name)
     files.copy_by_id(raw, tmp_path / "files", [2], ".jpg")
-    files.copy_folder_by_id(raw, tmp_path / "folders", ["a"])
+    files.copy_folder_by_id(raw, tmp_path / "folders", ["a", "b"])
     assert [path.name for path in (tmp_path / "files").iterdir()] == ["2.jpg"]
     assert (tmp_path / "folders/a/deep/y.dcm").read_text() == "a/deep/y.dcm"
+    assert (tmp_path / "folders/a/empty").is_dir() and (tmp_path / "folders/b").is_dir()
     with pytest.raises(FileNotFoundError):
         files.copy_by_id(raw, tmp_path / "files", [3], ".jpg")
+    with pytest.raises(FileNotFoundError):
+        files.copy_folder_by_id(raw, tmp_path / "folders", ["c"])
 
 
 def test_a_coco_file_is_reduced_to_some_images(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ POLICIES = [
         ("join", "1,10\n2,21\n3,30\n4,1\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '4'."),
         # Only the rows handed in count: errors 1 and 3.
         ("subset", "3,33\n2,21\n", "1,10\n2,20\n3,30\n", 2.0),
+        # One answer may be repeated where no other is left: errors 3 and 1.
+        ("subset", "3,33\n3,31\n", "1,10\n2,20\n3,30\n", 2.0),
         ("subset", "3,33\n9,21\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '9'."),
         # Others are left out: errors 1, 2 and 3.
         ("superset", "9,0\n3,33\n2,22\n8,0\n1,11\n", "1,10\n2,20\n3,30\n", 2.0),
@@ -134,6 +136,21 @@ def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outc
     assert outcome("id,price\na,10\na,10\nb,7\nc,30\n", answers, **rules) == (0 + 20 + 10) / 3
     why = "submission.csv repeats ids of column 'id', so that it has another number of rows that count."
     assert outcome("id,price\na,10\na,11\nd,7\nc,30\n", answers, **rules) == why
+
+
+def test_only_the_last_known_answers_of_a_group_count(outcome):
+    last = {"column": "price", "group": "who", "order": "week", "count": 2}
+    rules = {"columns": {"price": {"type": "number", "missing": "keep"}}, "ids": "subset", "last_known": last}
+    weeks = ["a1,10,a,1", "a2,,a,2", "b9,5,b,9", "a10,30,a,10", "a9,20,a,9", "b1,6,b,1", "b3,7,b,3"]
+    answers = "id,price,who,week\n" + "\n".join(weeks) + "\n"
+    # Those of a are in weeks 9 and 10, those of b in weeks 3 and 9.
+    assert outcome("id,price\na10,31\nb3,10\na1,99\na2,99\nb1,99\n", answers, **rules) == (1 + 3) / 2
+    assert outcome("id,price\na10,31\na10,30\na1,9\na1,9\n", answers, **rules) == (1 + 0) / 2
+    why = "submission.csv repeats ids of column 'id'."
+    assert outcome("id,price\na10,31\na10,30\nb3,7\n", answers, **rules) == why
+    rules["columns"]["price"]["only_numbers"] = True
+    why = "submission.csv: column 'price' must hold a number, but is '1_0' for id 'a10'"
+    assert outcome("id,price\na10,1_0\na9,20\n", answers, **rules).startswith(why)
 
 
 NUMBERS = [

@@ -370,6 +370,15 @@ def copy_files(source: Path, target: str, names: Any) -> Files:
     return {f"{target}/{name}": (source / name).read_bytes() for name in names}
 
 
+def copy_folders(source: Path, target: str, names: Any) -> Files:
+    """Return the folders of a folder, with everything in them, under another path."""
+    return {
+        f"{target}/{name}/{path}": content
+        for name in names
+        for path, content in (read_tree(source / str(name)) or {"": b""}).items()
+    }
+
+
 def to_csv(table: pd.DataFrame, **options: Any) -> bytes:
     """Return a table as the published preparations write it."""
     return str(table.to_csv(index=False, **options)).encode()

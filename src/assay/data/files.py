@@ -56,13 +56,19 @@ def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: s
 
 
 def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object]) -> None:
-    """Copy the folder of each id, with everything in it, from one folder to another."""
-    copy(
-        (path, destination / path.relative_to(source))
-        for id in ids
-        for path in (source / str(id)).rglob("*")
-        if path.is_file()
-    )
+    """Copy the folder of each id, with everything in it and empty folders too, from one folder to another."""
+    pairs: list[tuple[Path, Path]] = []
+    for name in sorted(map(str, ids)):
+        if not (source / name).is_dir():
+            raise FileNotFoundError(f"there is no folder {source / name}")
+        (destination / name).mkdir(parents=True, exist_ok=True)
+        for path in sorted((source / name).rglob("*")):
+            target = destination / path.relative_to(source)
+            if path.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                pairs.append((path, target))
+    copy(pairs)
 
 
 def list_files(folder: Path, suffix: str) -> list[Path]:

@@ -31,7 +31,7 @@ Ids = Literal[
 - nth_occurrence: ids may repeat in the answers; the n-th row with an id is paired with its n-th answer.
 - join: the same set of ids; a repeated id is joined to its answer every time it appears.
 - superset: at least the ids of the answers; rows with other ids are ignored.
-- subset: at most the ids of the answers; only the submitted rows count.
+- subset: at most the ids of the answers; only the submitted rows count, and an id that counts may not repeat.
 - ids_equal_sorted: the same set of ids and number of rows; both sides are sorted by id and paired in order.
 - ids_subset_sorted: the same number of rows, all with ids of the answers; both sides are sorted and paired in order.
 - sorted_unchecked: both sides are sorted by id and paired in order; ids are never compared.
@@ -71,6 +71,9 @@ class Column(Model):
     answer: str | None = Field(default=None, description="its name in the answers, if not the same")
     aliases: tuple[str, ...] = Field(default=(), description="other names that a published grader accepts for it")
     only_text: bool = Field(default=False, description="whether text that pandas reads as numbers is refused")
+    only_numbers: bool = Field(
+        default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
+    )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 
@@ -90,6 +93,15 @@ class Skip(Model):
     value: Scalar
 
 
+class LastKnown(Model):
+    """The only rows that count: of each group, the last `count` by `order` whose answer in `column` is known."""
+
+    column: str
+    group: str
+    order: str
+    count: int
+
+
 class Submission(Model):
     """What is submitted, and the rules it must satisfy before it is scored.
 
@@ -102,6 +114,7 @@ class Submission(Model):
     id_with: tuple[str, ...] = Field(default=(), description="columns that identify a row together with id")
     ids: Ids = "one_to_one"
     skip: Skip | None = None
+    last_known: LastKnown | None = None
     columns: dict[str, Column] = Field(default={})
     more_columns: bool = Field(default=False, description="whether further columns are ignored or refused")
     by_position: bool = Field(default=False, description="whether columns are matched by position, not by name")

@@ -95,11 +95,17 @@ class Answers(ABC):
             names.extend([columns] if isinstance(columns, str) else columns)
         if submission.skip:
             names.append(submission.skip.column)
+        if submission.last_known:
+            names.extend([submission.last_known.column, submission.last_known.group, submission.last_known.order])
         return list(dict.fromkeys(names))
 
     def skipped(self) -> NDArray[np.bool_] | None:
         """Return which answers do not count; None if all do."""
-        skip = self.task.submission.skip
+        skip, last = self.task.submission.skip, self.task.submission.last_known
+        if last is not None:
+            order = np.lexsort([self.column(last.order).astype(np.float64), self.column(last.group)])
+            known = order[~np.isnan(self.column(last.column).astype(np.float64)[order])]
+            return _all_but_last(self.column(last.group), known, last.count)
         return None if skip is None else np.asarray(self.column(skip.column) == skip.value, dtype=bool)
 
     def read(self) -> bytes:
@@ -227,6 +233,15 @@ class ParsedSubmission:
         result = np.empty(len(objects), object)
         result[:] = objects
         return result
+
+
+def _all_but_last(groups: NDArray[Any], rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Return for every row whether it is not among the last `count` of its group in `rows`, which are sorted by it."""
+    sorted_groups = groups[rows]
+    ends = np.searchsorted(sorted_groups, sorted_groups, side="right")
+    skipped = np.ones(len(groups), bool)
+    skipped[rows[ends - np.arange(len(rows)) <= count]] = False
+    return skipped
 
 
 def check_header(header: Sequence[str], columns: Sequence[str], name: str, *, extra: bool, order: str = "any") -> None:

@@ -198,6 +198,12 @@ class _Sides:
         first = np.flatnonzero(~self.expected.duplicated().to_numpy())
         return first[found], np.arange(len(self.ids))
 
+    def refuse_repeated(self, rows: Indexes) -> None:
+        """Refuse rows that share an answer, unless all of them do."""
+        if 1 < len(np.unique(rows)) < len(rows):
+            # No ids in the message: they would reveal which ids count.
+            raise InvalidSubmission(f"{self.name} repeats ids of column {str(self.ids.name)!r}.")
+
     def pair_known(self) -> Pairs:
         """Sort both sides without the rows of unknown ids, and pair them as far as both go."""
         if not self.expected.isin(self.ids).all():
@@ -248,7 +254,9 @@ def _match_rows(sides: _Sides, policy: Ids, skipped: NDArray[np.bool_] | None) -
     if skipped is not None:
         kept = ~skipped[rows]
         rows, places = rows[kept], places[kept]
-        if not len(rows):
+        if policy == "subset":
+            sides.refuse_repeated(rows)
+        elif not len(rows):
             raise InvalidSubmission(f"{sides.name} has no row that counts.")
     order = np.argsort(rows, kind="stable")
     return rows[order], places[order]
@@ -319,6 +327,8 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
     else:
         values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
     missing = series.isna().to_numpy()
+    if rule.only_numbers and not pd.api.types.is_numeric_dtype(series.dtype):
+        return values, np.zeros(len(values), bool)
     if rule.missing == "refuse":
         return values, np.isfinite(values) & within_bounds(values, rule)
     if rule.missing != "keep":
