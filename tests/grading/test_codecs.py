@@ -159,6 +159,16 @@ def test_whole_labels_are_compared_as_numbers():
         parse_boxes("none 1 0 0 1 1", WHERE, whole_labels=True)
 
 
+def test_a_start_without_a_length_is_an_empty_mask_where_lengths_are_shared():
+    for text in ("7", " 1_0 "):
+        assert parse_mask(text, 3, 4, WHERE, share_length=True).area == 0
+    for text in ("0", "-1", "x", "1 2 3 4 5", "9" * 30):
+        with pytest.raises(InvalidSubmission):
+            parse_mask(text, 3, 4, WHERE, share_length=True)
+    with pytest.raises(InvalidSubmission, match="not pairs"):
+        parse_mask("7", 3, 4, WHERE)
+
+
 def test_a_page_of_more_points_than_allowed_is_refused():
     # kuzushiji-recognition allows 1200 predictions for a page.
     assert len(parse_points("a 1 1 " * 1200, WHERE, max_count=1200).labels) == 1200

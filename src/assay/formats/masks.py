@@ -78,12 +78,15 @@ def parse_mask(
     is an error. Pixels beyond the last one are an error, or ignored if `cut_beyond`, as the published graders that fill
     an array by slices do (google-research-identify-contrails, vesuvius-challenge-ink-detection and others).
 
-    With `share_length`, three numbers are two runs of the same length: start, length, start. The published grader of
-    google-research-identify-contrails reads them so.
+    With `share_length`, three numbers are two runs of the same length: start, length, start; and a single number, a
+    start without a length, is an empty mask. Published graders that broadcast starts and lengths with NumPy do so
+    (google-research-identify-contrails, tgs-salt-identification-challenge and others).
     """
     tokens = text.split()
     if share_length and len(tokens) == 3:
         tokens.append(tokens[1])
+    if share_length and len(tokens) == 1 and _is_positive(tokens[0]):
+        tokens, empty = [], text.strip()
     if not tokens or text.strip() == empty:
         if text.strip() != empty:
             instead = f"; an empty mask is written {empty!r}" if empty else ""
@@ -116,6 +119,14 @@ def encode_mask(mask: Mask, *, empty: str = "") -> str:
     """Return the text that `parse_mask` parses as `mask`."""
     pairs = np.column_stack([mask.starts + 1, mask.ends - mask.starts])
     return " ".join(map(str, pairs.ravel().tolist())) or empty
+
+
+def _is_positive(token: str) -> bool:
+    """Whether Python reads a token as a whole number above 0 of at most 64 bits, as in `1_0`."""
+    try:
+        return 0 < int(token) < 2**63
+    except ValueError:
+        return False
 
 
 def _check_pairs(tokens: list[str], where: str) -> list[str]:

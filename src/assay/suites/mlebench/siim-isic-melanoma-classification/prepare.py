@@ -1,10 +1,9 @@
 """SIIM-ISIC melanoma: the images of two TFRecord files are the test set; all others come with their diagnosis."""
 
-from pathlib import Path
-
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
-from assay.formats import tfrecord
+
+from .._shared.tfrecords import copy_features, read_image_names, renumber_files
 
 TEST_RECORDS = ("train00-2071.tfrec", "train06-2071.tfrec")
 FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_challenge"]
@@ -16,7 +15,7 @@ def prepare(job: PrepareJob) -> None:
     held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
     lesions = pandas_tables.read(job.raw / "train.csv")
     pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
-    is_test = lesions["image_name"].isin(_image_names(held_out))
+    is_test = lesions["image_name"].isin(read_image_names(held_out))
     train, test = lesions[~is_test], lesions[is_test]
     pandas_tables.write(train, job.public / "train.csv")
     pandas_tables.write(test[FACTS], job.public / "test.csv")
@@ -31,33 +30,10 @@ def prepare(job: PrepareJob) -> None:
         for name in rows["image_name"]
     )
     kept = [path for path in records if path.name not in TEST_RECORDS]
-    files.copy(_renamed(kept, "train", job.public))
+    files.copy(renumber_files(kept, job.public / "tfrecords", "train"))
+    test_files = renumber_files(held_out, job.public / "tfrecords", "test")
     if job.edition == "fixed":
-        for source, destination in _renamed(held_out, "test", job.public):
-            _write_without_labels(source, destination)
+        for source, destination in test_files:
+            copy_features(source, destination, {"image", *FACTS})
     else:
-        files.copy(_renamed(held_out, "test", job.public))
-
-
-def _image_names(records: list[Path]) -> set[str]:
-    names = (name for path in records for example in tfrecord.read(path) for name in example["image_name"])
-    return {name.decode() for name in names if isinstance(name, bytes)}
-
-
-def _renamed(records: list[Path], side: str, public: Path) -> list[tuple[Path, Path]]:
-    """Return the destination of each file: renumbered in order, with the count from its name."""
-    return [
-        (path, public / "tfrecords" / f"{side}{number:02d}-{path.stem.split('-')[1]}.tfrec")
-        for number, path in enumerate(records)
-    ]
-
-
-def _write_without_labels(source: Path, destination: Path) -> None:
-    shown = {"image", *FACTS}
-    tfrecord.write(
-        destination,
-        (
-            {feature: values for feature, values in example.items() if feature in shown}
-            for example in tfrecord.read(source)
-        ),
-    )
+        files.copy(test_files)
