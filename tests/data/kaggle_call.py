@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.core.errors import SourceError
+from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.core.progress import Advance
 from assay.data.sources import kaggle
@@ -40,7 +40,7 @@ def main(home: Home, calls: list[dict]) -> None:
             made = kaggle.fetch(
                 home, source, local_copy=None, unverified=call.get("unverified", False), progress=Telling()
             )
-        except SourceError as error:
+        except AssayError as error:
             tell(error=str(error))
         else:
             tell(folder=str(made.folder), **made.origin.model_dump())

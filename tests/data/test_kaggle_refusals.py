@@ -82,7 +82,7 @@ def test_a_missing_network_is_told(little: LittleKaggle) -> None:
         assert "Kaggle cannot be reached to download toy" in error
 
 
-def test_a_missing_client_is_told(alone: Home, tmp_path: Path) -> None:
+def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
     without = tmp_path / "without"
     without.mkdir()
     for part in Path(pydantic.__file__).parents[1].iterdir():

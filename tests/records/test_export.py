@@ -30,8 +30,8 @@ def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
     assert finished.assay("export", finished.run.path, "--out", tmp_path / "run.zip", "--submissions").returncode == 0
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(tmp_path / "unpacked")
-    head = run_digest(finished.run)
-    result = finished.assay("verify", tmp_path / "unpacked", "--head", head, "--quiet")
+    digest = run_digest(finished.run)
+    result = finished.assay("verify", tmp_path / "unpacked", "--digest", digest, "--quiet")
     assert result.returncode == 0, result.stdout
     assert "4 trials: everything matches" in result.stdout and "exports do not contain snapshots" in result.stdout
     grade = next((tmp_path / "unpacked").glob("trials/*/grade.json"))

@@ -284,8 +284,8 @@ def test_a_failure_that_is_blamed_on_the_machine_is_found(finished):
     assert named(found_in(finished), trial, "state.json", "by the log the trial is done")
 
 
-def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished):
-    head = run_digest(finished.run)
+def test_a_log_rewritten_as_a_whole_does_not_match_the_published_digest(finished):
+    digest = run_digest(finished.run)
     trial = finished.trials[1]
 
     def flatter(events: list[dict[str, Any]]) -> None:
@@ -294,32 +294,32 @@ def test_a_log_rewritten_whole_is_found_by_the_head_that_was_published(finished)
 
     forge(trial.events, flatter)
     assert found_in(finished) == [] and found_again(finished) == []
-    (finding,) = check_digest(finished.run, run_digest_if_intact(finished.run), expected=head)
+    (finding,) = check_digest(finished.run, run_digest_if_intact(finished.run), expected=digest)
     assert "records were rewritten" in finding.message
-    result = finished.assay("verify", finished.run.path, "--head", head, "--no-regrade", "--quiet")
+    result = finished.assay("verify", finished.run.path, "--digest", digest, "--no-regrade", "--quiet")
     assert result.returncode == 1 and "records were rewritten" in result.stdout
 
 
-def test_a_trial_that_was_removed_and_struck_off_the_list_is_found_by_the_head(finished):
-    head = run_digest(finished.run)
+def test_a_run_without_one_of_its_trials_does_not_match_the_published_digest(finished):
+    digest = run_digest(finished.run)
     trial = finished.trials[3]
     shutil.rmtree(trial.path)
     change(finished.run.path / "run.json", lambda content: content["trials"].remove(trial.path.name))
     assert found_in(finished) == []
     assert [
-        finding.part for finding in check_digest(finished.run, run_digest_if_intact(finished.run), expected=head)
+        finding.part for finding in check_digest(finished.run, run_digest_if_intact(finished.run), expected=digest)
     ] == ["digest"]
 
 
-def test_a_signature_holds_for_whoever_has_the_key_and_for_nothing_else(finished, tmp_path):
+def test_a_signature_can_be_checked_only_with_its_key(finished, tmp_path):
     key, other = tmp_path / "team.key", tmp_path / "other.key"
     key.write_text("a secret of at least sixteen letters\n")
     other.write_text("another secret of at least sixteen letters\n")
     signed = finished.assay("sign", finished.run.path, "--key", key)
     assert signed.returncode == 0 and signed.stdout.strip() == run_digest(finished.run)
-    head = run_digest_if_intact(finished.run)
-    assert list(check_digest(finished.run, head, key=key)) == []
-    (finding,) = check_digest(finished.run, head, key=other)
+    digest = run_digest_if_intact(finished.run)
+    assert list(check_digest(finished.run, digest, key=key)) == []
+    (finding,) = check_digest(finished.run, digest, key=other)
     assert finding.message == "it was not made with this key"
     forge(finished.trials[0].events, lambda events: events[-1]["grade"].update(score=0.5))
     assert any(

@@ -1,6 +1,5 @@
 """The base class of agents, and how an agent is found by its name."""
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
 from assay.core.errors import UsageError
+from assay.core.text import describe_validation_error, did_you_mean
 from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin
 
@@ -69,8 +69,8 @@ def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
     try:
         return agent_class(name).model_validate(dict(settings or {}))
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise UsageError(f"agent {name}: {faults}") from None
+        known = {"": agent_class(name).model_fields}
+        raise UsageError(f"agent {name}: {describe_validation_error(error, known)}") from None
 
 
 def agent_class(name: str) -> type[Agent]:
@@ -87,9 +87,7 @@ def _registered(name: str) -> type[Agent]:
     for entry in entry_points(group="assay.agents", name=name):
         found: type[Agent] = entry.load()
         return found
-    near = difflib.get_close_matches(name, agent_names(), n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(agent_names())}, and path.py:Class"
-    raise UsageError(f"no agent is called {name!r}{hint}")
+    raise UsageError(f"no agent is called {name!r}; {did_you_mean(name, [*agent_names(), 'path.py:Class'])}")
 
 
 def _from_path(name: str) -> type[Agent]:

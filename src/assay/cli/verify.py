@@ -27,7 +27,9 @@ _MAX_LENGTH = 1000
 
 @click.command("verify")
 @run_argument
-@click.option("--head", metavar="DIGEST", default=None, help="Digest of the run as it was published by assay sign.")
+@click.option(
+    "--digest", "expected", metavar="DIGEST", default=None, help="Digest of the run as it was published by assay sign."
+)
 @click.option(
     "--key",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -43,7 +45,7 @@ _MAX_LENGTH = 1000
 def verify_command(
     folders: tuple[Path, ...],
     folder: Path,
-    head: str | None,
+    expected: str | None,
     key: Path | None,
     no_regrade: bool,
     sandbox: "SandboxName",
@@ -58,7 +60,7 @@ def verify_command(
     \b
     Examples:
       assay verify runs/first
-      assay verify runs/first --head 5f1d…
+      assay verify runs/first --digest 5f1d…
     """
     from assay.records.signature import check_digest, run_digest_if_intact
     from assay.records.verify import check_run
@@ -66,7 +68,7 @@ def verify_command(
     run = RunFolder(folder)
     progress = choose_progress(quiet or json_)
     digest = run_digest_if_intact(run)
-    findings = [*check_run(run), *check_digest(run, digest, expected=head, key=key)]
+    findings = [*check_run(run), *check_digest(run, digest, expected=expected, key=key)]
     findings += _compare(run, folders, findings, sandbox, not no_regrade, progress)
     mismatches = [finding for finding in findings if finding.level == "error"]
     if json_:
@@ -123,8 +125,8 @@ def _compare(
 def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
     """Print the digest of a run's records, and store it in the run folder.
 
-    Publish it where it cannot be changed later: with it, assay verify --head detects even a log that was rewritten as a
-    whole.
+    Publish it where it cannot be changed later: with it, assay verify --digest detects even a log that was rewritten
+    as a whole.
 
     \b
     Examples:

@@ -70,19 +70,24 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close}?" if close else f"available: {', '.join(names)}"
 
 
-def describe_validation_error(error: "ValidationError", known: Mapping[str, Iterable[str]] | None = None) -> str:
+def describe_validation_error(
+    error: "ValidationError",
+    known: Mapping[str, Iterable[str]] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> str:
     """Return the problems that pydantic found as one sentence: `budget.time: Input should be greater than 0; …`.
 
-    `known` has the valid keys of each table by its dotted path, the top one under `""`; with it, an unknown key comes
-    with a suggestion.
+    `known` has the valid keys of each table by its dotted path without indices, the top one under `""`; with it, an
+    unknown key comes with a suggestion. `names` has what the user calls a setting by its dotted path.
     """
     problems = []
     for problem in error.errors():
-        *parents, key = [str(part) for part in problem["loc"]] or [""]
+        *parents, key = problem["loc"] or [""]
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
-            valid = (known or {}).get(".".join(parents))
-            message = f"unknown setting; {did_you_mean(key, valid)}" if valid else "unknown setting"
-        path = ".".join([*parents, key])
+            valid = (known or {}).get(".".join(part for part in parents if isinstance(part, str)))
+            message = f"unknown setting; {did_you_mean(str(key), valid)}" if valid else "unknown setting"
+        path = ".".join(map(str, [*parents, key]))
+        path = (names or {}).get(path, path)
         problems.append(f"{path}: {message}" if path else message)
     return "; ".join(dict.fromkeys(problems))

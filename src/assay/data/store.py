@@ -17,7 +17,7 @@ from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
-from assay.core.text import one_line
+from assay.core.text import describe_validation_error, one_line
 from assay.data.acquire import acquire, check_variant
 from assay.data.disk_space import check_space, folder_size
 from assay.data.job import run_prepare
@@ -116,7 +116,9 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
     except FileNotFoundError:
         raise NotPrepared(f"{_describe(task, edition, variant)} is not prepared on this machine; {command}") from None
     except ValidationError as error:
-        raise NotPrepared(f"{place}/manifest.json cannot be read ({error.errors()[0]['msg']}); {command}") from None
+        raise NotPrepared(
+            f"{place}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"
+        ) from None
     if manifest.recipe != hash_recipe(task, edition, variant):
         raise NotPrepared(
             f"the prepared data of {task.id} is stale: the task's code, source or columns have changed; {command}"

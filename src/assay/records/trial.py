@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from assay.core.disk import atomic_write, hash_file, write_json
 from assay.core.errors import RecordError
 from assay.core.quantities import Model
+from assay.core.text import describe_validation_error, one_line
 from assay.grading.result import Grade
 from assay.lab.interface import Network, SandboxName
 from assay.records.lease import Claim, Lease, acquire_lease
@@ -176,5 +177,4 @@ def read_record(path: Path, model: type[RecordModel]) -> RecordModel:
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise RecordError(f"{path}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+        raise RecordError(f"{path}: {one_line(describe_validation_error(error))}") from None

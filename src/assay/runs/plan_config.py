@@ -6,7 +6,7 @@ sets is left to the task and the defaults. Each trial's record says where its se
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.quantities import Bytes, Model, Seconds
-from assay.core.text import did_you_mean
+from assay.core.text import describe_validation_error
 from assay.lab.interface import SandboxName
 from assay.models.prices import Price
 from assay.runs.descriptions import Describe
@@ -210,11 +210,8 @@ def _check_model_settings(settings: Mapping[str, Any]) -> None:
     try:
         ModelSettings.model_validate(dict(settings))
     except ValidationError as error:
-        known = list(ModelSettings.model_fields)
-        problems = [
-            _describe(one["type"], ("model_settings", *one["loc"]), one["msg"], {}, known) for one in error.errors()
-        ]
-        raise UsageError("; ".join(problems)) from None
+        known = {"": ModelSettings.model_fields}
+        raise UsageError(f"model_settings: {describe_validation_error(error, known)}") from None
 
 
 def _settings(config: PlanConfig) -> dict[str, Any]:
@@ -230,22 +227,5 @@ def _validate(
     try:
         return model.model_validate(dict(content))
     except ValidationError as error:
-        problems = [_describe(one["type"], one["loc"], one["msg"], names or {}) for one in error.errors()]
-        raise UsageError(f"{where}: {'; '.join(dict.fromkeys(problems))}") from None
-
-
-def _describe(
-    kind: str,
-    location: Sequence[int | str],
-    message: str,
-    names: Mapping[str, str],
-    known: Sequence[str] | None = None,
-) -> str:
-    """Describe one problem that pydantic found; `names` has what the user calls a setting by its dotted path."""
-    key = ".".join(str(part) for part in location)
-    if kind != "extra_forbidden":
-        return f"{names.get(key, key)}: {message.removeprefix('Value error, ')}"
-    if known is None:
-        model = _NESTED.get(str(location[0]), _ConfigFile) if len(location) > 1 else _ConfigFile
-        known = list(model.model_fields)
-    return f"{key}: unknown setting; {did_you_mean(str(location[-1]), known)}"
+        known = {table: nested.model_fields for table, nested in _NESTED.items()} | {"": _ConfigFile.model_fields}
+        raise UsageError(f"{where}: {describe_validation_error(error, known, names)}") from None

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.quantities import Model
+from assay.core.text import describe_validation_error, did_you_mean
 from assay.models import MAIN
 
 
@@ -50,12 +51,12 @@ def load_profile(name: str) -> Profile:
     custom = name.endswith(".toml")
     source = Path(name) if custom else files("assay.agents.external").joinpath("profiles", f"{name}.toml")
     if not source.is_file():
-        raise UsageError(f"no profile {name!r}; choose from: {', '.join(profile_names())}, or give a path.toml")
+        raise UsageError(f"no profile is called {name!r}; {did_you_mean(name, [*profile_names(), 'path.toml'])}")
     try:
         return Profile.model_validate(tomllib.loads(source.read_text("utf-8")))
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise UsageError(f"profile {name}: {faults}") from None
+        known = {"": Profile.model_fields}
+        raise UsageError(f"profile {name}: {describe_validation_error(error, known)}") from None
     except ValueError as error:
         raise UsageError(f"profile {name}: {error}") from None
 

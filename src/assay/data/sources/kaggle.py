@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ValidationError
 
 from assay.core.disk import file_lock, sync_folder, write_json
-from assay.core.errors import SourceError, UsageError
+from assay.core.errors import MissingDependency, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import format_size
@@ -134,7 +134,7 @@ class _Status(BaseModel):
 def _download(competition: str, archive: Path, progress: Progress) -> None:
     """Download an archive; it gets its name when it is complete, and a partial download is kept until then."""
     if any(importlib.util.find_spec(module) is None for module in ("kaggle", "six")):
-        raise SourceError(f"{competition} is downloaded with Kaggle's client; run: pip install 'assay[kaggle]'")
+        raise MissingDependency(f"Downloading {competition}", "kaggle")
     with _client(competition, archive.parent) as process:
         assert process.stdin and process.stdout
         first = _next(process, competition, archive)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 from numpy.typing import NDArray
 
 from assay.core.errors import UsageError
+from assay.core.text import did_you_mean
 
 _FAMILIES = {
     "classification": (
@@ -49,11 +50,7 @@ def evaluate(name: str, truth: NDArray[Any], prediction: NDArray[Any], params: M
 def metric(name: str) -> MetricFunction:
     """Return the metric called `name`."""
     if name not in _FAMILY_OF:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, _FAMILY_OF, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
-        raise UsageError(f"no metric is called {name!r}; {hint}")
+        raise UsageError(f"no metric is called {name!r}; {did_you_mean(name, names())}")
     family = importlib.import_module(f"{__name__}.{_FAMILY_OF[name]}")
     return cast(MetricFunction, getattr(family, name))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.disk import atomic_write
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, MissingDependency
 from assay.core.home import Home
 from assay.records import TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, is_held
@@ -138,7 +138,7 @@ class TrialActor:
 def _connect(address: str | None, cores: int | None) -> Any:
     """Return the `ray` module, connected to a cluster or started on this machine's loopback interface."""
     if importlib.util.find_spec("ray") is None:
-        raise AssayError("--on ray needs Ray; install it with: pip install 'assay[ray]'")
+        raise MissingDependency("--on ray", "ray")
     if address is None:
         os.environ.update(_LOOPBACK_ONLY)
     import ray

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from assay.core.disk import atomic_write
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import AssayError, MissingDependency, UsageError
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT
@@ -29,7 +29,7 @@ from assay.runs.worker import JobSpec
 try:
     import submitit
 except ImportError:
-    raise AssayError("--on slurm needs submitit; install it with: pip install 'assay[slurm]'") from None
+    raise MissingDependency("--on slurm", "slurm") from None
 
 _MARGIN = 30 * 60
 """Seconds that a job may take beyond its trial's time budget, for fetching data and for grading."""
