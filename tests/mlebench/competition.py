@@ -205,6 +205,19 @@ def perturb(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
     yield from _perturb_values(table, draw)
 
 
+def perturb_guesses(table: Table, target: str, draw: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield submissions with several guesses in a row, best first."""
+    known = sorted({row[target] for row in table.rows})
+    for separator in (" ", "  ", "\t", ","):
+        guesses = [separator.join(draw.sample(known, min(len(known), 7))) for _ in table.rows]
+        rows = [row | {target: text} for row, text in zip(table.rows, guesses, strict=True)]
+        yield f"seven guesses separated by {separator!r}", table.write(rows)
+    yield "a guess twice", table.change(lambda row: {target: f"{known[0]} {known[0]} {row[target]}"})
+    yield "right at place 5", table.change(lambda row: {target: f"a b c d {row[target]}"})
+    yield "right at place 6", table.change(lambda row: {target: f"a b c d e {row[target]}"})
+    yield "a space before and after", table.change(lambda row: {target: f" {row[target]} "}, [0, 1, 2])
+
+
 def _perturb_order(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
     header, rows = table.header, table.rows
     yield "shuffled", table.write(draw.sample(rows, len(rows)))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from sklearn import metrics
+from sklearn.preprocessing import MultiLabelBinarizer
 
 Grader = Callable[[pd.DataFrame, pd.DataFrame], float]
 
@@ -73,3 +74,24 @@ def decode_mask(text: str, height: int, width: int) -> "np.ndarray":
     for start, end in zip(starts, ends, strict=False):
         pixels[start:end] = True
     return pixels.reshape((height, width), order="F")
+
+
+def micro_f1_of_labels(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: str) -> float:
+    """F1 over all pairs of row and label; labels that the answers lack are ignored."""
+    require_columns(submission, id, target)
+    predicted, true = align(submission, answers, id)
+    lists = [side[target].fillna("").str.split() for side in (true, predicted)]
+    encoder = MultiLabelBinarizer(classes=sorted({label for row in lists[0] for label in row}), sparse_output=True)
+    return float(metrics.f1_score(encoder.fit_transform(lists[0]), encoder.transform(lists[1]), average="micro"))
+
+
+def map_at_5(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: str) -> float:
+    """Mean over rows of 1 / the place of the true label among the first five, which single spaces separate."""
+    require(set(submission[id]) == set(answers[id]))
+    require(len(submission) == len(answers))
+    predicted, true = (side.sort_values(id)[target].astype(str) for side in (submission, answers))
+    scores = []
+    for guesses, label in zip(predicted.str.split(" "), true, strict=True):
+        places = [place for place, guess in enumerate(guesses[:5], start=1) if guess == label]
+        scores.append(1 / places[0] if places else 0.0)
+    return float(np.mean(scores))

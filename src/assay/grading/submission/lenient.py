@@ -360,6 +360,8 @@ def _convert_integers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], ND
 
 
 def _convert_texts(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    if rule.codec is not None and rule.codec.name == "integers" and series.dtype == bool:
+        series = series.astype(int)  # a boolean is an integer in Python
     filled = _fill(series, rule).tolist()
     valid = np.ones(len(filled), bool)
     if rule.missing == "refuse":
