@@ -14,14 +14,14 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class ConvolutionCases:
-    """Inputs to check and to time a convolution with; `draw` makes one from the shapes of images and filters."""
+    """Inputs to check and time a convolution with; `draw` makes one from the shapes of images and filters."""
 
     draw: Callable[[np.random.Generator, Shape, Shape], Input]
     edge_cases: Sequence[Shapes]
     timed_shapes: Shapes
 
     def checks(self, random: np.random.Generator) -> Iterator[Input]:
-        """The edge cases of the contract, a few unpredictable shapes, and the shape that is timed."""
+        """Yield the edge cases of the contract, a few unpredictable shapes, and the shape that is timed."""
         for images, filters in self.edge_cases:
             yield self.draw(random, images, filters)
         for _ in range(5):
@@ -31,7 +31,7 @@ class ConvolutionCases:
         yield self.timed(random)
 
     def timed(self, random: np.random.Generator) -> Input:
-        """An input of the size that is timed."""
+        """Return an input of the size that is timed."""
         return self.draw(random, *self.timed_shapes)
 
 
@@ -45,5 +45,5 @@ def difference(output: np.ndarray, expected: np.ndarray) -> str | None:
 
 
 def draw_filters(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """Random filters, scaled so that responses to standard normal images are of the order of 1."""
+    """Return random filters, scaled so that responses to standard normal images are of the order of 1."""
     return random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))

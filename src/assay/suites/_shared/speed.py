@@ -1,4 +1,4 @@
-"""What tasks judged by speed share: the slow reference implementation and an example to check against."""
+"""Shared by tasks that are graded by speed: the slow reference implementation and an example to check against."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""A miniature of the corpus: ten sources that talk of different things by the same small grammar."""
+"""A miniature of the corpus: ten sources with different vocabularies and the same small grammar."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ SMALL, NAMED, JOINED = ["the", "a", "this", "her", "no"], ["Zoë", "Ann", "Bård
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """The challenge's archive, with what lies in it beside the text that the task is about."""
+    """Write the challenge's archive, including files that the task does not use."""
     common = make.words(60).split()
     members = {"__MACOSX/babylm_data/._babylm_10M": b"\0\5\26\7"}
     for name in SOURCES:
@@ -31,7 +31,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def written(make: Miniature, words: list[str], size: int) -> bytes:
-    """Lines of one or two sentences; the first words of a source's list are the most frequent, as in a language."""
+    """Return lines of one or two sentences; a source's first words are the most frequent, as in natural language."""
     odds = 1 / np.arange(1, len(words) + 1)
     chosen, picks = iter(make.rng.choice(words, size, p=odds / odds.sum())), iter(make.rng.integers(0, 60, size))
     lines: list[str] = []
@@ -43,7 +43,7 @@ def written(make: Miniature, words: list[str], size: int) -> bytes:
 
 
 def sentence(words: Iterator[str], picks: Iterator[np.int64]) -> list[str]:
-    """Someone does something to something, and sometimes there is more to say."""
+    """Return a sentence with subject, verb and object, and sometimes a second clause."""
     who = [NAMED[next(picks) % 3]] if next(picks) % 2 else [SMALL[next(picks) % 5], next(words)]
     told = [*who, next(words) + "s", SMALL[next(picks) % 5], next(words)]
     return [*told, JOINED[next(picks) % 4], next(words)] if next(picks) % 3 == 0 else told

@@ -36,10 +36,10 @@ def convolutional(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
 
 
-def trained(build: Callable[[], nn.Module], rate: float) -> Solution:
-    """Predictions of a network after five epochs, its steps growing and then shrinking."""
+def train_network(build: Callable[[], nn.Module], rate: float) -> Solution:
+    """Return a solution that trains a network for five epochs with a one-cycle learning rate."""
 
-    def predictions(train: torch.Tensor, labels: torch.Tensor, test: torch.Tensor) -> np.ndarray:
+    def predict(train: torch.Tensor, labels: torch.Tensor, test: torch.Tensor) -> np.ndarray:
         model = build()
         optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
         steps = EPOCHS * -(-len(train) // BATCH)
@@ -55,24 +55,24 @@ def trained(build: Callable[[], nn.Module], rate: float) -> Solution:
         with torch.no_grad():
             return torch.cat([model(part).argmax(1) for part in test.split(1000)]).numpy()
 
-    return predictions
+    return predict
 
 
 SOLUTIONS: dict[str, Solution] = {
     "most-common": most_common,
     "mean-picture": mean_picture,
-    "linear": trained(linear, 1e-3),
-    "narrow-network": trained(partial(convolutional, 16, 32), 1e-2),
-    "wide-network": trained(partial(convolutional, 32, 64, 128), 1e-2),
+    "linear": train_network(linear, 1e-3),
+    "narrow-network": train_network(partial(convolutional, 16, 32), 1e-2),
+    "wide-network": train_network(partial(convolutional, 32, 64, 128), 1e-2),
 }
 
 
-def pictures(name: str) -> torch.Tensor:
+def load_images(name: str) -> torch.Tensor:
     return (torch.from_numpy(np.load(f"data/{name}_images.npy")).permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.5
 
 
 def write_submission(solution: Solution) -> None:
     torch.manual_seed(0)
     labels = torch.from_numpy(np.load("data/train_labels.npy")).long()
-    predicted = solution(pictures("train"), labels, pictures("test"))
+    predicted = solution(load_images("train"), labels, load_images("test"))
     pd.DataFrame({"index": range(len(predicted)), "label": predicted}).to_csv("submission.csv", index=False)

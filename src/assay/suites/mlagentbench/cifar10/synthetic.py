@@ -1,4 +1,4 @@
-"""A miniature of the pictures: noise, whose brightness in three stripes tells the class."""
+"""A miniature of the images: noise whose brightness in three stripes depends on the class."""
 
 import json
 
@@ -12,7 +12,7 @@ PIXELS = 32 * 32
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Six pictures of many rows in the package's place, one row for each small picture, and two lists of labels."""
+    """Write six PNG files in place of the package's, one row of pixels per image, and two lists of labels."""
     folder = job.raw / "package"
     batches = {f"data_batch_{number}": make.labels(PER_BATCH, 10) for number in range(1, 6)}
     batches["test_batch"] = make.labels(PER_BATCH, 10)
@@ -25,7 +25,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def _picture(make: Miniature, label: int) -> np.ndarray:
-    """The pixels of one small picture, line by line, as a row."""
+    """Return the pixels of one image, line by line, as a row."""
     stripes = [label % 2, label // 2 % 3 / 2, label // 6]
     parts = np.array_split(np.arange(PIXELS), len(stripes))
     shades = zip(parts, stripes, strict=True)

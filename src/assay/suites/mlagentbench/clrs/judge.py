@@ -1,4 +1,4 @@
-"""Run a checkpoint in the pristine model on the hidden graphs, and write down the predecessors it gives."""
+"""Run a checkpoint in the original model on the hidden graphs, and write the predecessors that it predicts."""
 
 import sys
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from model import CheckpointError, load, predict
 
-torch.set_num_threads(1)  # so that sums are taken in the same order wherever it runs
+torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
 try:
     network = load("checkpoint.npz")
 except CheckpointError as error:

@@ -1,8 +1,8 @@
-"""Drawing graphs with the published benchmark's own samplers, from its package's files, without what it depends on.
+"""Draw graphs with the published benchmark's own samplers, from the files of its package, without its dependencies.
 
-The package is not installed: it would bring two gigabytes of libraries for its models and none for its samplers. Of
-those libraries the samplers use a handful of names, and these are stood in for while the modules are loaded. The files
-are checked by hash before they get here, so it is always the same code.
+The package is not installed: it would bring two gigabytes of libraries for its models that its samplers do not need.
+The samplers use only a few names of those libraries, which are replaced by substitutes while the modules are loaded.
+The files are verified by hash before, so it is always the same code.
 """
 
 import importlib
@@ -24,16 +24,16 @@ class Sampler:
     """The published sampler of shortest paths between all pairs of nodes."""
 
     def __init__(self, raw: Path) -> None:
-        with _loaded(raw) as samplers:
+        with _load_samplers(raw) as samplers:
             self._build = samplers.build_sampler
 
     def draw(self, count: int, nodes: int, *, seed: int, chances: Sequence[float] = (0.5,)) -> Arrays:
-        """Graphs, their predecessors, and how distances, predecessors and reached pairs stood before each step."""
+        """Return graphs, their predecessors, and distances, predecessors and reached pairs before each step."""
         sampler, _ = self._build(ALGORITHM, count, length=nodes, seed=seed, p=tuple(chances))
         drawn = sampler.next()
         points = [*drawn.features.inputs, *drawn.features.hints, *drawn.outputs]
         found = {point.name: np.asarray(point.data) for point in points}
-        # Hints come with the step first; here everything begins with the graph.
+        # The first axis of hints is the step; here the first axis of all arrays is the graph.
         before = {name: np.moveaxis(found[name], 0, 1) for name in ("D", "Pi_h", "msk")}
         return {
             "graphs": found["A"].astype(np.float32),
@@ -45,30 +45,30 @@ class Sampler:
 
 
 @contextmanager
-def _loaded(raw: Path) -> Iterator[ModuleType]:
-    """The samplers' module; afterwards nothing that was loaded or stood in for is left behind."""
+def _load_samplers(raw: Path) -> Iterator[ModuleType]:
+    """Load the samplers' module; remove it and all substitutes from `sys.modules` afterwards."""
     source = raw / "clrs" / "_src"
-    stands_in = _stand_ins() | {
+    substitutes = _substitutes() | {
         "clrs": _module("clrs", __path__=[str(raw / "clrs")]),
         "clrs._src": _module("clrs._src", __path__=[str(source)]),
         "clrs._src.algorithms": _module("clrs._src.algorithms", __path__=[str(source / "algorithms")]),
     }
-    before, wrote_nothing = dict(sys.modules), sys.dont_write_bytecode
-    sys.modules.update(stands_in)
+    before, dont_write_bytecode = dict(sys.modules), sys.dont_write_bytecode
+    sys.modules.update(substitutes)
     sys.dont_write_bytecode = True
     try:
         graphs = importlib.import_module("clrs._src.algorithms.graphs")
-        setattr(stands_in["clrs._src.algorithms"], ALGORITHM, getattr(graphs, ALGORITHM))
+        setattr(substitutes["clrs._src.algorithms"], ALGORITHM, getattr(graphs, ALGORITHM))
         yield importlib.import_module("clrs._src.samplers")
     finally:
-        sys.dont_write_bytecode = wrote_nothing
-        for name in {*stands_in, *(name for name in sys.modules if name.startswith("clrs."))}:
+        sys.dont_write_bytecode = dont_write_bytecode
+        for name in {*substitutes, *(name for name in sys.modules if name.startswith("clrs."))}:
             sys.modules.pop(name, None)
             if name in before:
                 sys.modules[name] = before[name]
 
 
-def _stand_ins() -> dict[str, ModuleType]:
+def _substitutes() -> dict[str, ModuleType]:
     tree = _module("jax.tree_util", tree_map=_map_points, register_pytree_node_class=lambda kind: kind)
     logging = _module("absl.logging", **dict.fromkeys(("info", "warning", "log_first_n"), _nothing), WARNING=0)
     return {
@@ -94,7 +94,7 @@ def _nothing(*_: object, **__: object) -> None:
 
 
 def _map_points(function: Callable[..., Any], *trajectories: Sequence[Any]) -> list[Any]:
-    """Apply a function to the data of points that go together; their trees are plain lists here."""
+    """Apply a function to the data of corresponding points; their trees are plain lists here."""
     return [
         type(points[0])(points[0].name, points[0].location, points[0].type_, function(*(one.data for one in points)))
         for points in zip(*trajectories, strict=True)
@@ -102,14 +102,14 @@ def _map_points(function: Callable[..., Any], *trajectories: Sequence[Any]) -> l
 
 
 def _with_constructor(kind: type) -> type:
-    """Give a class of annotated fields a constructor whose parameters are called like them, less the underscore."""
+    """Give a class of annotated fields a constructor with parameters of the same names, without the underscore."""
     fields = list(kind.__annotations__)
     parameters = [field.lstrip("_") for field in fields]
 
     def construct(self: object, *values: object, **named: object) -> None:
-        given = dict(zip(parameters, values, strict=False)) | named
+        arguments = dict(zip(parameters, values, strict=False)) | named
         for field, parameter in zip(fields, parameters, strict=True):
-            setattr(self, field, given[parameter])
+            setattr(self, field, arguments[parameter])
 
     kind.__init__ = construct  # type: ignore[misc]
     return kind

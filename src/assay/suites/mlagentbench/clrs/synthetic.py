@@ -1,4 +1,4 @@
-"""A miniature of the graphs: few, of four to eight nodes to learn from and of twelve to be judged by."""
+"""A miniature of the graphs: few, with four to eight nodes for training and twelve for grading."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Arrays = dict[str, Any]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Write each part as the published sampler would draw it."""
+    """Write each part as the published sampler draws it."""
     for nodes, count in TRAIN.items():
         np.savez(job.raw / f"train_{nodes}.npz", **_drawn(make.rng, count, nodes))
     np.savez(job.raw / "validation.npz", **_drawn(make.rng, *VALIDATION))
@@ -30,7 +30,7 @@ def _drawn(random: np.random.Generator, count: int, nodes: int) -> Arrays:
 
 
 def _paths(graphs: np.ndarray) -> Arrays:
-    """Shortest paths between all pairs, by all ways over the first node, the first two, and so on."""
+    """Return shortest paths between all pairs, by the Floyd-Warshall algorithm."""
     nodes = graphs.shape[1]
     distances, reached = graphs.copy(), (graphs != 0) | np.eye(nodes, dtype=bool)
     pointers = np.broadcast_to(np.arange(nodes)[:, None], graphs.shape).copy()

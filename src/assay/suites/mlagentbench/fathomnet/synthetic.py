@@ -1,4 +1,4 @@
-"""A miniature of the sea floor pictures: each kind of animal is a patch of a colour of its own."""
+"""A miniature of the sea floor images: each animal category is a patch of its own color."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ GROUPS = ["Worm", "Sea cucumber", "Fish", "Urchin", "Sea star"]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Tables and boxes as Kaggle has them, and the pictures in the folder that users fetch them to."""
+    """Write tables and boxes as on Kaggle, and the images in the folder to which users download them."""
     colours = make.rng.integers(0, 256, (SEEN, 3))
     usual = make.rng.dirichlet(np.full(SEEN, 0.7))
     images: list[dict[str, Any]] = []

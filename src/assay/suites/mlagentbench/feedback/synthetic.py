@@ -1,4 +1,4 @@
-"""A miniature of the essays: weak writers write short texts and spell the same few words wrong."""
+"""A miniature of the essays: weak writers write short texts and misspell the same few words."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ RIGHT, WRONG = ["because", "their", "people", "would", "always"], ["becouse", "t
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Marks go from 1.0 to 5.0 by halves; the six of an essay go together, as they do in the real ones."""
+    """Write essays with scores from 1.0 to 5.0 in steps of 0.5; the six scores of an essay are correlated."""
     skill = np.clip(make.rng.normal(3.1, 0.65, ESSAYS), 1, 5)
     marks = {trait: halves(skill + make.rng.normal(0, 0.3, ESSAYS)) for trait in TRAITS}
     texts = [essay(make, one) for one in skill]
@@ -27,7 +27,7 @@ def halves(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def essay(make: Miniature, skill: float) -> str:
-    """Two paragraphs with a comma, a quote and a line break somewhere, which a reader of CSV files must survive."""
+    """Return two paragraphs with commas, quotes and line breaks, which a CSV reader must handle."""
     paragraphs = []
     for _ in range(2):
         known = [RIGHT if make.rng.random() < skill / 5 else WRONG for _ in range(12)]

@@ -26,19 +26,19 @@ def median_price(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
 
 
 def decision_tree(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(DecisionTreeRegressor(min_samples_leaf=5, random_state=SEED), x, y, unseen)
+    return predict_from_all(DecisionTreeRegressor(min_samples_leaf=5, random_state=SEED), x, y, unseen)
 
 
 def boosted_trees(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(LGBMRegressor(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
+    return predict_from_all(LGBMRegressor(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
 
 
 def random_forest(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(RandomForestRegressor(200, max_features=0.3, random_state=SEED), x, y, unseen)
+    return predict_from_all(RandomForestRegressor(200, max_features=0.3, random_state=SEED), x, y, unseen)
 
 
 def blend(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    """Lines and slow trees on the logarithm of the price."""
+    """Average a linear model and slow boosting, both on the logarithm of the price."""
     models = [
         LassoCV(alphas=np.logspace(-3.5, -1.5, 20), random_state=SEED),
         GradientBoostingRegressor(
@@ -47,10 +47,10 @@ def blend(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
         ),
     ]  # fmt: skip
     logarithmic = [TransformedTargetRegressor(model, func=np.log1p, inverse_func=np.expm1) for model in models]
-    return np.mean([everything(model, x, y, unseen) for model in logarithmic], axis=0)
+    return np.mean([predict_from_all(model, x, y, unseen) for model in logarithmic], axis=0)
 
 
-def everything(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
+def predict_from_all(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
     numbers = list(x.select_dtypes("number"))
     columns = make_column_transformer(
         (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),

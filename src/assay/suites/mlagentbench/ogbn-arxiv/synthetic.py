@@ -1,4 +1,4 @@
-"""A miniature of the citation graph: papers of a subject share words and cite each other."""
+"""A miniature of the citation graph: papers on the same subject share features and cite each other."""
 
 import gzip
 from typing import Any
@@ -13,7 +13,7 @@ PAPERS, SUBJECTS, WORDS = 1200, 40, 128
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """The benchmark's archive: features, labels, years and edges as tables without headers, and the split by year."""
+    """Write the benchmark's archive: features, labels, years and edges without headers, and the split by year."""
     labels = make.labels(PAPERS, SUBJECTS)
     years = make.rng.choice(np.arange(2011, 2021), PAPERS, p=[0.06, 0.07, 0.08, 0.09, 0.1, 0.1, 0.1, 0.15, 0.15, 0.1])
     centres = make.rng.normal(0, 0.15, (SUBJECTS, WORDS))
@@ -34,7 +34,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def references(make: Miniature, paper: int, labels: NDArray[Any], years: NDArray[Any]) -> list[int]:
-    """A few older papers, most of them of the same subject."""
+    """Return a few older papers, most of them on the same subject."""
     older = np.flatnonzero(years < years[paper])
     alike = older[labels[older] == labels[paper]]
     pools = [alike if len(alike) and make.rng.random() < 0.8 else older for _ in range(make.rng.integers(1, 6))]

@@ -1,4 +1,4 @@
-"""A miniature of the patients: each has a pace at which the disease goes on, and some proteins tell it."""
+"""A miniature of the patients: the disease progresses at a rate of its own in each, which some proteins reveal."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ PROTEINS = [f"P{number:05d}" for number in (101, 230, 412, 533, 678, 790, 811, 9
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """The four tables of the competition that hold ratings or measurements of training patients."""
+    """Write the four tables of the competition with ratings or measurements of training patients."""
     numbers = make.rng.choice(65_000, PATIENTS + WITHOUT_PROTEINS, replace=False) + 1
     paces = make.rng.gamma(3, 1, len(numbers))
     visits = [visit for patient, pace in zip(numbers, paces, strict=True) for visit in course(make, patient, pace)]
@@ -25,7 +25,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     proteins, peptides = [], []
     for visit in visits:
         if visit["patient_id"] not in numbers[:PATIENTS] or make.rng.random() < 0.4:
-            continue  # fluid is not taken at every visit
+            continue  # samples are not taken at every visit
         pace = paces[list(numbers).index(visit["patient_id"])]
         key = {name: visit[name] for name in ("visit_id", "visit_month", "patient_id")}
         for place, protein in enumerate(PROTEINS):
@@ -39,7 +39,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def course(make: Miniature, patient: int, pace: float) -> list[dict[str, Any]]:
-    """A patient's visits; the fourth part is often left out, and so is whether medicine was at work."""
+    """Return a patient's visits; the fourth rating and the medication state are often missing."""
     visits = []
     for month in MONTHS[: make.rng.integers(5, len(MONTHS) + 1)]:
         level = pace * (1 + month / 48)

@@ -26,7 +26,7 @@ def everybody(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
 
 
 def decision_tree(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(DecisionTreeClassifier(random_state=SEED), x, y, unseen)
+    return predict_chance(DecisionTreeClassifier(random_state=SEED), x, y, unseen)
 
 
 def asleep(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
@@ -34,11 +34,11 @@ def asleep(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
 
 
 def logistic_regression(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(LogisticRegression(max_iter=1000), x, y, unseen)
+    return predict_chance(LogisticRegression(max_iter=1000), x, y, unseen)
 
 
 def boosted_trees(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    """Five slow ones, on average."""
+    """Average five slowly learning models."""
     models = [
         LGBMClassifier(
             n_estimators=400, learning_rate=0.02, num_leaves=12, min_child_samples=25, subsample=0.7, subsample_freq=1,
@@ -46,12 +46,12 @@ def boosted_trees(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
         )
         for number in range(5)
     ]  # fmt: skip
-    return np.mean([chance(model, x, y, unseen) for model in models], axis=0)
+    return np.mean([predict_chance(model, x, y, unseen) for model in models], axis=0)
 
 
-def chance(model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    """The model's probabilities from every column that says something."""
-    known, unseen = made(x), made(unseen)
+def predict_chance(model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
+    """Return the probabilities of a model on all informative columns."""
+    known, unseen = make_features(x), make_features(unseen)
     numbers = list(known.select_dtypes("number"))
     columns = make_column_transformer(
         (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
@@ -60,8 +60,8 @@ def chance(model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Ans
     return make_pipeline(columns, model).fit(known, y).predict_proba(unseen)[:, 1]
 
 
-def made(table: pd.DataFrame) -> pd.DataFrame:
-    """Cabins taken apart, group sizes, and spending on a logarithmic scale."""
+def make_features(table: pd.DataFrame) -> pd.DataFrame:
+    """Return features: parts of the cabin, group sizes, and spending on a logarithmic scale."""
     group, cabin = table["PassengerId"].str[:4], table["Cabin"].str.split("/", expand=True)
     spent = table[SPENDING].sum(axis=1)
     features = table[["HomePlanet", "CryoSleep", "Destination", "VIP"]].astype(str)
@@ -82,6 +82,6 @@ SOLUTIONS: list[Solution] = [everybody, decision_tree, asleep, logistic_regressi
 
 def write_submission(solution: Solution) -> None:
     train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
-    vanished = train["Transported"].to_numpy()
-    test["Transported"] = solution(train.drop(columns="Transported"), vanished, test) >= 0.5
+    transported = train["Transported"].to_numpy()
+    test["Transported"] = solution(train.drop(columns="Transported"), transported, test) >= 0.5
     test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)

@@ -1,4 +1,4 @@
-"""A miniature of the passengers: sleepers vanish more often, and so do those on the starboard side."""
+"""A miniature of the passengers: passengers in cryosleep or on the starboard side are transported more often."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ SERVICES = ["RoomService", "FoodCourt", "ShoppingMall", "Spa", "VRDeck"]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Two tables in the package's place, both with labels, that share the shuffled passengers between them."""
+    """Write two tables in place of the package's, both with labels, which together hold the shuffled passengers."""
     draw = make.rng
     sizes = draw.choice([1, 2, 4], GROUPS, p=[0.6, 0.3, 0.1])
     names = [f"{group:04d}_{place:02d}" for group, size in enumerate(sizes, 1) for place in range(1, size + 1)]

@@ -10,7 +10,7 @@ FUNCTION = "convolve"
 
 
 def draw_input(random: np.random.Generator, images: Shape, filters: Shape) -> Input:
-    """Random images, filters and biases."""
+    """Return random images, filters and biases."""
     weights = draw_filters(random, filters)
     return random.standard_normal(images), weights, random.standard_normal(filters[0]) / 2
 

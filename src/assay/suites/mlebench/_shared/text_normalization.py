@@ -1,4 +1,4 @@
-"""What the two text normalization competitions share: written text, token by token, and how it is read aloud."""
+"""Shared by the two text normalization competitions: written text, token by token, and how it is read aloud."""
 
 import csv
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def prepare_tokens(job: PrepareJob, *, language: str) -> None:
 
 @dataclass(frozen=True)
 class Speech:
-    """The vocabulary of a miniature: words, spoken digits, letters for abbreviations, a sign and how it is read."""
+    """Vocabulary of a miniature: words, spoken digits, letters for abbreviations, a sign and how it is read."""
 
     words: list[str]
     digits: list[str]
@@ -45,7 +45,7 @@ class Speech:
 
 
 def synthesize_tokens(job: SynthesisJob, make: Miniature, speech: Speech, *, language: str) -> None:
-    """Write labelled sentences and the competition's own unlabelled test set, each in its own zip file."""
+    """Write labeled sentences and the competition's own unlabeled test set, each in its own zip file."""
     labelled = pd.DataFrame([row for number in range(SENTENCES) for row in _sentence(number, make, speech)])
     # The published grader cannot score words that pandas reads as missing, so they occur only in training rows.
     for word, sentence in zip(MISSING, random_rows(SENTENCES, test=0.1, seed=0).train, strict=False):
@@ -57,7 +57,7 @@ def synthesize_tokens(job: SynthesisJob, make: Miniature, speech: Speech, *, lan
 
 
 def _tables(train: pd.DataFrame, test: pd.DataFrame, language: str) -> dict[str, pd.DataFrame]:
-    """The tables of a competition by name; the sample submission reads every token as it is written."""
+    """Return the tables by name; the sample submission repeats every token as it is written."""
     return {
         f"{language}_train.csv": train,
         f"{language}_test_2.csv": test[["sentence_id", "token_id", "before"]],
@@ -90,7 +90,7 @@ def _sentence(number: int, make: Miniature, speech: Speech) -> list[dict[str, An
 
 
 def _token(kind: str, make: Miniature, speech: Speech) -> tuple[str, str]:
-    """The written and the spoken form: numbers digit by digit, abbreviations letter by letter."""
+    """Return the written and the spoken form: numbers digit by digit, abbreviations letter by letter."""
     if kind == "CARDINAL":
         written = str(make.rng.integers(10, 10_000))
         return written, " ".join(speech.digits[int(digit)] for digit in written)

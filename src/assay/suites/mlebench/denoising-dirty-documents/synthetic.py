@@ -1,4 +1,4 @@
-"""Miniature raw data for denoising-dirty-documents: pages of dark strokes, clean and with stains and grain."""
+"""A miniature of denoising-dirty-documents: pages of dark strokes, clean and with stains and grain."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from assay.data.miniature import Miniature, Pixels
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """30 pages of two sizes, grey, in two archives under the same names."""
+    """Write 30 grayscale pages of two sizes, clean and dirty, in two archives under the same names."""
     numbers = make.rng.choice(np.arange(1, 217), 30, replace=False)
     clean = {f"{number}.png": page(make, 48 if number % 2 else 60) for number in numbers}
     for folder, pages in (
@@ -19,7 +19,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def page(make: Miniature, height: int) -> Pixels:
-    """Lines of short dark strokes on white, a third of each line being ink."""
+    """Return lines of short dark strokes on white; a third of each line is ink."""
     pixels = np.full((height, 80), 255, np.uint8)
     for top in range(6, height - 6, 10):
         ink = make.rng.random((5, 70)) < 0.33
@@ -28,7 +28,7 @@ def page(make: Miniature, height: int) -> Pixels:
 
 
 def dirty(make: Miniature, clean: Pixels) -> Pixels:
-    """The page on stained paper: a shade that changes slowly over it, and grain."""
+    """Return the page on stained paper: a slowly varying shade, and grain."""
     height, width = clean.shape
     across = np.sin(np.linspace(0, 3 * make.rng.random(), width)) * make.rng.uniform(30, 90)
     noisy = clean.astype(float) - across - make.rng.normal(20, 8, (height, width))

@@ -1,4 +1,4 @@
-"""Miniature raw data for detecting-insults-in-social-commentary: some words insult, most say nothing."""
+"""A miniature of detecting-insults-in-social-commentary: some words are insulting, most are neutral."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ INSULTS = ("you snorvik", "what a plimpy grobb", "dumfrid like you")
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """300 comments for training and 150 for test, of which one in three has no date."""
+    """Write 300 comments for training and 150 for the test, one in three of them without a date."""
     make.csv(job.raw / "train.csv", comments(make, 300))
     usage = make.rng.choice(["PublicTest", "PrivateTest"], 150)
     make.csv(job.raw / "test_with_solutions.csv", {**comments(make, 150), "Usage": usage.tolist()})
 
 
 def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
-    """The columns of a table of comments."""
+    """Return the columns of a table of comments."""
     labels = make.labels(count).tolist()
     return {
         "Insult": labels,
@@ -27,13 +27,13 @@ def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
 
 
 def date(make: Miniature) -> str:
-    """A moment of 2012, to the second."""
+    """Return a random time in 2012, to the second."""
     moment = datetime(2012, 1, 1) + timedelta(seconds=int(make.rng.integers(366 * 86400)))
     return moment.strftime("%Y%m%d%H%M%SZ")
 
 
 def comment(make: Miniature, insult: int) -> str:
-    """Text in quotes of its own; nine of ten insults have words that tell, and so has one of ten other comments."""
+    """Return quoted text; insulting words occur in nine of ten insults and one of ten other comments."""
     shown = make.rng.random() < (0.9 if insult else 0.1)
     middle = make.rng.choice(INSULTS) if shown else make.words(2)
     return f'"{make.words(6)}, {middle}\\n\\xa0{make.words(4)} {make.rng.integers(10**6)}"'

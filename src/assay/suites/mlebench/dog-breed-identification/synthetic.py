@@ -1,4 +1,4 @@
-"""Miniature raw data for dog-breed-identification: each breed has a colour of its own."""
+"""A miniature of dog-breed-identification: each breed has its own color."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from assay.data.miniature import Miniature
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """480 photographs, four of each breed; a breed's number in base five gives the levels of red, green and blue."""
+    """Write 480 photographs, four per breed; a breed's number in base five gives its red, green and blue."""
     breeds = job.columns
     ids, labels = make.hex_ids(480, 32), make.labels(480, classes=len(breeds))
     make.csv(job.raw / "labels.csv", {"id": ids, "breed": [breeds[label] for label in labels]})

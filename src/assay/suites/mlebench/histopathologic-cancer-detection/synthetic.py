@@ -1,11 +1,11 @@
-"""Miniature raw data for histopathologic-cancer-detection: patches with cancer have a dark centre."""
+"""A miniature of histopathologic-cancer-detection: patches with cancer have a dark center."""
 
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """240 labelled patches and 60 without labels, of which only the number matters."""
+    """Write 240 labeled patches and 60 unlabeled ones, of which only the number matters."""
     ids, labels = make.hex_ids(240, 40), make.labels(240)
     make.csv(job.raw / "train_labels.csv", {"id": ids, "label": labels})
     for id, label in zip(ids, labels, strict=True):

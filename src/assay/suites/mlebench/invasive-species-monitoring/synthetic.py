@@ -12,7 +12,7 @@ SHAPE = (32, 44, 3)
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Photos in a 7z file under the folder `train/`, and the table of labels in a zip file."""
+    """Write photos to the folder `train/` of a 7z file, and the labels to a zip file."""
     labels = dict(enumerate(make.labels(PHOTOS), 1))
     table = make.table({"name": list(labels), "invasive": list(labels.values())})
     make.zip(job.raw / "train_labels.csv.zip", {"train_labels.csv": table})

@@ -1,4 +1,4 @@
-"""Miniature raw data for jigsaw-toxic-comment-classification-challenge: each kind of toxicity has a word of its own."""
+"""A miniature of jigsaw-toxic-comment-classification-challenge: each label has its own word."""
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ WORDS = {
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """400 comments for training and 300 for test, of which a third was never scored."""
+    """Write 400 comments for training and 300 for the test, a third of which was never scored."""
     ids = make.hex_ids(700, 16)
     train, test = comments(make, ids[:400]), comments(make, ids[400:])
     labels = test.drop(columns="comment_text")
@@ -32,7 +32,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def comments(make: Miniature, ids: list[str]) -> pd.DataFrame:
-    """Comments with their labels; a label's word is left out, or there for nothing, once in fifty times."""
+    """Return comments with their labels; a label's word is missing or misplaced once in fifty times."""
     labels = pd.DataFrame(make.rng.random((len(ids), len(WORDS))) < 0.25, columns=list(WORDS))
     labels["toxic"] |= labels["severe_toxic"]
     said = labels ^ (make.rng.random(labels.shape) < 0.02)
@@ -41,6 +41,6 @@ def comments(make: Miniature, ids: list[str]) -> pd.DataFrame:
 
 
 def text(make: Miniature, words: list[str]) -> str:
-    """Some words among others, in several lines and with quotes."""
+    """Return these words among neutral ones, in several lines and with quotes."""
     parts = make.rng.permutation([*make.words(12).split(), *words])
     return f'"{parts[0]}", {" ".join(parts[1:5])}\n\n{" ".join(parts[5:])}'

@@ -1,4 +1,4 @@
-"""Miniature raw data for leaf-classification: each species has its own features, from which leaves differ a little."""
+"""A miniature of leaf-classification: each species has its own features, with a little noise per leaf."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ FEATURES = [f"{kind}{number}" for kind in ("margin", "shape", "texture") for num
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """396 leaves, four of each species; numbers up to 1,584 name both the rows and the pictures."""
+    """Write 396 leaves, four per species; rows and images have the same ids, up to 1,584."""
     species = job.columns
     ids, labels = np.sort(make.rng.permutation(1584)[:396] + 1), make.labels(396, classes=len(species))
     typical = make.rng.gamma(0.5, 0.03, (len(species), len(FEATURES)))

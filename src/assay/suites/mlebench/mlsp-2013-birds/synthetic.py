@@ -1,4 +1,4 @@
-"""Miniature raw data for mlsp-2013-birds: a species sings at its own pitch and shows in its own band of pictures."""
+"""A miniature of mlsp-2013-birds: each species has its own pitch and its own band in the spectrograms."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,7 +25,7 @@ RATE = 16000
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """340 recordings, 320 of them with known labels: the published split draws 64 and takes only 318 to 322 of them."""
+    """Write 340 recordings, 320 of them labeled: the published split draws 64 and accepts only 318 to 322 of them."""
     count = KNOWN + HIDDEN
     folds = (make.rng.permutation(count) >= KNOWN).astype(int)
     heard = make.rng.random((count, len(SPECIES))) < 0.12
@@ -37,7 +37,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def lists(make: Miniature, folds: Flags, heard: Flags, names: list[str]) -> dict[str, bytes]:
-    """Folds, names, labels and species. Only the folds are in order: nothing may lean on the order of the others."""
+    """Return the lists of folds, names, labels and species; only folds are sorted, as other orders are arbitrary."""
     order, other = make.rng.permutation(len(names)), make.rng.permutation(len(names))
     labels = ([number, *("?" if folds[number] else np.flatnonzero(heard[number]))] for number in other)
     species = ((number, *pair) for number, pair in enumerate(SPECIES.items()))
@@ -50,7 +50,7 @@ def lists(make: Miniature, folds: Flags, heard: Flags, names: list[str]) -> dict
 
 
 def pictures(make: Miniature, heard: Flags, names: list[str]) -> dict[str, bytes]:
-    """The same picture for every purpose, an example of segmentation for some, and two of all recordings."""
+    """Return a spectrogram for each purpose, segmentation examples for some recordings, and two overview images."""
     made: dict[str, bytes] = {}
     for number, (name, present) in enumerate(zip(names, heard, strict=True)):
         bands = [make.texture((2, 24), 0.7 if there else 0.3) for there in present]
@@ -65,7 +65,7 @@ def pictures(make: Miniature, heard: Flags, names: list[str]) -> dict[str, bytes
 
 
 def segments(make: Miniature, heard: Flags) -> dict[str, bytes]:
-    """Up to three segments of each recording with features and a box, and a histogram that rises with each species."""
+    """Return up to three segments per recording with features and a box, and a histogram with a peak per species."""
     found = [(number, part) for number in range(len(heard)) for part in range(make.rng.integers(0, 4))]
     features = [(*segment, *make.rng.random(38).round(6)) for segment in found]
     boxes = [(*segment, *np.sort(make.rng.integers(0, 256, (2, 2))).ravel()) for segment in found]
@@ -80,12 +80,12 @@ def segments(make: Miniature, heard: Flags) -> dict[str, bytes]:
 
 
 def song(make: Miniature, present: Flags) -> Samples:
-    """A twentieth of a second of noise with a tone for each species that is present."""
+    """Return a twentieth of a second of noise with a tone for each species that is present."""
     time = np.arange(RATE // 20) / RATE
     tones = [np.sin(2 * np.pi * (600 + 350 * species) * time) for species in np.flatnonzero(present)]
     return ((make.rng.normal(0, 0.3, len(time)) + sum(tones)) * 2000).astype(np.int16)
 
 
 def text(header: str, rows: Iterable[Iterable[object]]) -> bytes:
-    """A text file of values between commas below a header."""
+    """Return the text of a comma-separated file with a header."""
     return "".join(f"{line}\n" for line in (header, *(",".join(map(str, row)) for row in rows))).encode()

@@ -1,4 +1,4 @@
-"""A miniature of the film review data: a phrase is as positive as its last word."""
+"""A miniature of the movie review data: a phrase is as positive as its last word."""
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ UNUSUAL = ["null", "None", 'a " film', "fast , loud , and long"]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Sentences and shorter phrases of them, in a table with tabs inside a zip file."""
+    """Write sentences and phrases of them, as a tab-separated table inside a zip file."""
     rows = []
     for sentence, rating in enumerate(make.labels(SENTENCES, len(RATINGS)), 1):
         words = [*make.words(5).split(" "), str(make.rng.choice(RATINGS[rating]))]

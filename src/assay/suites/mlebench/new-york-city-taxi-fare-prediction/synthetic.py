@@ -1,4 +1,4 @@
-"""A miniature of the taxi rides: a few more than the 9,914 that go to test."""
+"""A miniature of the taxi rides: a few more than the 9,914 of the test set."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ RIDES = 10_300
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Fares follow the distance and the number of passengers; two rides in a thousand do not say where they ended."""
+    """Write fares that depend on distance and passengers; two rides in a thousand have no destination."""
     start = np.datetime64("2009-01-01", "s") + make.rng.choice(6 * 365 * 86_400, RIDES, replace=False)
     time = np.char.replace(np.datetime_as_string(start), "T", " ")
     pickup = make.rng.normal((-73.98, 40.75), (0.02, 0.02), (RIDES, 2)).round(6)

@@ -1,4 +1,4 @@
-"""A miniature of the transparent conductors: oxides of aluminium, gallium and indium, with their atoms' places."""
+"""A miniature of the transparent conductors: oxides of aluminum, gallium and indium, with atom positions."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ TARGETS = ["formation_energy_ev_natom", "bandgap_energy_ev"]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """The bandgap falls from aluminium to indium, and the formation energy grows with the mixture."""
+    """Write compounds whose bandgap falls from aluminum to indium and whose formation energy grows with the mixture."""
     for name, count in (("train", 200), ("test", 20)):
         materials = _materials(make, count)
         table = materials if name == "train" else materials.drop(columns=TARGETS)
@@ -43,7 +43,7 @@ def _materials(make: Miniature, count: int) -> pd.DataFrame:
 
 
 def _geometry(make: Miniature, atoms: int, shares: NDArray[np.float64]) -> bytes:
-    """Three lattice vectors and a line for each atom: two metals to three oxygens."""
+    """Return three lattice vectors and a line per atom: two metals to three oxygens."""
     metals = make.rng.choice(ELEMENTS, 2 * atoms // 5, p=shares / shares.sum()).tolist()
     vectors, places = make.rng.uniform(3, 9, (3, 3)), make.rng.uniform(0, 9, (atoms, 3))
     lines = ["lattice_vector {:.7f} {:.7f} {:.7f}".format(*vector) for vector in vectors]

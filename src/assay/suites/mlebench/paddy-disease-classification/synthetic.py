@@ -22,7 +22,7 @@ HEIGHT, WIDTH = 32, 24
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """A table sorted by label, as the real one is, and photos in a folder for each label."""
+    """Write a table sorted by label, as the real one is, and photos in a folder per label."""
     kinds = np.repeat(np.arange(len(LABELS)), EACH)
     names = [f"{number}.jpg" for number in 100_001 + make.rng.permutation(len(kinds))]
     labels = [LABELS[kind] for kind in kinds]

@@ -1,4 +1,4 @@
-"""A miniature of the apple leaves: small photos, brighter the further down the list of labels."""
+"""A miniature of the apple leaves: small photos, whose brightness increases with the index of the label."""
 
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
@@ -8,7 +8,7 @@ LEAVES = 400
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """So many that the tenth that goes to test has every label. Kaggle's own test photos lie in the same folder."""
+    """Write enough photos for every label to occur in a tenth of them; Kaggle's test photos share their folder."""
     label = make.labels(LEAVES, len(LABELS))
     for number, place in enumerate(label):
         make.image(job.raw / "images" / f"Train_{number}.jpg", make.texture((24, 32, 3), 0.25 + place / 6))

@@ -24,7 +24,7 @@ SIDE = 28
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Photos in a folder for each species, under names that mean nothing."""
+    """Write photos in a folder per species, under random names."""
     names = make.hex_ids(EACH * len(SPECIES), 9)
     for number, name in enumerate(names):
         kind = number % len(SPECIES)

@@ -1,4 +1,4 @@
-"""A miniature of the enzyme substrate data: heavy molecules are for the first class, polar ones for the second."""
+"""A miniature of the enzyme substrate data: heavy molecules belong to the first class, polar ones to the second."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from assay.data.miniature import Miniature
 
 MOLECULES = 600
 
-# Each figure's mean, its spread, and what it goes with.
+# Mean and spread of each feature, and what it correlates with.
 FIGURES = {
     "BertzCT": (515, 250, "weight"),
     "Chi1": (9.1, 3.3, "weight"),
@@ -48,7 +48,7 @@ COUNTS = ("NumHeteroatoms", "fr_COO", "fr_COO2")
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """One table with 31 figures and six labels for each molecule."""
+    """Write one table with 31 features and six labels per molecule."""
     causes = {name: make.rng.normal(0, 1, MOLECULES) for name in ("weight", "polarity", "chance")}
     columns: dict[str, NDArray[Any]] = {"id": np.arange(MOLECULES)}
     for name, (mean, spread, cause) in FIGURES.items():

@@ -1,4 +1,4 @@
-"""A miniature of the pizza requests: made-up words, with a few that help."""
+"""A miniature of the pizza requests: random words, a few of them predictive."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ KNOWN_LATER = [
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Requests that got a pizza say thank you; only they can name a giver, and not all do."""
+    """Write requests; successful ones thank, and only these may name a giver."""
     job.raw.mkdir(parents=True, exist_ok=True)
     for name, count in (("train", 300), ("test", 120)):
         outcomes = zip(make.hex_ids(count, 5), make.labels(count), strict=True)

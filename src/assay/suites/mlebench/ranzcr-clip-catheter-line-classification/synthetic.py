@@ -1,4 +1,4 @@
-"""A miniature of the chest X-rays: each label has a stripe of the image to itself, bright where it holds."""
+"""A miniature of the chest X-rays: each label has its own stripe, bright if the label is positive."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ STUDIES, PATIENTS = 400, 130
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Most patients have several images; about half of the lines are also drawn, as lists of points."""
+    """Write images, several for most patients; about half of the lines are also annotated as lists of points."""
     names = job.columns
     holds = make.rng.random((STUDIES, len(names))) < 0.5
     digits = make.rng.integers(0, 10, (STUDIES, 38))

@@ -1,4 +1,4 @@
-"""A miniature of the skin lesions: each as DICOM, as JPEG and in a TFRecord file, darker where it is melanoma."""
+"""A miniature of the skin lesions: each as DICOM, as JPEG and in a TFRecord file; melanomas are darker."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ LESIONS = 240
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """A quarter is melanoma. As in the real data, TFRecord files of training images hold the label."""
+    """Write lesions, a quarter of them melanoma; TFRecord files of training images contain the label."""
     target = (make.labels(LESIONS, 4) == 0).astype(int)
     names = [f"ISIC_{number:07d}" for number in make.rng.choice(10**7, LESIONS, replace=False)]
     patient, sex, site = make.rng.integers(0, 60, LESIONS), make.labels(LESIONS), make.labels(LESIONS, len(SITES))

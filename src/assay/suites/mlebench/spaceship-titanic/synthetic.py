@@ -1,4 +1,4 @@
-"""A miniature of the spaceship data: sleepers vanish more often, and those who spend do not."""
+"""A miniature of the spaceship data: cryosleep makes being transported likelier, spending less likely."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ SERVICES = ["RoomService", "FoodCourt", "ShoppingMall", "Spa", "VRDeck"]
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """One table of passengers, numbered by the group they travel with, with gaps in every column but two."""
+    """Write one table of passengers, numbered by travel group, with missing values in all columns but two."""
     sizes = make.rng.choice([1, 2, 3], GROUPS, p=[0.6, 0.25, 0.15])
     names = [f"{group:04d}_{place:02d}" for group, size in enumerate(sizes, 1) for place in range(1, size + 1)]
     count, draw = len(names), make.rng.choice

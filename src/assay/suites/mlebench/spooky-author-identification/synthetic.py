@@ -1,4 +1,4 @@
-"""A miniature of the sentences: made-up words, and now and then one that only one of the authors uses."""
+"""A miniature of the sentences: random words, and occasionally one that only one of the authors uses."""
 
 import csv
 
@@ -12,7 +12,7 @@ SENTENCES = 300
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Kaggle's table has quotes around every field; half of the sentences hold commas and quotes of their own."""
+    """Write a table with every field quoted, as on Kaggle; half of the sentences contain commas and quotes."""
     authors = [list(OWN_WORDS)[place] for place in make.labels(SENTENCES, len(OWN_WORDS))]
     texts = []
     for author in authors:

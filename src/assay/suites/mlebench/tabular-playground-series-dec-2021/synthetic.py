@@ -1,4 +1,4 @@
-"""A miniature of the made-up land: all seven types of cover are equally common and lie at different heights."""
+"""A miniature of the synthetic land: all seven cover types are equally common and occur at different elevations."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ PATCHES = 1000
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Height tells the type; unlike in the data it is modelled on, wilderness areas and soils overlap and may lack."""
+    """Write patches whose elevation predicts the type; wilderness areas and soils may overlap or be missing."""
     cover = make.labels(PATCHES, 7) + 1
     wilderness, soil = make.rng.random((PATCHES, 4)) < 0.3, make.rng.random((PATCHES, 40)) < 0.03
     make.csv(

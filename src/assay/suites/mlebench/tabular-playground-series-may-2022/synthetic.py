@@ -1,4 +1,4 @@
-"""A miniature of the May 2022 playground: a few more rows than the 100,000 that go to test, and few of the columns."""
+"""A miniature of the May 2022 playground: a few more rows than the 100,000 of the test set, and few of the columns."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ ROWS = 100_400
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """One feature of each sort of the real 31 keeps so many rows quick; two of them interact, and letters count."""
+    """Write one feature of each kind to keep so many rows fast; two of them interact, and letters matter."""
     letters = make.rng.integers(0, 6, (ROWS, 10), dtype=np.uint8) + ord("A")
     first, second = make.rng.normal(0, 1, (2, ROWS)).round(3)
     signal = 2 * first * second + (letters[:, 0] == ord("A")) - 0.2 + make.rng.normal(0, 0.1, ROWS)

@@ -14,5 +14,5 @@ ENGLISH = Speech(
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Write labelled sentences and the competition's own unlabelled test set."""
+    """Write labeled sentences and the competition's own unlabeled test set."""
     synthesize_tokens(job, make, ENGLISH, language="en")

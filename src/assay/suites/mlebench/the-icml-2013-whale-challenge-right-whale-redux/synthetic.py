@@ -1,4 +1,4 @@
-"""A miniature of the right whale data: noise of the sea, in which a call is a tone that rises."""
+"""A miniature of the right whale data: sea noise, in which a call is a rising tone."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ SECONDS = 2
 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
-    """Four days of clips in one zip file; a clip's name holds its day and time, its number and its label."""
+    """Write four days of clips to one zip file; a clip's name contains its time, number and label."""
     members = {}
     for number, label in enumerate(np.concatenate([make.labels(CLIPS) for _ in DAYS])):
         hour, offset = number % CLIPS, f"{make.rng.integers(1, 900)}s{make.rng.integers(0, 10)}ms"
@@ -23,7 +23,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 
 def _clip(calls: bool, make: Miniature) -> NDArray[np.int16]:
-    """Two seconds of noise, as loud as chance will have it; a call sweeps from 80 to 200 hertz."""
+    """Return two seconds of noise of random loudness; a call sweeps from 80 to 200 Hz."""
     time = np.arange(SECONDS * RATE) / RATE
     sound = make.rng.normal(0, 0.2, len(time))
     if calls:

@@ -44,11 +44,11 @@ def mean_of_logarithm(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Price
 
 
 def size_of_lot(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return line(x, y, unseen, ["LotArea"])
+    return predict_linearly(x, y, unseen, ["LotArea"])
 
 
 def living_area(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return line(x, y, unseen, ["GrLivArea"])
+    return predict_linearly(x, y, unseen, ["GrLivArea"])
 
 
 def neighbourhood(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
@@ -57,66 +57,68 @@ def neighbourhood(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
 
 
 def overall_quality(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return line(x, y, unseen, ["OverallQual"])
+    return predict_linearly(x, y, unseen, ["OverallQual"])
 
 
 def three_columns(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return line(x, y, unseen, ["OverallQual", "GrLivArea", "YearBuilt"])
+    return predict_linearly(x, y, unseen, ["OverallQual", "GrLivArea", "YearBuilt"])
 
 
 def decision_tree(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return numbers_only(DecisionTreeRegressor(min_samples_leaf=5, random_state=SEED), x, y, unseen)
+    return predict_from_numbers(DecisionTreeRegressor(min_samples_leaf=5, random_state=SEED), x, y, unseen)
 
 
 def ridge_on_numbers(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return numbers_only(RidgeCV(np.logspace(-1, 4, 20)), x, y, unseen)
+    return predict_from_numbers(RidgeCV(np.logspace(-1, 4, 20)), x, y, unseen)
 
 
 def nearest_neighbours(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return numbers_only(KNeighborsRegressor(8, weights="distance"), x, y, unseen)
+    return predict_from_numbers(KNeighborsRegressor(8, weights="distance"), x, y, unseen)
 
 
 def ridge_on_everything(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(RidgeCV(np.logspace(0, 3, 20)), x, y, unseen)
+    return predict_from_all(RidgeCV(np.logspace(0, 3, 20)), x, y, unseen)
 
 
 def boosted_trees(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(LGBMRegressor(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
+    return predict_from_all(LGBMRegressor(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
 
 
 def random_forest(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return numbers_only(RandomForestRegressor(300, max_features=0.4, random_state=SEED), x, y, unseen)
+    return predict_from_numbers(RandomForestRegressor(300, max_features=0.4, random_state=SEED), x, y, unseen)
 
 
 def lasso(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(LassoCV(alphas=np.logspace(-3.5, -1.5, 20), random_state=SEED), straight(x), y, straight(unseen))
+    return predict_from_all(
+        LassoCV(alphas=np.logspace(-3.5, -1.5, 20), random_state=SEED), linearize(x), y, linearize(unseen)
+    )
 
 
 def slow_boosted_trees(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    return everything(boosting(), made(x), y, made(unseen))
+    return predict_from_all(boosting(), add_features(x), y, add_features(unseen))
 
 
 def blend(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
-    x, unseen = straight(x), straight(unseen)
+    x, unseen = linearize(x), linearize(unseen)
     models = [
         LassoCV(alphas=np.logspace(-3.5, -1.5, 20), random_state=SEED),
         SVR(C=1, gamma=0.0005, epsilon=0.01),
         boosting(),
     ]
-    return np.mean([everything(model, x, y, unseen) for model in models], axis=0)
+    return np.mean([predict_from_all(model, x, y, unseen) for model in models], axis=0)
 
 
-def line(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame, columns: list[str]) -> Prices:
+def predict_linearly(x: pd.DataFrame, y: Prices, unseen: pd.DataFrame, columns: list[str]) -> Prices:
     return LinearRegression().fit(x[columns], y).predict(unseen[columns])
 
 
-def numbers_only(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
+def predict_from_numbers(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
     columns = list(x.select_dtypes("number"))
     prepared = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), model)
     return prepared.fit(x[columns], y).predict(unseen[columns])
 
 
-def everything(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
+def predict_from_all(model: Any, x: pd.DataFrame, y: Prices, unseen: pd.DataFrame) -> Prices:
     numbers = list(x.select_dtypes("number"))
     words = [name for name in x if name not in numbers]
     columns = make_column_transformer(
@@ -133,8 +135,8 @@ def boosting() -> GradientBoostingRegressor:
     )  # fmt: skip
 
 
-def made(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with grades as numbers and the sums that buyers look at."""
+def add_features(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with grades as numbers and additional features."""
     table = table.copy()
     for name in table.select_dtypes(exclude="number"):
         if set(table[name].dropna()) <= set(GRADES):
@@ -148,9 +150,9 @@ def made(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype({"MSSubClass": str, "MoSold": str})
 
 
-def straight(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with skewed amounts on a logarithmic scale, so that straight lines fit them."""
-    table = made(table)
+def linearize(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the same features with skewed amounts on a logarithmic scale, for linear models."""
+    table = add_features(table)
     for name in table.select_dtypes("number"):
         if table[name].max() > 50 and "Y" not in str(name):
             table[name] = np.log1p(table[name].clip(lower=0))

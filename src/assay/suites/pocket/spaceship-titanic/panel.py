@@ -28,8 +28,8 @@ Solution = Callable[[pd.DataFrame, Answers, pd.DataFrame], Answers]
 
 def write_submission(solution: Solution) -> None:
     train, test = (pd.read_csv(f"data/{part}.csv") for part in ("train", "test"))
-    vanished = train["Transported"].to_numpy()
-    test["Transported"] = solution(train.drop(columns="Transported"), vanished, test) >= 0.5
+    transported = train["Transported"].to_numpy()
+    test["Transported"] = solution(train.drop(columns="Transported"), transported, test) >= 0.5
     test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)
 
 
@@ -38,19 +38,19 @@ def everybody(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
 
 
 def age(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(DecisionTreeClassifier(max_depth=3, random_state=SEED), x, y, unseen, ["Age"], [])
+    return predict_chance(DecisionTreeClassifier(max_depth=3, random_state=SEED), x, y, unseen, ["Age"], [])
 
 
 def destination(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return rate(x, y, unseen, "Destination")
+    return predict_rate(x, y, unseen, "Destination")
 
 
 def home_planet(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return rate(x, y, unseen, "HomePlanet")
+    return predict_rate(x, y, unseen, "HomePlanet")
 
 
 def asleep(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return rate(x, y, unseen, "CryoSleep")
+    return predict_rate(x, y, unseen, "CryoSleep")
 
 
 def spent_nothing(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
@@ -58,39 +58,41 @@ def spent_nothing(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
 
 
 def decision_tree(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(DecisionTreeClassifier(random_state=SEED), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(DecisionTreeClassifier(random_state=SEED), x, y, unseen, NUMBERS, WORDS)
 
 
 def naive_bayes(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(GaussianNB(), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(GaussianNB(), x, y, unseen, NUMBERS, WORDS)
 
 
 def shallow_tree(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(DecisionTreeClassifier(max_depth=6, random_state=SEED), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(DecisionTreeClassifier(max_depth=6, random_state=SEED), x, y, unseen, NUMBERS, WORDS)
 
 
 def nearest_neighbours(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(KNeighborsClassifier(25), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(KNeighborsClassifier(25), x, y, unseen, NUMBERS, WORDS)
 
 
 def logistic_regression(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(LogisticRegression(max_iter=1000), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(LogisticRegression(max_iter=1000), x, y, unseen, NUMBERS, WORDS)
 
 
 def random_forest(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(RandomForestClassifier(300, min_samples_leaf=3, random_state=SEED), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(
+        RandomForestClassifier(300, min_samples_leaf=3, random_state=SEED), x, y, unseen, NUMBERS, WORDS
+    )
 
 
 def boosted_trees(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return chance(LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen, NUMBERS, WORDS)
+    return predict_chance(LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen, NUMBERS, WORDS)
 
 
 def cabins_and_groups(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return with_features(LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
+    return predict_with_features(LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1), x, y, unseen)
 
 
 def slow_boosted_trees(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    return with_features(boosting(SEED), x, y, unseen)
+    return predict_with_features(boosting(SEED), x, y, unseen)
 
 
 def blend(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
@@ -99,19 +101,19 @@ def blend(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
         HistGradientBoostingClassifier(learning_rate=0.04, max_iter=200, max_leaf_nodes=12, random_state=SEED),
         ExtraTreesClassifier(400, min_samples_leaf=3, max_features=0.5, random_state=SEED),
     ]
-    return np.mean([with_features(model, x, y, unseen) for model in models], axis=0)
+    return np.mean([predict_with_features(model, x, y, unseen) for model in models], axis=0)
 
 
-def rate(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame, column: str) -> Answers:
-    """The share of those with the same value that vanished."""
+def predict_rate(x: pd.DataFrame, y: Answers, unseen: pd.DataFrame, column: str) -> Answers:
+    """Return the share of transported passengers among those with the same value."""
     shares = pd.Series(y).groupby(x[column].astype(str).to_numpy()).mean()
     return unseen[column].astype(str).map(shares).fillna(0.5).to_numpy()
 
 
-def chance(
+def predict_chance(
     model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame, numbers: list[str], words: list[str]
 ) -> Answers:
-    """The model's probabilities from columns made ready for any model."""
+    """Return the probabilities of a model on imputed, scaled and encoded columns."""
     columns = make_column_transformer(
         (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
@@ -120,11 +122,11 @@ def chance(
     return make_pipeline(columns, model).fit(words_as_text[0], y).predict_proba(words_as_text[1])[:, 1]
 
 
-def with_features(model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
-    features = made(pd.concat([x, unseen]))
+def predict_with_features(model: Any, x: pd.DataFrame, y: Answers, unseen: pd.DataFrame) -> Answers:
+    features = add_features(pd.concat([x, unseen]))
     numbers = list(map(str, features.select_dtypes("number")))
     words = [name for name in map(str, features) if name not in numbers]
-    return chance(model, features[: len(x)], y, features[len(x) :], numbers, words)
+    return predict_chance(model, features[: len(x)], y, features[len(x) :], numbers, words)
 
 
 def boosting(seed: int) -> LGBMClassifier:
@@ -134,8 +136,8 @@ def boosting(seed: int) -> LGBMClassifier:
     )  # fmt: skip
 
 
-def made(both: pd.DataFrame) -> pd.DataFrame:
-    """What cabin, group, name and spending tell, over training and test rows together; it uses no labels."""
+def add_features(both: pd.DataFrame) -> pd.DataFrame:
+    """Return features of cabin, group, name and spending over training and test rows together, without labels."""
     features = both[[*NUMBERS, *WORDS]].copy()
     group, cabin = both["PassengerId"].str[:4], both["Cabin"].str.split("/", expand=True)
     surname = both["Name"].str.split().str[-1]
@@ -155,7 +157,7 @@ def made(both: pd.DataFrame) -> pd.DataFrame:
         features[name] = np.log1p(features[name])
     for name in ("HomePlanet", "Deck", "Side", "Destination"):
         features[name] = features[name].fillna(features[name].groupby(group).transform("first"))
-    # Who sleeps spends nothing, so where it is not known who sleeps, spending tells.
+    # Passengers in cryosleep spend nothing, so spending replaces missing values.
     features["CryoSleep"] = both["CryoSleep"].astype(object).fillna(features["Spent"].eq(0)).astype(str)
     return features
 

@@ -10,7 +10,7 @@ FUNCTION = "convolve"
 
 
 def draw_input(random: np.random.Generator, images: Shape, filters: Shape) -> Input:
-    """Random images and filters."""
+    """Return random images and filters."""
     return random.standard_normal(images), draw_filters(random, filters)
 
 

@@ -1,4 +1,4 @@
-"""A first try: a small GPT with a few hundred tokens, trained from scratch on a part of the text, seen once."""
+"""A first try: a small GPT with a few hundred tokens, trained from scratch for one epoch on a part of the text."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-sys.path.insert(0, "data")  # where the code lies that will judge the checkpoint
+sys.path.insert(0, "data")  # which contains the code that grades the checkpoint
 from judge import bits
 from model import LanguageModel, Settings, encode, joined, save
 
@@ -23,14 +23,14 @@ PIECE = 2048
 
 
 def pieces(side: str, most: int) -> list[bytes]:
-    """Pieces of all sources in random order, together of at most so many bytes."""
+    """Return pieces of all sources in random order, up to this many bytes in total."""
     texts = [path.read_bytes() for path in sorted(Path("data", side).iterdir())]
     cut = [text[first : first + PIECE] for text in texts for first in range(0, len(text), PIECE)]
     return [cut[place] for place in np.random.permutation(len(cut))[: most // PIECE]]
 
 
 def learn_merges(texts: list[bytes]) -> np.ndarray:
-    """Byte-pair encoding: join the two neighbours that stand together most often, again and again."""
+    """Learn byte-pair encoding: merge the most frequent pair of neighboring tokens, again and again."""
     tokens = np.frombuffer(b"".join(texts), np.uint8).astype(np.int32)
     merges = []
     for new in range(256, 256 + MERGES):
@@ -44,7 +44,7 @@ def bits_per_byte(model: LanguageModel, texts: list[bytes]) -> float:
     return float(bits(model, texts).sum() / sum(map(len, texts)))
 
 
-torch.set_num_threads(1)  # The matrices are so small that threads would mostly wait for each other.
+torch.set_num_threads(1)  # With matrices this small, threads would mostly wait for each other.
 torch.manual_seed(SEED)
 np.random.seed(SEED)
 train, dev = pieces("train", TRAIN_ON), pieces("dev", 40 * PIECE)
@@ -61,7 +61,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=STEP)
 schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / len(batches))
 for step, batch in enumerate(batches, 1):
     x = windows[batch]
-    # The token that stands before a text is never predicted.
+    # The start token is never predicted.
     y = x[:, 1:].masked_fill(x[:, 1:] == model.start, -100)
     loss = cross_entropy(model(x[:, :-1]).flatten(0, 1), y.flatten(), ignore_index=-100)
     optimizer.zero_grad()

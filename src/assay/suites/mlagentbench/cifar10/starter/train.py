@@ -1,4 +1,4 @@
-"""A first try: a small convolutional network of the nineties, five epochs with large steps, no augmentation."""
+"""A first try: a small LeNet-style convolutional network, five epochs with a high learning rate, no augmentation."""
 
 import os
 

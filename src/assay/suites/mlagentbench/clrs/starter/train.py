@@ -1,4 +1,4 @@
-"""A first try: the model with messages over triples, trained for a short while on graphs of up to 16 nodes."""
+"""A first try: the model with messages over triples, trained briefly on graphs of up to 16 nodes."""
 
 import copy
 import os
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-sys.path.insert(0, "data")  # where the model's code lies
+sys.path.insert(0, "data")  # which contains the model's code
 from model import Guess, Network, Settings, predict, save
 
 SEED = int(os.environ.get("SEED", "0"))
@@ -20,7 +20,7 @@ LOOK_EVERY = 50
 
 
 def batch(data: dict[str, np.ndarray], nodes: int, random: np.random.Generator) -> dict[str, Tensor]:
-    """Some graphs of one size, with what is known of them, and places of their nodes drawn at random."""
+    """Return a batch of graphs of one size with their labels, and random positions of their nodes."""
     names = ("graphs", "pointers", "distances_before", "pointers_before", "reached_before")
     rows = random.integers(0, len(data[f"graphs_{nodes}"]), GRAPHS)
     found = {name: torch.from_numpy(data[f"{name}_{nodes}"][rows]) for name in names}
@@ -29,9 +29,9 @@ def batch(data: dict[str, np.ndarray], nodes: int, random: np.random.Generator) 
 
 
 def loss(scores: Tensor, guesses: list[Guess], known: dict[str, Tensor]) -> Tensor:
-    """How far off the predecessors are, and the guesses on the way to them.
+    """Return the loss of the predecessors and of the intermediate predictions.
 
-    The model makes fewer steps than the algorithm, one for each node; each of its own is to get as far as several.
+    The model makes fewer steps than the algorithm, which makes one per node; each step of the model should cover several of these.
     """
     total = pointing(scores, known["pointers"])
     nodes = scores.shape[1]
@@ -53,7 +53,7 @@ def pointing(scores: Tensor, pointers: Tensor) -> Tensor:
 
 
 torch.manual_seed(SEED)
-torch.set_num_threads(1)  # The matrices are so small that threads would mostly wait for each other.
+torch.set_num_threads(1)  # With matrices this small, threads would mostly wait for each other.
 random = np.random.default_rng(SEED)
 with np.load("data/train.npz") as file:
     train = {name: file[name] for name in file.files}

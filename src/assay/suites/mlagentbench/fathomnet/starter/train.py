@@ -1,4 +1,4 @@
-"""A first try: a plain network of four convolutions on small pictures, trained for one epoch."""
+"""A first try: a plain network with four convolutions on small images, trained for one epoch."""
 
 import os
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def batches(table: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, torch.Tensor]]:
 
 
 def wanted(rows: pd.DataFrame) -> torch.Tensor:
-    """For each row a 1 in the place of every kind that the picture shows."""
+    """Return for each row a 1 at the position of every category in the image."""
     places = torch.zeros(len(rows), KINDS)
     for row, text in enumerate(rows["categories"]):
         places[row, [int(word) - 1 for word in text.split()]] = 1
@@ -40,7 +40,7 @@ def wanted(rows: pd.DataFrame) -> torch.Tensor:
 
 
 def said(chances: np.ndarray) -> str:
-    """The kinds that are more likely than not, by their numbers; if there is none, the likeliest."""
+    """Return the categories with a probability above one half, or else the most likely one."""
     sure = np.flatnonzero(chances > 0.5)
     return " ".join(str(kind + 1) for kind in (sure if len(sure) else [chances.argmax()]))
 

@@ -1,4 +1,4 @@
-"""A first try: marks drawn at random between 0 and 1, which never looks at the essays."""
+"""A first try: random scores between 0 and 1, without looking at the essays."""
 
 import os
 
@@ -10,7 +10,7 @@ TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "convent
 
 
 class Model:
-    """Where a language model belongs."""
+    """Predict scores at random; replace this with a model."""
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(SEED)
@@ -23,7 +23,7 @@ class Model:
 
 
 def mcrmse(true: pd.DataFrame, predicted: np.ndarray) -> float:
-    """The root of the mean squared error of each trait, averaged."""
+    """Return the root mean squared error, averaged over the traits."""
     return float(np.sqrt(((true.to_numpy() - predicted) ** 2).mean(axis=0)).mean())
 
 

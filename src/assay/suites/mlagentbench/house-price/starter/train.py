@@ -1,4 +1,4 @@
-"""A first try: a straight line through 25 columns of numbers; columns of words are left out."""
+"""A first try: linear regression on 25 numeric columns; categorical columns are not used."""
 
 import os
 

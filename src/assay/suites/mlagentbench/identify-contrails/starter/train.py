@@ -1,4 +1,4 @@
-"""A first try: one 1 × 1 convolution, which sees a pixel's three colours and nothing around it, for one epoch."""
+"""A first try: one 1 × 1 convolution, which sees only the three colors of each pixel, trained for one epoch."""
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from torch import nn
 SEED = int(os.environ.get("SEED", "0"))
 LABELLED = 4  # the frame that the mask belongs to
 BATCH = 8
-# Few pixels are contrails, so a missed one weighs more.
+# Few pixels are contrails, so missed ones get a higher weight.
 WEIGHTS = torch.tensor([0.57, 4.17])
 
 
 def picture(record: Path) -> torch.Tensor:
-    """Differences of three bands as the colours red, green and blue, each from 0 to 1; ice clouds stand out so."""
+    """Return differences of three bands as red, green and blue from 0 to 1, which makes ice clouds stand out."""
     band11, band14, band15 = (np.load(record / f"band_{band}.npy")[..., LABELLED] for band in (11, 14, 15))
     colours = [(band15 - band14 + 4) / 6, (band14 - band11 + 4) / 9, (band14 - 243) / 60]
     return torch.from_numpy(np.clip(np.stack(colours), 0, 1).astype(np.float32))

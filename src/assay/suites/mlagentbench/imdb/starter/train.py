@@ -1,4 +1,4 @@
-"""A first try: a small transformer, trained from scratch for one epoch on the first words of few reviews."""
+"""A first try: a small transformer, trained from scratch for one epoch on the first words of a few reviews."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def words_of(text: str) -> list[str]:
 
 
 def tokens(texts: pd.Series, numbers: dict[str, int]) -> torch.Tensor:
-    """Each text as the numbers of its first words; 1 is a word that is not listed, 0 is none."""
+    """Return each text as the ids of its first words; 1 is an unknown word, 0 is padding."""
     rows = [[numbers.get(word, 1) for word in words_of(text)] for text in texts]
     return torch.tensor([row + [0] * (LENGTH - len(row)) for row in rows])
 
@@ -47,7 +47,7 @@ def predict(model: Classifier, x: torch.Tensor) -> torch.Tensor:
 
 
 torch.manual_seed(SEED)
-torch.set_num_threads(1)  # The matrices are so small that threads would mostly wait for each other.
+torch.set_num_threads(1)  # With matrices this small, threads would mostly wait for each other.
 train, test = pd.read_csv("data/train.csv"), pd.read_csv("data/test.csv")
 train = train.sample(min(REVIEWS, len(train)), random_state=SEED)
 counts = Counter(word for text in train["text"] for word in words_of(text))

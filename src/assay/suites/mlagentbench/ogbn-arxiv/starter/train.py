@@ -1,4 +1,4 @@
-"""A first try: a small network that looks at a paper's own words, at no citation, and takes far too long steps."""
+"""A first try: a small network on a paper's own features, without citations, with far too high a learning rate."""
 
 import os
 

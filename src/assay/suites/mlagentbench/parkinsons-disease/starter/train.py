@@ -1,4 +1,4 @@
-"""A first try: for each part a random forest that knows nothing but the month."""
+"""A first try: for each rating a random forest on the month alone."""
 
 import os
 

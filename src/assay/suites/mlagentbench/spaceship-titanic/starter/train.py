@@ -1,4 +1,4 @@
-"""A first try: logistic regression on six columns of words; age and spending are left out."""
+"""A first try: logistic regression on six categorical columns; age and spending are not used."""
 
 import os
 
@@ -11,7 +11,7 @@ WORDS = ["HomePlanet", "CryoSleep", "Destination", "VIP", "Deck", "Side"]
 
 
 def features(table: pd.DataFrame) -> pd.DataFrame:
-    """One column for each word, 1 where the passenger has it; a lost value is a word of its own."""
+    """Return one-hot columns; a missing value is a category of its own."""
     cabin = table["Cabin"].str.split("/", expand=True)
     return pd.get_dummies(table.assign(Deck=cabin[0], Side=cabin[2])[WORDS].astype(str))
 

@@ -1,4 +1,4 @@
-"""A first try: average each quarter of the picture, and grow a shallow decision tree on the four numbers."""
+"""A first try: average each quarter of the image, and fit a shallow decision tree to the four numbers."""
 
 import os
 

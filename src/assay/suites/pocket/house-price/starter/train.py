@@ -1,4 +1,4 @@
-"""A first try: a straight line through three columns, fitted to the price itself."""
+"""A first try: linear regression on three columns, fitted to the price itself."""
 
 import os
 
