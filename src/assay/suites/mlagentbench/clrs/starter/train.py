@@ -31,7 +31,7 @@ def batch(data: dict[str, np.ndarray], nodes: int, random: np.random.Generator) 
 def loss(scores: Tensor, guesses: list[Guess], known: dict[str, Tensor]) -> Tensor:
     """Return the loss of the predecessors and of the intermediate predictions.
 
-    The model makes fewer steps than the algorithm, which makes one per node; each step of the model should cover several of these.
+    The algorithm makes one step per node, the model fewer: each step of the model should cover several.
     """
     total = pointing(scores, known["pointers"])
     nodes = scores.shape[1]
