@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
 from graders import accuracy
 
@@ -68,7 +69,8 @@ class TestIwildcam2020Fgvc7(Competition):
         assert not fixed["Id"].duplicated().any()
         assert fixed.equals(v1.groupby("Id", sort=False, as_index=False).first())
 
-    def test_incomplete_records_go_through_pandas(self, raw: Path) -> None:
+    @pytest.mark.parametrize("lacking", ["frame", "location"])
+    def test_incomplete_records_go_through_pandas(self, raw: Path, lacking: str) -> None:
         """Fields that some records lack are NaN, and whole numbers next to them get a decimal."""
         images, annotations = [], []
         for number in range(60):
@@ -76,7 +78,7 @@ class TestIwildcam2020Fgvc7(Competition):
             if number % 5 == 0:
                 image["corrupt"] = True
             if number % 7 == 0:
-                del image["frame"]
+                del image[lacking]
             images.append(image)
             annotations.append({"image_id": f"i{number}", "category_id": number % 4, "box": [0.5, 1]})
             if number % 9 == 0:

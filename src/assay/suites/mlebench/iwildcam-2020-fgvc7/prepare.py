@@ -48,16 +48,16 @@ def _split_locations(column: "pd.Series[str]") -> tuple[list[object], list[objec
 
     The share is of all images plus the test images, as if these came on top.
     """
-    locations, sizes = column.unique(), column.value_counts()
+    locations, sizes = column.unique(), column.value_counts(dropna=False)
     rows = random_rows(len(locations), test=TEST_SHARE, seed=0)
     train, test = ([locations[row] for row in side] for side in rows)
-    count = int(sum(sizes[location] for location in test))
+    count = int(sum(sizes.loc[location] for location in test))
     while count / (len(column) + count) < TEST_SHARE:
         test.append(train.pop())
-        count += int(sizes[test[-1]])
+        count += int(sizes.loc[test[-1]])
     while count / (len(column) + count) > TEST_SHARE:
         train.append(test.pop())
-        count -= int(sizes[train[-1]])
+        count -= int(sizes.loc[train[-1]])
     return train, test
 
 
