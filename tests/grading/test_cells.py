@@ -2,6 +2,7 @@
 
 import pytest
 
+from assay.core.errors import InvalidSubmission
 from assay.formats import parse_integers, parse_mask, parse_span, parse_words
 
 SIZE = {"height": "rows", "width": "columns"}
@@ -47,6 +48,20 @@ def test_masks_take_their_size_and_spelling_from_the_rules(outcome):
 def test_three_numbers_may_be_two_runs_of_one_length():
     mask = parse_mask("1 5 9", 4, 4, "here", share_length=True)
     assert (mask.starts.tolist(), mask.ends.tolist()) == ([0, 8], [5, 13])
+
+
+def test_masks_are_read_as_loosely_as_published_graders_do():
+    loose = {"empty": "-", "share_length": True, "blank_is_empty": True, "python_integers": True, "cut_beyond": True}
+
+    def pixels(text):
+        return parse_mask(text, 4, 4, "here", **loose).decode().ravel(order="F").nonzero()[0].tolist()
+
+    assert pixels("+2 1_0") == list(range(1, 11))
+    assert pixels("15 99999999999999999999") == [14, 15]
+    assert pixels("7") == pixels(" ") == pixels("-") == []
+    for text in (" - ", "x", "0", "1 2 9 2 20"):
+        with pytest.raises(InvalidSubmission):
+            pixels(text)
 
 
 def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome):

@@ -71,6 +71,8 @@ def parse_mask(
     empty: str | None = "",
     cut_beyond: bool = False,
     share_length: bool = False,
+    blank_is_empty: bool = False,
+    python_integers: bool = False,
 ) -> Mask:
     """Parse the mask of an image of `height` times `width` pixels.
 
@@ -80,15 +82,17 @@ def parse_mask(
 
     With `share_length`, three numbers are two runs of the same length: start, length, start; and a single number, a
     start without a length, is an empty mask. Published graders that broadcast starts and lengths with NumPy do so
-    (google-research-identify-contrails, tgs-salt-identification-challenge and others).
+    (google-research-identify-contrails, tgs-salt-identification-challenge and others). Some also read numbers as `int`
+    does, such as +3 and 1_0 of any size (`python_integers`), and a cell of spaces as an empty mask, but not `empty`
+    with spaces around it (`blank_is_empty`).
     """
-    tokens = text.split()
+    tokens = [_to_digits(token) for token in text.split()] if python_integers else text.split()
     if share_length and len(tokens) == 3:
         tokens.append(tokens[1])
-    if share_length and len(tokens) == 1 and _is_positive(tokens[0]):
-        tokens, empty = [], text.strip()
-    if not tokens or text.strip() == empty:
-        if text.strip() != empty:
+    lone_start = share_length and len(tokens) == 1 and _is_positive(tokens[0])
+    word = text if blank_is_empty else text.strip()
+    if not tokens or word == empty or lone_start:
+        if not (word == empty or lone_start or blank_is_empty):
             instead = f"; an empty mask is written {empty!r}" if empty else ""
             raise InvalidSubmission(f"{where}: there is no mask; {_PAIRS}{instead}.")
         none = np.empty(0, np.int64)
@@ -127,6 +131,14 @@ def _is_positive(token: str) -> bool:
         return 0 < int(token) < 2**63
     except ValueError:
         return False
+
+
+def _to_digits(token: str) -> str:
+    """Return a number without underscores, plus or leading zeros; one beyond any image as the largest that fits."""
+    try:
+        return str(min(int(token), 10**_MAX_DIGITS - 1))
+    except ValueError:
+        return token
 
 
 def _check_pairs(tokens: list[str], where: str) -> list[str]:
