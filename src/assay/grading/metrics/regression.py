@@ -81,12 +81,15 @@ def mcrmse(
     return mean_over_columns(rmse, true, predicted)
 
 
-def pearson(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+def pearson(truth: NDArray[Any], prediction: NDArray[Any], *, constant: float = float("nan")) -> float:
     """The linear correlation: `sum(t p) / sqrt(sum(t²) sum(p²))`, where t and p are the distances from the mean.
 
     NaN where either side is constant (so also for fewer than two rows) or holds a number that is not finite.
+    `constant` is the score of a constant prediction if truth is not constant.
     """
     truth, prediction = truth.astype(np.float64), prediction.astype(np.float64)
+    if len(truth) and np.isfinite(prediction).all() and np.ptp(prediction) == 0 and np.ptp(truth) > 0:
+        return constant
     for values in (truth, prediction):
         if not np.isfinite(values).all() or (values == values[:1]).all():
             return float("nan")

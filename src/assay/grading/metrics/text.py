@@ -33,17 +33,26 @@ def mean_levenshtein(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return mean(list(map(edit_distance(), truth.tolist(), prediction.tolist())))
 
 
-def mean_word_jaccard(truth: NDArray[Any], prediction: NDArray[Any], *, both_empty: float = float("nan")) -> float:
+def mean_word_jaccard(
+    truth: NDArray[Any],
+    prediction: NDArray[Any],
+    *,
+    both_empty: float = float("nan"),
+    refuse_both_empty: bool = False,
+) -> float:
     """The share of words in common, averaged over rows: `|t ∩ p| / |t ∪ p|`. NaN for no rows.
 
     t and p are the sets of words of truth and prediction: lower-cased, and cut at white space. `both_empty` is given to
     a row without a word on either side, for which the formula is 0 / 0: the published grader of
-    chaii-hindi-and-tamil-question-answering gives 0, that of tweet-sentiment-extraction no score at all.
+    chaii-hindi-and-tamil-question-answering gives 0. That of tweet-sentiment-extraction fails: with `refuse_both_empty`
+    such a row is an `InvalidSubmission`.
     """
 
     def jaccard(true: str, given: str) -> float:
         true_words, given_words = set(true.lower().split()), set(given.lower().split())
         either = len(true_words | given_words)
+        if either == 0 and refuse_both_empty:
+            raise InvalidSubmission("neither a submitted text nor its answer has a word, so there is nothing to score.")
         return len(true_words & given_words) / either if either else both_empty
 
     return mean(list(map(jaccard, truth.tolist(), prediction.tolist())))
