@@ -45,6 +45,13 @@ def test_splits_in_raw_order_by_position_and_by_predicate() -> None:
     assert [side.tolist() for side in splits.by_predicate(dates >= "2020-01-02")] == [[1], [0, 2]]
 
 
+def test_rows_without_a_key_are_a_group() -> None:
+    keys = ["a", None, "b", None, "c", "a", "d"]
+    assert splits.appearance_numbers(keys).tolist() == [0, 1, 2, 1, 3, 0, 4]
+    train, test = splits.random_groups(keys, test=0.3, seed=0)
+    assert sorted([*train, *test]) == list(range(7))
+
+
 def test_every_class_is_split_by_itself() -> None:
     """Class a has one row, b two, c four, d ten; the rule for each size is worked by hand, with scikit-learn for d."""
     labels = ["d", "a", "c", "b", "d", "c", "d", "b", "d", "c", "d", "d", "d", "c", "d", "d", "d"]

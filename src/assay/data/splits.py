@@ -120,9 +120,12 @@ def per_class(labels: Sequence[Hashable], *, test: float, seed: int, min_random:
 
 
 def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
-    """Number each distinct key 0, 1, 2, … as it first appears, and return the number of every row's key."""
+    """Number each distinct key 0, 1, 2, … as it first appears, and return the number of every row's key.
+
+    Rows without a key, i.e. with None or NaN, have one in common.
+    """
     import pandas as pd
 
     column: Any = keys  # pandas accepts any sequence, but its stubs do not say so
-    numbers: Rows = pd.factorize(pd.Series(column))[0].astype(np.intp)
+    numbers: Rows = pd.factorize(pd.Series(column), use_na_sentinel=False)[0].astype(np.intp)
     return numbers
