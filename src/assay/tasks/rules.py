@@ -74,6 +74,7 @@ class Column(Model):
     only_numbers: bool = Field(
         default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
     )
+    text_is_missing: bool = Field(default=False, description="whether text that is no number is a missing value")
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 

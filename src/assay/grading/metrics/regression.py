@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.errors import InvalidSubmission
 from assay.grading.metrics.combine import apply_mask, mean, mean_over_columns, mean_over_groups
 
 Mask = NDArray[Any] | None
@@ -70,7 +71,8 @@ def mcrmse(
     The published grader of stanford-covid-vaccine looks up whether a predicted row counts by its place in the submitted
     file instead of its id, and then pairs the rows that are left, both sides in the order of their ids. To get that
     number, pass the rows in the order of the answers file, with their `ids`, and `submission_rows`, the place (from 0)
-    that each has in the submitted file. A submission in the order of the answers is not affected.
+    that each has in the submitted file. A submission in the order of the answers is not affected. Values that are not
+    finite are then allowed in rows that do not count, and make the submission invalid in others.
     """
     if (ids is None) != (submission_rows is None):
         raise ValueError("ids and submission_rows are given together or not at all")
@@ -78,6 +80,8 @@ def mcrmse(
         return mean_over_columns(rmse, apply_mask(mask, truth), apply_mask(mask, prediction))
     order, misplaced = np.argsort(ids), mask[submission_rows]
     true, predicted = apply_mask(mask[order], truth[order]), apply_mask(misplaced[order], prediction[order])
+    if not np.isfinite(predicted).all():
+        raise InvalidSubmission("A row that counts has a value that is missing or not a finite number.")
     return mean_over_columns(rmse, true, predicted)
 
 

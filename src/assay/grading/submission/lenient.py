@@ -328,7 +328,7 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
         values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
         if series.dtype == object:  # pandas keeps whole numbers of more than 64 bits as text
             values = np.where(np.abs(values) >= 2 * _INT64_LIMIT, np.nan, values)
-    missing = series.isna().to_numpy()
+    missing = np.isnan(values) if rule.text_is_missing else series.isna().to_numpy()
     if rule.only_numbers and not pd.api.types.is_numeric_dtype(series.dtype):
         return values, np.zeros(len(values), bool)
     if rule.missing == "refuse":
