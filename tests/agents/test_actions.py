@@ -140,7 +140,7 @@ async def test_links_are_not_followed(trial):
 async def test_wrong_arguments_are_named_together_with_the_usage(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
-        told = await do("Inspect Script Lines", script_name=["a"], start_line_number="one", colour="red")
+        observed = await do("Inspect Script Lines", script_name=["a"], start_line_number="one", colour="red")
         for fault in (
             "'end_line_number' is missing",
             "there is no argument 'colour'",
@@ -148,7 +148,7 @@ async def test_wrong_arguments_are_named_together_with_the_usage(trial):
             "'start_line_number' must be an integer, not 'one'",
             "Usage: script_name: the file to inspect",
         ):
-            assert fault in told
+            assert fault in observed
         assert do.last.cause == "arguments"
         shown = await do("Inspect Script Lines", script_name="train.py", start_line_number="1", end_line_number=1)
         assert shown.endswith('1  """Guesses tails for every coin."""\n')
@@ -172,13 +172,13 @@ async def test_inspected_lines_are_numbered_and_limited_to_a_hundred(trial):
         lines = {"script_name": "long.py", "start_line_number": 99, "end_line_number": 101}
         shown = await do("Inspect Script Lines", **lines)
         assert shown == ("Lines 99 to 101 of 250 in long.py:\n\n 99  line 99\n100  line 100\n101  line 101\n")
-        for first, last, told in (
+        for first, last, observed in (
             (151, 250, "Lines 151 to 250"),
             (240, 300, "Lines 240 to 250"),
             (1, 101, "That is 101 lines"),
         ):
             words = {"script_name": "long.py", "start_line_number": first, "end_line_number": last}
-            assert told in await do("Inspect Script Lines", **words)
+            assert observed in await do("Inspect Script Lines", **words)
         for wrong in (
             {"start_line_number": 0},
             {"end_line_number": 98},
@@ -192,12 +192,12 @@ async def test_a_script_shows_stdout_and_stderr_whether_or_not_it_fails(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
         await do("Write File", file_name="a b.py", content=code)
-        told = await do("Execute Script", script_name="a b.py")
-        assert told.startswith("a b.py succeeded after ")
-        assert "stdout:\nloss 0.5\n\nstderr:\ncareful" in told
+        observed = await do("Execute Script", script_name="a b.py")
+        assert observed.startswith("a b.py succeeded after ")
+        assert "stdout:\nloss 0.5\n\nstderr:\ncareful" in observed
         await do("Write File", file_name="bad.py", content=f"{code}raise ValueError('no')")
-        told = await do("Execute Script", script_name="./bad.py")
-        assert "failed with exit code 1" in told and "loss 0.5" in told and "ValueError: no" in told
+        observed = await do("Execute Script", script_name="./bad.py")
+        assert "failed with exit code 1" in observed and "loss 0.5" in observed and "ValueError: no" in observed
         assert do.last.cause == "crash"
 
 
@@ -218,8 +218,8 @@ async def test_a_script_is_killed_at_its_time_limit_and_its_output_is_shown(tria
         do = ActionDriver(bench, script_seconds=2.0)
         code = "import time\nprint('begun')\ntime.sleep(1000)"
         await do("Write File", file_name="a.py", content=code)
-        told = await do("Execute Script", script_name="a.py")
-        assert "was killed because it exceeded its time limit" in told and "begun" in told
+        observed = await do("Execute Script", script_name="a.py")
+        assert "was killed because it exceeded its time limit" in observed and "begun" in observed
         assert do.last.cause == "time"
 
 
@@ -243,9 +243,9 @@ async def test_long_output_is_cut_in_the_middle(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench, max_output=2_000)
         await do("Write File", file_name="a.py", content="print('first'); print('x' * 500_000); print('last')")
-        told = await do("Execute Script", script_name="a.py")
-        assert "first" in told and told.endswith("last")
-        assert "left out" in told and len(told) < 2_500
+        observed = await do("Execute Script", script_name="a.py")
+        assert "first" in observed and observed.endswith("last")
+        assert "left out" in observed and len(observed) < 2_500
         await do("Write File", file_name="long", content="a" * 50_000 + "z")
         assert len(await do("Read File", file_name="long")) < 2_500 and do.last.text.endswith("z")
 
@@ -254,11 +254,11 @@ async def test_request_help_asks_the_person_at_the_terminal(trial):
     person, terminal = os.openpty()
 
     def answer():
-        told = b""
-        while not told.endswith(b"Your answer: "):
-            told += os.read(person, 1000)
+        observed = b""
+        while not observed.endswith(b"Your answer: "):
+            observed += os.read(person, 1000)
         os.write(person, b"try 42\n")
-        heard.append(told)
+        heard.append(observed)
 
     heard = []
     thread = threading.Thread(target=answer)

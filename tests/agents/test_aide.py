@@ -253,10 +253,10 @@ def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
     assert [node.good for node in journal(trial).nodes] == [True, False, True]
     assert journal(trial).nodes[1].failure == "none of 3 replies was readable" and not journal(trial).nodes[1].code
-    told = questions(trial)
-    assert len(told) == 7
-    assert "could not be used" not in told[0] and "exactly one code block" in told[1]
-    assert "cut off" in told[5]
+    prompts = questions(trial)
+    assert len(prompts) == 7
+    assert "could not be used" not in prompts[0] and "exactly one code block" in prompts[1]
+    assert "cut off" in prompts[5]
     assert trial.grade.score == coins(10)
 
 
@@ -264,7 +264,7 @@ def test_a_prompt_that_is_too_long_is_retried_with_less_of_the_past(trials):
     too_long = {"error": "too long"}
     replies = [said(script(9)), too_long, too_long, said(script(12)), *[too_long] * 4]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
-    lengths = [len(told) for told in questions(trial)]
+    lengths = [len(prompt) for prompt in questions(trial)]
     assert lengths[1] > lengths[2] >= lengths[3]
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
     assert "too long" in journal(trial).nodes[2].failure

@@ -48,7 +48,7 @@ def node(id, operator="draft", parents=(), metric=None, plan=None, failure="it e
     )
 
 
-def asked(journal, chosen, prompts=PROMPTS, **more):
+def render_prompt(journal, chosen, prompts=PROMPTS, **more):
     system, user = make_messages(prompts, journal.put(chosen), chosen, BUDGET, **more)
     assert system.text == "The task."
     return user.text
@@ -67,10 +67,10 @@ def test_the_summary_lists_good_and_failed_nodes_in_order():
 
 def test_the_summary_is_limited_and_keeps_the_best_nodes():
     nodes = [node(id, metric=id / 100 if id % 2 else None, plan="x" * 1_000) for id in range(100)]
-    told = summarize_nodes(Journal("lower", tuple(nodes)), 2_000)
-    assert len(told) < 2_100
-    assert "- 1 (draft), metric 0.01." in told and "metric 0.99" not in told
-    assert told.endswith("more omitted)")
+    summary = summarize_nodes(Journal("lower", tuple(nodes)), 2_000)
+    assert len(summary) < 2_100
+    assert "- 1 (draft), metric 0.01." in summary and "metric 0.99" not in summary
+    assert summary.endswith("more omitted)")
 
 
 def test_pending_nodes_are_not_summarized():
@@ -85,17 +85,19 @@ def test_a_debug_prompt_contains_only_the_chain_of_fixes():
         "higher",
         (node(0), node(1, metric=0.5), node(2, "debug", (0,)), node(3, "debug", (2,), output="still wrong")),
     )
-    told = asked(journal, Node(id=4, operator="debug", parents=(3,)))
-    assert "print(3)" in told and "still wrong" in told
-    assert "plan 2" in told and "plan 1" not in told and "Previous solutions" not in told
+    prompt = render_prompt(journal, Node(id=4, operator="debug", parents=(3,)))
+    assert "print(3)" in prompt and "still wrong" in prompt
+    assert "plan 2" in prompt and "plan 1" not in prompt and "Previous solutions" not in prompt
     assert summarize_fixes(journal, journal.nodes[0], 1_000) == "None so far."
 
 
 def test_a_crossover_prompt_contains_both_scripts_with_their_metrics():
     journal = Journal("higher", (node(0, metric=0.5), node(1, metric=0.25)))
-    told = asked(journal, Node(id=2, operator="crossover", parents=(1, 0)))
-    assert told.index("This is solution 1, with a metric of 0.25. Its plan: plan 1") < told.index("print(1)")
-    assert told.index("print(1)") < told.index("This is solution 0, with a metric of 0.5.") < told.index("print(0)")
+    prompt = render_prompt(journal, Node(id=2, operator="crossover", parents=(1, 0)))
+    assert prompt.index("This is solution 1, with a metric of 0.25. Its plan: plan 1") < prompt.index("print(1)")
+    assert (
+        prompt.index("print(1)") < prompt.index("This is solution 0, with a metric of 0.5.") < prompt.index("print(0)")
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_the_complexity_hint_grows_with_the_number_of_siblings(siblings, words):
     chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
     assert words in complexity_hint(journal.put(chosen), chosen)
     adaptive = Prompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
-    assert words in asked(journal, chosen, adaptive) and "Aim" not in asked(journal, chosen)
+    assert words in render_prompt(journal, chosen, adaptive) and "Aim" not in render_prompt(journal, chosen)
 
 
 def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
@@ -114,15 +116,15 @@ def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
         "higher", (node(0, metric=0.5, output="o" * 9_000), *(node(id, plan="p" * 300) for id in range(1, 9)))
     )
     chosen = Node(id=9, operator="improve", parents=(0,))
-    lengths = [len(asked(journal, chosen, compression=level)) for level in range(3)]
+    lengths = [len(render_prompt(journal, chosen, compression=level)) for level in range(3)]
     assert lengths[0] > 2 * lengths[1] > 2 * lengths[2]
-    assert "print(0)" in asked(journal, chosen, compression=3)
+    assert "print(0)" in render_prompt(journal, chosen, compression=3)
 
 
 def test_templates_can_be_overridden(tmp_path):
     (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
     own = Prompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
-    assert asked(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
+    assert render_prompt(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 
 def test_a_code_block_cannot_be_closed_by_its_content():
@@ -201,13 +203,13 @@ def test_the_preview_describes_columns_and_summarizes_many_files(tmp_path):
     for number in range(20):
         (images / f"{number:02}.png").write_bytes(b"x" * 2_000)
     (tmp_path / "data" / "train.csv").write_text("id,kind,size\n1,big,2.5\n2,,7\n3,small,\n4,big,3\n")
-    told = preview(tmp_path)
-    assert "train.csv (45 B)" in told["data"] and "00.png (2 kB)" in told["data"]
-    assert "… and 12 more files: 12 .png" in told["data"]
-    assert "data/train.csv: 4 rows, 3 columns" in told["data"]
-    assert "  kind: text, 2 distinct, e.g. 'big', 'small', 25% missing" in told["data"]
-    assert "  size: numeric, 2.5 to 7, 3 distinct, 25% missing" in told["data"]
-    assert any(package.startswith("pandas ") for package in told["packages"])
+    content = preview(tmp_path)
+    assert "train.csv (45 B)" in content["data"] and "00.png (2 kB)" in content["data"]
+    assert "… and 12 more files: 12 .png" in content["data"]
+    assert "data/train.csv: 4 rows, 3 columns" in content["data"]
+    assert "  kind: text, 2 distinct, e.g. 'big', 'small', 25% missing" in content["data"]
+    assert "  size: numeric, 2.5 to 7, 3 distinct, 25% missing" in content["data"]
+    assert any(package.startswith("pandas ") for package in content["packages"])
 
 
 def test_the_preview_is_limited_in_length(tmp_path):
@@ -221,8 +223,8 @@ def test_the_preview_is_limited_in_length(tmp_path):
     (data / "empty.csv").write_text("")
     for number in range(30):
         (data / f"{number}.csv").write_text("x,y\n" + "text text,1\n" * 10)
-    told = preview(tmp_path)["data"]
-    assert len(told) <= 6_000
+    content = preview(tmp_path)["data"]
+    assert len(content) <= 6_000
     # There is no room for the values of wide tables, only for the first column names.
-    assert "data/wide-0.csv: columns column_0, " in told and "(50,000 in total)" in told
+    assert "data/wide-0.csv: columns column_0, " in content and "(50,000 in total)" in content
     assert len(preview(tmp_path, 500)["data"]) <= 500

@@ -23,7 +23,7 @@ LEAF = "mlebench/leaf-classification"
 async def test_the_prompt_states_the_whole_task(trial):
     trial.budget = Budget(time=5400, steps=30, tokens=200_000, cost=2.5)
     async with trial.bench() as bench:
-        told = " ".join(briefing(bench, check="Ask for a check.").split())
+        prompt = " ".join(briefing(bench, check="Ask for a check.").split())
     for part in (
         "Guess which side of each coin is up.",
         "`data/` contains the data, which is read-only. The starter code is in `train.py`",
@@ -37,7 +37,7 @@ async def test_the_prompt_states_the_whole_task(trial):
         "Do not label test examples by hand",
         "Do not use other people's solutions",
     ):
-        assert part in told
+        assert part in prompt
 
 
 async def test_the_prompt_is_constant_and_the_remaining_budget_is_stated_separately(trial):
@@ -52,17 +52,17 @@ async def test_the_prompt_is_constant_and_the_remaining_budget_is_stated_separat
 
 async def test_the_prompt_names_neither_answers_nor_host_nor_task(trial):
     async with trial.bench() as bench:
-        told = briefing(bench)
+        prompt = briefing(bench)
     for secret in ("answers.csv", "private", str(Path.home()), str(trial.home.root), socket.gethostname(), "tiny/coin"):
-        assert secret not in told
-    assert platform.release() not in told
+        assert secret not in prompt
+    assert platform.release() not in prompt
 
 
 def test_tasks_graded_by_running_code_have_their_own_rules():
     task = Registry().task("pocket/vectorization")
-    told = " ".join(task_prompt(task, task.description, task.budget).split())
-    assert "must do all of its work when it is called" in told and "label test examples" not in told
-    assert "Submit the file `convolve.py` in the top folder of the workspace" in told
+    prompt = " ".join(task_prompt(task, task.description, task.budget).split())
+    assert "must do all of its work when it is called" in prompt and "label test examples" not in prompt
+    assert "Submit the file `convolve.py` in the top folder of the workspace" in prompt
 
 
 def test_every_task_has_a_complete_prompt():
@@ -137,10 +137,10 @@ def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(a
     assert kept["files"]["description.md"]["sha256"] == digest
 
 
-def trial_file(task, **told):
+def trial_file(task, **settings):
     """Return a trial file with the given description."""
     asked = {
         "task": task, "edition": "v1", "variant": "real", "agent": "starter", "settings": {}, "models": {}, "seed": 1,
-        "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none", **told,
+        "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none", **settings,
     }  # fmt: skip
     return TrialFile.model_validate({**asked, "id": trial_id(asked), "label": "starter"})

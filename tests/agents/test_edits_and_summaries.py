@@ -26,16 +26,16 @@ async def test_an_edit_is_written_shown_as_a_diff_and_can_be_undone(trial, scrip
     async with trial.bench(roles) as bench:
         do = ActionDriver(bench)
         await do("Write File", file_name="sub/a.py", content="print(1)\n")
-        told = await do("Edit Script (AI)", **edit("sub/a.py", "sub/a.py"))
-        assert told.endswith("--- sub/a.py\n+++ sub/a.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n")
+        observed = await do("Edit Script (AI)", **edit("sub/a.py", "sub/a.py"))
+        assert observed.endswith("--- sub/a.py\n+++ sub/a.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n")
         await do("Edit Script (AI)", **edit("sub/a.py", "sub/a.py"))
         assert (await trial.workspace())["sub/a.py"] == b"print(3)\n"
         for expected in (b"print(2)\n", b"print(1)\n"):
             assert expected.decode() in await do("Undo Edit Script", script_name="sub/a.py")
             assert (await trial.workspace())["sub/a.py"] == expected
         assert "There is no edit of 'sub/a.py' to undo" in await do("Undo Edit Script", script_name="sub/a.py")
-    asked = trial.calls("model")[0]["about"]["messages"][0]["text"]
-    assert "Guess heads." in asked and "print(1)" in asked
+    prompt = trial.calls("model")[0]["about"]["messages"][0]["text"]
+    assert "Guess heads." in prompt and "print(1)" in prompt
 
 
 async def test_undoing_the_edit_that_created_a_script_removes_it(trial, script):
@@ -132,9 +132,9 @@ async def test_a_segment_is_replaced_and_the_diff_covers_the_whole_file(trial, s
         do = ActionDriver(bench)
         await do("Write File", file_name="s.py", content="a\nb\nc")
         words = {**edit("s.py", "s.py"), "start_line_number": first, "end_line_number": last}
-        told = await do("Edit Script Segment (AI)", **words)
+        observed = await do("Edit Script Segment (AI)", **words)
         assert (await trial.workspace())["s.py"] == result.encode()
-        assert told.endswith(diff)
+        assert observed.endswith(diff)
         await do("Undo Edit Script", script_name="s.py")
         assert (await trial.workspace())["s.py"] == b"a\nb\nc"
 
@@ -146,12 +146,12 @@ async def test_a_long_file_is_read_in_blocks_with_correct_positions(trial, scrip
         do = ActionDriver(bench)
         await do("Write File", file_name="long.txt", content=text)
         assert await do("Understand File", file_name="long.txt", things_to_look_for="the zebra") == "all of it"
-    asked = [ask["about"]["messages"][0]["text"] for ask in trial.calls("model")]
+    prompts = [ask["about"]["messages"][0]["text"] for ask in trial.calls("model")]
     # at most 99 lines stay below 10,000 characters
-    for told, where in zip(asked, ["1 to 9,900", "9,901 to 19,800", "19,801 to 25,000"], strict=False):
-        assert f"{where} of 25,000" in told and "the zebra" in told
-    assert "0000 " in asked[0] and "0099 " in asked[1] and "0249 " in asked[2]
-    assert all(part in asked[3] for part in ("Part 1:\none", "Part 2:\ntwo", "Part 3:\nthree"))
+    for prompt, where in zip(prompts, ["1 to 9,900", "9,901 to 19,800", "19,801 to 25,000"], strict=False):
+        assert f"{where} of 25,000" in prompt and "the zebra" in prompt
+    assert "0000 " in prompts[0] and "0099 " in prompts[1] and "0249 " in prompts[2]
+    assert all(part in prompts[3] for part in ("Part 1:\none", "Part 2:\ntwo", "Part 3:\nthree"))
 
 
 def test_blocks_cover_the_whole_text_and_stay_below_the_max_size():
@@ -164,8 +164,8 @@ def test_blocks_cover_the_whole_text_and_stay_below_the_max_size():
 
 async def test_a_short_data_file_takes_one_request(trial, script):
     async with trial.bench({"main": script("Thirty coins.")}) as bench:
-        told = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
-    assert told == "Thirty coins."
+        observed = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
+    assert observed == "Thirty coins."
     assert "coin,side\n0,1" in trial.calls("model")[0]["about"]["messages"][0]["text"]
 
 

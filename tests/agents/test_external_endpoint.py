@@ -110,9 +110,9 @@ async def test_an_openai_client_can_chat_and_use_tools_and_is_metered(trial, rea
     asks = trial.calls("model")
     assert [ask["used"]["steps"] for ask in asks] == [1, 2]
     assert asks[0]["used"]["tokens"] == 150
-    told = asks[1]["about"]["messages"]
-    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool"]
-    assert told[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
+    messages = asks[1]["about"]["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool"]
+    assert messages[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
     clients = [note["about"] for note in trial.calls("note") if note["topic"] == "client"]
     assert [(note["protocol"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
 
@@ -148,9 +148,9 @@ async def test_openai_responses_work_whole_and_streamed(trial, reached):
             kinds = [event.type async for event in stream]
             assert (await stream.get_final_response()).output_text == "It rains."
     assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
-    told = trial.calls("model")[1]["about"]["messages"]
-    assert [message["role"] for message in told] == ["user", "assistant", "tool"]
-    assert (told[1]["text"], told[1]["tool_calls"][0]["id"]) == ("Hm.", "call-1")
+    messages = trial.calls("model")[1]["about"]["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert (messages[1]["text"], messages[1]["tool_calls"][0]["id"]) == ("Hm.", "call-1")
 
 
 async def test_an_anthropic_client_can_chat_use_tools_and_stream(trial, reached):
@@ -174,8 +174,8 @@ async def test_an_anthropic_client_can_chat_use_tools_and_stream(trial, reached)
         async with client.messages.stream(messages=messages, **asked) as stream:
             assert "".join([text async for text in stream.text_stream]) == "It rains."
             assert (await stream.get_final_message()).stop_reason == "end_turn"
-    told = trial.calls("model")[1]["about"]["messages"]
-    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "user"]
+    messages = trial.calls("model")[1]["about"]["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool", "user"]
 
 
 async def test_an_anthropic_client_assembles_a_streamed_tool_call(reached):
@@ -202,8 +202,8 @@ async def test_googles_format_works_with_calls_without_ids(trial, reached):
         answer = await client.post(f"{path}:streamGenerateContent?alt=sse", json={"contents": contents})
         last = json.loads(answer.text.removeprefix("data: "))
         assert last["candidates"][0]["content"]["parts"] == [{"text": "It rains."}]
-    told = trial.calls("model")[1]["about"]["messages"]
-    assert told[1]["tool_calls"][0]["id"] == told[2]["tool_call_id"]
+    messages = trial.calls("model")[1]["about"]["messages"]
+    assert messages[1]["tool_calls"][0]["id"] == messages[2]["tool_call_id"]
 
 
 async def test_a_tool_with_an_unsupported_schema_is_described_in_words(trial, reached):

@@ -88,10 +88,10 @@ def test_differences_are_recorded(tiny, tmp_path):
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
     same, differences = verdict(again)
     assert not same
-    assert any(told.startswith("the submission is ") and ", and was " in told for told in differences)
-    codes = [told for told in differences if told.startswith("step ")]
+    assert any(difference.startswith("the submission is ") and ", and was " in difference for difference in differences)
+    codes = [difference for difference in differences if difference.startswith("step ")]
     # Both of two rolls of 100 codes repeat once in 10,000 runs. Codes above 128 would mean signals.
-    assert codes and all(", run: exit " in told for told in codes)
+    assert codes and all(", run: exit " in difference for difference in codes)
 
 
 def test_written_files_are_replayed_even_without_a_snapshot(tiny, tmp_path):

@@ -42,7 +42,7 @@ STORY = (
 )
 
 
-def asked(trial, role="main"):
+def prompts_of(trial, role="main"):
     """Return all prompts of a role."""
     asks = [ask for ask in trial.calls("model") if ask["role"] == role]
     return ["\n".join(message["text"] for message in ask["about"]["messages"]) for ask in asks]
@@ -65,19 +65,19 @@ async def test_a_complete_trial_up_to_the_final_answer(trial, script, helpers):
         ("Execute Script", None), ("Final Answer", None),
     ]  # fmt: skip
     assert trial.calls("action")[-1]["used"]["steps"] == 6
-    told = asked(trial)
-    assert "Guess which side of each coin is up." in told[0]
-    assert "You have 50 steps and 10m left." in told[0] or "You have 50 steps and 9m" in told[0]
-    assert "You have 45 steps" in told[5]
-    assert "Every third coin shows its head." in told[2]
-    assert "+        out.write(f" in told[4]
+    prompts = prompts_of(trial)
+    assert "Guess which side of each coin is up." in prompts[0]
+    assert "You have 50 steps and 10m left." in prompts[0] or "You have 50 steps and 9m" in prompts[0]
+    assert "You have 45 steps" in prompts[5]
+    assert "Every third coin shows its head." in prompts[2]
+    assert "+        out.write(f" in prompts[4]
 
 
 async def test_the_last_three_steps_and_the_plan_stay_in_context(trial, script):
     steps = [say("List Files", plan=f"**plan {n}**", thought=f"thought {n}", dir_path="data") for n in range(4)]
     steps[2] = say("List Files", plan="plan 2", thought="thought 2", dir_path=".")
     await trial.work(Research(observations_in_context=1), {"main": script(*steps, END)})
-    last = asked(trial)[4]
+    last = prompts_of(trial)[4]
     assert "thought 0" not in last
     assert all(f"plan {n}" in last and f"thought {n}" in last for n in (1, 2, 3))
     assert "**plan" not in last
@@ -91,17 +91,17 @@ async def test_unreadable_replies_are_retried_and_take_no_step(trial, script):
     await trial.work(Research(), {"main": script(*replies)})
     assert trial.actions() == [("Final Answer", None)]
     assert trial.calls("action")[0]["used"]["steps"] == 1
-    told = asked(trial)
-    assert "could not be used" not in told[0]
-    assert "could not be used: It was empty." in told[1]
-    assert 'could not be used: It has no "Reflection", ' in told[2]
-    assert 'could not be used: It has no "Fact Check".' in told[3]
+    prompts = prompts_of(trial)
+    assert "could not be used" not in prompts[0]
+    assert "could not be used: It was empty." in prompts[1]
+    assert 'could not be used: It has no "Reflection", ' in prompts[2]
+    assert 'could not be used: It has no "Fact Check".' in prompts[3]
     assert [note["about"]["cause"] for note in trial.calls("note")] == ["format"] * 3
 
 
 async def test_a_reply_that_was_cut_off_is_rejected_with_that_reason(trial, script):
     await trial.work(Research(), {"main": script({"text": "Reflection: Well,", "stop": "length"}, END)})
-    assert "It was cut off because it was too long; be brief." in asked(trial)[1]
+    assert "It was cut off because it was too long; be brief." in prompts_of(trial)[1]
 
 
 async def test_too_many_unreadable_replies_end_the_trial_and_the_submission_counts(trial, script):
@@ -120,10 +120,10 @@ async def test_invalid_json_unknown_actions_and_wrong_arguments_take_a_step(tria
     assert trial.actions() == [
         ("List Files", "format"), ("Fly", "arguments"), ("List Files", "arguments"), ("Final Answer", None),
     ]  # fmt: skip
-    told = asked(trial)
-    assert "The Action Input is not JSON" in told[1]
-    assert "There is no action called 'Fly'" in told[2]
-    assert "'dir_path' is missing, there is no argument 'folder'" in told[3]
+    prompts = prompts_of(trial)
+    assert "The Action Input is not JSON" in prompts[1]
+    assert "There is no action called 'Fly'" in prompts[2]
+    assert "'dir_path' is missing, there is no argument 'folder'" in prompts[3]
 
 
 async def test_only_offered_actions_can_be_used(trial, script):
@@ -133,8 +133,8 @@ async def test_only_offered_actions_can_be_used(trial, script):
     assert trial.actions() == [("Copy File", "arguments"), ("Python REPL", None), ("Final Answer", None)]
     assert trial.calls("action")[1]["observation"] == "42"
     assert "x" not in files
-    assert "## Copy File" not in asked(trial)[0]
-    assert "## Request Help" not in asked(trial)[0]
+    assert "## Copy File" not in prompts_of(trial)[0]
+    assert "## Request Help" not in prompts_of(trial)[0]
 
 
 def test_settings_are_validated():
@@ -157,9 +157,9 @@ async def test_repeated_actions_are_warned_about_and_then_end_the_trial(trial, s
     replies = [say("Execute Script", script_name="train.py")] * 20
     files = await trial.work(Research(max_repeats=5), {"main": script(*replies)})
     assert len(trial.actions()) == 5
-    told = asked(trial)
-    assert "times in a row" not in told[2]
-    assert "You have done exactly this 3 times in a row" in told[3]
+    prompts = prompts_of(trial)
+    assert "times in a row" not in prompts[2]
+    assert "You have done exactly this 3 times in a row" in prompts[3]
     assert trial.calls("note")[-1]["about"]["cause"] == "repeats"
     assert "submission.csv" in files
 
@@ -199,9 +199,9 @@ async def test_long_observations_are_summarized_by_the_fast_model(trial, script)
         },
     )
     summary = "(summary of "
-    assert summary in asked(trial)[2] and "It printed lines 0 to 1499." in asked(trial)[2]
-    assert "line 77\n" not in asked(trial)[2]
-    one, two, merge = asked(trial, "fast")
+    assert summary in prompts_of(trial)[2] and "It printed lines 0 to 1499." in prompts_of(trial)[2]
+    assert "line 77\n" not in prompts_of(trial)[2]
+    one, two, merge = prompts_of(trial, "fast")
     assert "part 1 of 2" in one and "line 0\n" in one and "I print." in one
     assert "part 2 of 2" in two and "line 1499" in two
     assert "first half" in merge and "second half" in merge
@@ -215,7 +215,7 @@ async def test_an_observation_that_cannot_be_summarized_is_cut(trial, script):
         "fast": script({"error": "refused"}, name="fast"),
     }  # fmt: skip
     await trial.work(Research(add_actions=("Write File",)), roles)
-    assert "characters left out" in asked(trial)[2] and "x\nend" in asked(trial)[2]
+    assert "characters left out" in prompts_of(trial)[2] and "x\nend" in prompts_of(trial)[2]
 
 
 async def test_a_context_that_is_too_long_is_compressed_step_by_step(trial, script):
@@ -226,7 +226,7 @@ async def test_a_context_that_is_too_long_is_compressed_step_by_step(trial, scri
     }
     await trial.work(Research(add_actions=("Python REPL",)), roles)
     assert trial.actions()[-2:] == [("List Files", None), ("Final Answer", None)]
-    whole, last_observation, summed_up, last_step, after = asked(trial)[3:]
+    whole, last_observation, summed_up, last_step, after = prompts_of(trial)[3:]
     assert all(str(n) * 1_500 in whole for n in range(3))
     assert "2" * 1_500 in last_observation and "1" * 1_500 not in last_observation and "thought 0" in last_observation
     assert "2" * 1_500 not in summed_up and "All twos." in summed_up and "thought 0" in summed_up
@@ -258,18 +258,18 @@ async def test_with_retrieval_a_log_is_kept_and_searched_without_taking_steps(tr
     assert files["research_log.log"].decode().count("Action: entry") == 6
     assert files["research_log.log"].startswith(b"[Step 1]\nAction: entry 1\n\n[Step 2]")
     assert trial.calls("action")[-1]["used"]["steps"] == 7
-    told = asked(trial)
-    assert "from your research log" not in told[3]
-    assert "# Relevant entries from your research log\n\nfound it" in told[4]
-    assert "## Reflection" in told[0]
-    retrieved = asked(trial, "fast")[4]
+    prompts = prompts_of(trial)
+    assert "from your research log" not in prompts[3]
+    assert "# Relevant entries from your research log\n\nfound it" in prompts[4]
+    assert "## Reflection" in prompts[0]
+    retrieved = prompts_of(trial, "fast")[4]
     assert "plan 3" in retrieved and "[Step 4]" in retrieved
 
 
 async def test_without_retrieval_there_is_no_log(trial, script):
     files = await trial.work(Research(), {"main": script(*STORY[:1], END)})
     assert "research_log.log" not in files
-    assert "## Reflection" not in asked(trial)[0]
+    assert "## Reflection" not in prompts_of(trial)[0]
 
 
 async def test_react_writes_one_thought(trial, script, tmp_path):
@@ -277,15 +277,15 @@ async def test_react_writes_one_thought(trial, script, tmp_path):
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(React(), {"main": script(thinks, ends, f"Thought: Enough.\n{ends}")})
     assert trial.actions() == [("List Files", None), ("Final Answer", None)]
-    assert "Research Plan" not in asked(trial)[0]
-    assert 'It has no "Thought".' in asked(trial)[2]
+    assert "Research Plan" not in prompts_of(trial)[0]
+    assert 'It has no "Thought".' in prompts_of(trial)[2]
 
 
 async def test_act_writes_no_thoughts(trial, script):
     ends = 'Action: Final Answer\nAction Input: {"final_answer": "x"}'
     await trial.work(Act(), {"main": script('Action: List Files\nAction Input: {"dir_path": "."}', ends)})
     assert trial.actions() == [("List Files", None), ("Final Answer", None)]
-    assert "Thought" not in asked(trial)[0]
+    assert "Thought" not in prompts_of(trial)[0]
 
 
 def call(action, **arguments):
@@ -308,9 +308,9 @@ async def test_a_complete_trial_with_tool_calls(trial, script, helpers):
     assert [name for name, _ in trial.actions()] == [
         "List Files", "Understand File", "Edit Script (AI)", "Execute Script", "Final Answer",
     ]  # fmt: skip
-    told = asked(trial)[4]
-    assert "Research Plan and Status: 1. Go." in told and "accuracy 1.0" in told
-    assert "# Actions" not in told
+    prompt = prompts_of(trial)[4]
+    assert "Research Plan and Status: 1. Go." in prompt and "accuracy 1.0" in prompt
+    assert "# Actions" not in prompt
 
 
 async def test_invalid_tool_calls_are_reported_to_the_model(trial, script):
@@ -327,12 +327,12 @@ async def test_invalid_tool_calls_are_reported_to_the_model(trial, script):
     assert trial.actions() == [
         ("fly", "arguments"), ("List Files", "format"), ("List Files", None), ("Final Answer", None),
     ]  # fmt: skip
-    told = asked(trial)
-    assert "could not be used: It calls no tool." in told[1]
-    assert "could not be used: It was empty." in told[2]
-    assert "omits reflection, research_plan_and_status, fact_check, thought" in told[3]
-    assert "There is no action called 'fly'" in told[4]
-    assert "Only the first of your 2 calls was executed" in told[6]
+    prompts = prompts_of(trial)
+    assert "could not be used: It calls no tool." in prompts[1]
+    assert "could not be used: It was empty." in prompts[2]
+    assert "omits reflection, research_plan_and_status, fact_check, thought" in prompts[3]
+    assert "There is no action called 'fly'" in prompts[4]
+    assert "Only the first of your 2 calls was executed" in prompts[6]
 
 
 async def test_arguments_that_cannot_be_serialized_take_a_step_but_do_not_end_the_trial(trial, script):
@@ -340,8 +340,8 @@ async def test_arguments_that_cannot_be_serialized_take_a_step_but_do_not_end_th
     said = [say("Write File", **half), say("Write File", file_name=float("nan"), content=""), END]
     files = await trial.work(Research(add_actions=("Write File",)), {"main": script(*said)})
     assert trial.actions() == [("Write File", "format"), ("Write File", "format"), ("Final Answer", None)]
-    assert "cannot be serialized" in asked(trial)[1]
-    assert "\ud83d" not in "".join(asked(trial))
+    assert "cannot be serialized" in prompts_of(trial)[1]
+    assert "\ud83d" not in "".join(prompts_of(trial))
     assert "a" not in files
 
 
@@ -363,15 +363,15 @@ async def test_odd_tool_arguments_take_a_step_but_do_not_end_the_trial(trial, sc
 async def test_the_remaining_model_budget_is_stated(trial, script):
     trial.budget = Budget(time=600, steps=50, tokens=90_000, cost=2)
     await trial.work(Research(), {"main": script({"text": STORY[0], "usage": {"output_tokens": 1_000}}, END)})
-    assert ", 90,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[0]
-    assert ", 89,000 tokens and 2 dollars left. What do you do next?" in asked(trial)[1]
+    assert ", 90,000 tokens and 2 dollars left. What do you do next?" in prompts_of(trial)[0]
+    assert ", 89,000 tokens and 2 dollars left. What do you do next?" in prompts_of(trial)[1]
 
 
 async def test_request_help_is_offered_only_if_interactive(trial, script, tmp_path):
     replies = [say("Request Help", request="What is the rule?"), END]
     await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
     assert trial.actions() == [("Request Help", "refused"), ("Final Answer", None)]
-    assert "## Request Help" in asked(trial)[0]
+    assert "## Request Help" in prompts_of(trial)[0]
 
 
 async def test_a_custom_agent_can_override_templates(trial, script, tmp_path):
@@ -383,8 +383,8 @@ async def test_a_custom_agent_can_override_templates(trial, script, tmp_path):
         templates = tmp_path
 
     await trial.work(Hurried(), {"main": script(END)})
-    assert "Hurry up. You have 50 steps and " in asked(trial)[0]
-    assert "You are a careful machine learning researcher" in asked(trial)[0]
+    assert "Hurry up. You have 50 steps and " in prompts_of(trial)[0]
+    assert "You are a careful machine learning researcher" in prompts_of(trial)[0]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -170,7 +170,9 @@ async def test_a_resumed_trial_repeats_no_request(trial, script):
     trial.events.write_bytes(b"".join(lines[: snapshot + 1]))
     files = await trial.work(Shell(), {"main": script(*story)})
     assert files["visits"] == b"x\n"
-    assert [told.partition("\n")[2] for told in observations(trial)] == [told.partition("\n")[2] for told in whole]
+    assert [observation.partition("\n")[2] for observation in observations(trial)] == [
+        observation.partition("\n")[2] for observation in whole
+    ]
     assert len(trial.calls("model")) == asked
 
 

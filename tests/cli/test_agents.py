@@ -1,11 +1,11 @@
-"""`assay agents` tells of every agent what it does, what it needs, and which settings it has."""
+"""`assay agents` lists every agent with its summary, requirements and settings."""
 
 import json
 
 from assay.agents.agent import agent_names
 
 
-def test_every_agent_is_listed_with_what_it_needs_and_its_settings(assay):
+def test_every_agent_is_listed_with_its_requirements_and_settings(assay):
     done = assay("agents", "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["agent"]: row for row in json.loads(done.stdout)}
@@ -22,8 +22,8 @@ def test_every_agent_is_listed_with_what_it_needs_and_its_settings(assay):
     assert all(setting["about"] for setting in settings)
 
 
-def test_the_list_for_people_names_every_setting_and_its_default(assay):
-    shown = assay("agents").stdout
-    assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in shown
-    assert "  share=0.25  default time limit of a command, as a share of the time left" in shown
-    assert "  trial=…  folder of the trial to repeat, RUN/trials/ID" in shown
+def test_the_printed_list_names_every_setting_and_its_default(assay):
+    output = assay("agents").stdout
+    assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in output
+    assert "  share=0.25  default time limit of a command, as a share of the time left" in output
+    assert "  trial=…  folder of the trial to repeat, RUN/trials/ID" in output

@@ -1,4 +1,4 @@
-"""Wrong input gets one clear sentence and the right exit code; nothing is half written."""
+"""Invalid input is reported in one sentence with the right exit code, and no partial output is left."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 SAMPLE = "row_id,SalePrice\n"
 
 
-def said(result) -> str:
+def error_of(result) -> str:
     """The one sentence on standard error."""
     assert "Traceback" not in result.stderr
     return result.stderr.strip().splitlines()[-1]
@@ -30,7 +30,7 @@ def said(result) -> str:
         (["--tasks", ".", "tasks"], 2, "not a suite"),
     ],
 )
-def test_a_wrong_call_is_told_in_one_sentence(assay, tmp_path: Path, words, code, sentence):
+def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, words, code, sentence):
     result = assay(*words, cwd=tmp_path)
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
@@ -48,10 +48,10 @@ def test_a_wrong_call_is_told_in_one_sentence(assay, tmp_path: Path, words, code
         ("nowhere.py:Agent", "nowhere.py is missing"),
     ],
 )
-def test_a_wrong_agent_is_told_in_one_sentence_and_makes_no_folder(assay_prepared, tmp_path: Path, agent, sentence):
+def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared, tmp_path: Path, agent, sentence):
     result = assay_prepared("run", "digits", "--agent", agent, "--out", tmp_path / "run", cwd=tmp_path)
     assert result.returncode == 2
-    assert sentence in said(result)
+    assert sentence in error_of(result)
     assert not (tmp_path / "run").exists()
 
 
@@ -65,7 +65,7 @@ def test_a_wrong_agent_is_told_in_one_sentence_and_makes_no_folder(assay_prepare
     ],
     ids=["binary", "empty", "wrong-columns", "missing-rows"],
 )
-def test_a_bad_submission_is_judged_not_crashed_on(assay_prepared, tmp_path: Path, content, sentence):
+def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay_prepared, tmp_path: Path, content, sentence):
     path = tmp_path / "submission.csv"
     path.write_bytes(content)
     graded = assay_prepared("grade", path, "pocket/house-price")
@@ -74,7 +74,7 @@ def test_a_bad_submission_is_judged_not_crashed_on(assay_prepared, tmp_path: Pat
     assert sentence in graded.stdout
     validated = assay_prepared("validate", path, "pocket/house-price")
     assert validated.returncode == 1
-    assert sentence in said(validated)
+    assert sentence in error_of(validated)
 
 
 def sample(assay_prepared) -> list[str]:
@@ -88,7 +88,7 @@ def sample(assay_prepared) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", ["duplicate", "nan", "missing", "unknown"])
-def test_faults_in_ids_and_values_are_named(assay_prepared, tmp_path: Path, fault):
+def test_invalid_ids_and_values_are_named(assay_prepared, tmp_path: Path, fault):
     lines = sample(assay_prepared)
     first = lines[1].partition(",")[0]
     changed = {
@@ -102,10 +102,10 @@ def test_faults_in_ids_and_values_are_named(assay_prepared, tmp_path: Path, faul
     result = assay_prepared("validate", path, "pocket/house-price")
     assert result.returncode == 1
     named = {"duplicate": first, "nan": first, "missing": lines[-1].partition(",")[0], "unknown": "no-such-id"}[fault]
-    assert named in said(result)
+    assert named in error_of(result)
 
 
-def test_the_sample_submission_is_valid_and_validation_tells_no_score(assay_prepared, tmp_path: Path):
+def test_the_sample_submission_is_valid_and_validation_prints_no_score(assay_prepared, tmp_path: Path):
     path = tmp_path / "submission.csv"
     path.write_text("\n".join(sample(assay_prepared)) + "\n")
     result = assay_prepared("validate", path, "pocket/house-price")

@@ -1,4 +1,4 @@
-"""Commands load only what they need, so that they start at once."""
+"""Commands import only what they need, so that they start fast."""
 
 import subprocess
 import sys
@@ -41,16 +41,16 @@ def modules_after(home: Home, *words: str) -> set[str]:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["tasks"], ["run", "--help"], ["grade", "--help"]])
-def test_help_and_listing_load_neither_agents_nor_numbers(home, words):
+def test_help_and_lists_import_neither_agents_nor_numeric_libraries(home, words):
     loaded = modules_after(home, *words)
     assert not loaded & (AGENT_RUNTIME | HEAVY)
 
 
-def test_help_loads_no_model_of_data_at_all(home):
+def test_help_does_not_import_pydantic(home):
     assert not modules_after(home, "--help") & {"pydantic", "numpy", "polars", "rich"}
 
 
-def test_grading_a_table_loads_neither_agents_nor_heavy_libraries(prepared_home):
+def test_grading_a_table_imports_neither_agents_nor_heavy_libraries(prepared_home):
     from assay.data.store import load_prepared
     from assay.tasks import Registry
 

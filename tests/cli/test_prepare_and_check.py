@@ -1,4 +1,4 @@
-"""`assay prepare`, `check` and `show` as a user of the MLE-bench suite meets them."""
+"""`assay prepare`, `assay check` and `assay show` on the MLE-bench suite."""
 
 import json
 from pathlib import Path
@@ -12,18 +12,18 @@ def made(result) -> dict:
     return entry
 
 
-def test_raw_data_of_a_miniature_makes_the_same_files_when_it_is_given(assay) -> None:
+def test_passing_the_raw_data_of_a_miniature_gives_the_same_files(assay) -> None:
     synthetic = made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))
     assert (synthetic["edition"], synthetic["variant"]) == ("v1", "synthetic-0")
     assert [path.name for path in Path(synthetic["raw"]).iterdir()] == ["train.zip"]
-    given = made(assay("prepare", TASK, "--raw", synthetic["raw"], "--unverified", "--json"))
-    assert given["variant"] == "unverified"
-    assert set(given["differs"]) == {
+    prepared = made(assay("prepare", TASK, "--raw", synthetic["raw"], "--unverified", "--json"))
+    assert prepared["variant"] == "unverified"
+    assert set(prepared["differs"]) == {
         "public/sample_submission.csv", "public/test.csv", "public/train.csv", "private/test.csv",
     }  # fmt: skip
     for side in ("public", "private"):
         files = {path.name: path.read_bytes() for path in Path(synthetic[side]).iterdir()}
-        assert files == {path.name: path.read_bytes() for path in Path(given[side]).iterdir()}
+        assert files == {path.name: path.read_bytes() for path in Path(prepared[side]).iterdir()}
 
 
 def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(assay) -> None:
@@ -38,7 +38,7 @@ def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(as
     assert "a folder cannot be verified for edition fixed" in fixed.stderr
 
 
-def test_one_that_fails_does_not_stop_the_others(assay) -> None:
+def test_a_task_that_fails_does_not_stop_the_others(assay) -> None:
     other = "mlebench/tabular-playground-series-dec-2021"
     raw = Path(made(assay("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"])
     result = assay("prepare", other, TASK, "--raw", raw, "--unverified")
@@ -48,7 +48,7 @@ def test_one_that_fails_does_not_stop_the_others(assay) -> None:
     assert f"1 of 2 tasks could not be prepared: {other}" in result.stderr
 
 
-def test_wrong_calls_say_what_goes_together(assay) -> None:
+def test_incompatible_options_are_explained(assay) -> None:
     for words, why in [
         (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw require --synthetic"),
         (("prepare", TASK, "--synthetic", "--unverified"), "cannot be used with --raw or --unverified"),
@@ -61,13 +61,13 @@ def test_wrong_calls_say_what_goes_together(assay) -> None:
         assert why in result.stderr
 
 
-def test_what_is_not_prepared_names_the_very_command(assay) -> None:
+def test_the_error_for_unprepared_data_names_the_command(assay) -> None:
     result = assay("check", TASK, "--edition", "fixed", "--variant", "synthetic-7")
     assert result.returncode == 1
     assert f"run: assay prepare {TASK} --edition fixed --synthetic --seed 7" in result.stderr
 
 
-def test_check_prints_each_finding_and_fails_where_one_does(assay) -> None:
+def test_check_prints_each_finding_and_fails_on_an_error(assay) -> None:
     entry = made(assay("prepare", TASK, "--synthetic", "--json"))
     result = assay("check", TASK, "--variant", "synthetic-0")
     assert result.returncode == 0, result.stdout
@@ -82,11 +82,11 @@ def test_check_prints_each_finding_and_fails_where_one_does(assay) -> None:
     assert failed == ["no public table holds the answers", "no private file is public"]
 
 
-def test_show_names_what_is_particular_to_each_edition(assay) -> None:
-    shown = assay("show", TASK).stdout
-    assert "Edition v1:" in shown and "rows-must-sum-to-one" in shown
-    assert "Edition fixed" in shown and "rows-rescaled" in shown
-    assert "1,242 human teams: gold 0.16506" in shown
+def test_show_lists_the_quirks_and_repairs_of_each_edition(assay) -> None:
+    output = assay("show", TASK).stdout
+    assert "Edition v1:" in output and "rows-must-sum-to-one" in output
+    assert "Edition fixed" in output and "rows-rescaled" in output
+    assert "1,242 human teams: gold 0.16506" in output
 
 
 def test_a_grade_names_edition_variant_and_quirks(assay, tmp_path: Path) -> None:

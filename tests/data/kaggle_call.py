@@ -1,7 +1,7 @@
-"""Asks for competitions' raw data, one after the other, and tells what comes of it, one JSON object a line.
+"""Downloads raw data of competitions, one after the other, and prints progress and results as lines of JSON.
 
-A program of its own, to be run in a network of its own and to be killed: `kaggle_call.py HOME CALL…`, where a call is a
-JSON object with the competition, its MD5, and options. With `"most"` no file can grow beyond so many bytes.
+A separate program, so that tests can run it in its own network namespace and kill it: `kaggle_call.py HOME CALL…`,
+where a call is a JSON object with the competition, its MD5, and options. `"max_bytes"` limits the size of files.
 """
 
 import json
@@ -18,32 +18,32 @@ from assay.data.sources import kaggle
 from assay.tasks import Kaggle
 
 
-class Telling:
-    """Writes each stage, and how far it is, as lines."""
+class PrintedProgress:
+    """Prints each stage and its progress."""
 
     @contextmanager
     def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
-        tell(stage=what, total=total)
-        yield lambda amount: tell(advance=amount)
+        print_line(stage=what, total=total)
+        yield lambda amount: print_line(advance=amount)
 
 
-def tell(**what: object) -> None:
+def print_line(**what: object) -> None:
     print(json.dumps(what), flush=True)
 
 
 def main(home: Home, calls: list[dict]) -> None:
     for call in calls:
-        if "most" in call:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (call["most"], resource.RLIM_INFINITY))
+        if "max_bytes" in call:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (call["max_bytes"], resource.RLIM_INFINITY))
         source = Kaggle(competition=call["competition"], md5=call.get("md5"))
         try:
             made = kaggle.fetch(
-                home, source, local_copy=None, unverified=call.get("unverified", False), progress=Telling()
+                home, source, local_copy=None, unverified=call.get("unverified", False), progress=PrintedProgress()
             )
         except AssayError as error:
-            tell(error=str(error))
+            print_line(error=str(error))
         else:
-            tell(folder=str(made.folder), **made.origin.model_dump())
+            print_line(folder=str(made.folder), **made.origin.model_dump())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""A little Kaggle on port 80 of a network of its own: `kaggle_server.py FOLDER`, started through `unshare`.
+"""A test server with Kaggle's API on port 80 of its own network namespace.
 
-It hands out FOLDER/COMPETITION.zip to who signs in, and writes each request to FOLDER/requests. How it misbehaves is
-read anew from FOLDER/COMPETITION.json for each request:
+Start it through `unshare`: `kaggle_server.py FOLDER`.
+
+It serves FOLDER/COMPETITION.zip to authenticated clients, and logs each request in FOLDER/requests. For each request
+it reads from FOLDER/COMPETITION.json how to misbehave:
   status, message, headers  answer this instead of an address
   piece                     send so many bytes, then drop the connection
   stall                     send so many bytes, then nothing more
@@ -34,14 +36,14 @@ class Kaggle(BaseHTTPRequestHandler):
     used: ClassVar[Counter[str]] = Counter()
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
         service = self.path.removeprefix("/api/v1/")
         if service == "security.OAuthService/IntrospectToken":
             self.log_request_of("sign in")
-            valid = asked["token"] == TOKEN
+            valid = request["token"] == TOKEN
             self.answer(200, {"active": valid, "username": USERNAME if valid else ""})
         elif service == "competitions.CompetitionApiService/DownloadDataFiles":
-            self.address(asked["competitionName"])
+            self.address(request["competitionName"])
         else:
             self.answer(404, {"code": 404, "message": f"no service {service}"})
 
@@ -81,9 +83,9 @@ class Kaggle(BaseHTTPRequestHandler):
             self.send_header("ETag", version)
             self.send_header("Content-Length", plan.get("announce", len(content) - start))
         self.end_headers()
-        most = plan.get("piece", plan.get("stall", len(content)))
+        size = plan.get("piece", plan.get("stall", len(content)))
         try:
-            self.wfile.write(content[start : start + most])
+            self.wfile.write(content[start : start + size])
             self.wfile.flush()
             if "stall" in plan:
                 self.connection.recv(1)  # until the other side hangs up

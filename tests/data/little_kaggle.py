@@ -1,4 +1,4 @@
-"""What tests of Kaggle share: a little Kaggle, archives for it, and processes that fetch from it."""
+"""Helpers for tests of Kaggle: a test server, archives for it, and processes that download from it."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ NEW_NETWORK = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user
 
 
 def packed(seed: int = 0, size: int = 300_000) -> bytes:
-    """An archive of a table, files in folders, and an archive inside; the same seed makes the same."""
+    """Return an archive with a table, files in folders, and a nested archive; it depends on the seed only."""
     noise = np.random.default_rng(seed).bytes(size)
     inner, outer = io.BytesIO(), io.BytesIO()
     for file, members in ((inner, {"train/1.jpg": b"jpg"}), (outer, {"train.csv": noise, "a/b.txt": b"b"})):
@@ -42,7 +42,7 @@ FILES = ["a/b.txt", "train.csv", "train.zip"]
 
 @dataclass
 class LittleKaggle:
-    """What the tests tell the server, and who calls it."""
+    """Controls the server, and starts processes that download from it."""
 
     folder: Path
     network: list[str]
@@ -63,7 +63,7 @@ class LittleKaggle:
     def start(
         self, *calls: dict, reachable: bool = True, variables: dict[str, str] | None = None
     ) -> "subprocess.Popen[str]":
-        """A process that asks for raw data; with `variables` in place of a valid key."""
+        """Start a process that downloads raw data, with `variables` in place of a valid key."""
         key = {"KAGGLE_USERNAME": USERNAME, "KAGGLE_KEY": KEY} if variables is None else variables
         settings = {"PATH": os.environ["PATH"], "HOME": str(self.user), "KAGGLE_API_ENVIRONMENT": "LOCALHOST", **key}
         words = [*(self.network if reachable else NEW_NETWORK), sys.executable, HERE / "kaggle_call.py"]
@@ -72,8 +72,8 @@ class LittleKaggle:
             list(map(str, words)), env=settings, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
-    def told(self, *calls: dict, **options: object) -> list[dict]:
-        """All that the process tells of these calls."""
+    def fetch(self, *calls: dict, **options: object) -> list[dict]:
+        """Run these calls, and return the lines that they print."""
         out, err = self.start(*calls, **options).communicate(timeout=120)  # type: ignore[arg-type]
         assert err == ""
         assert KEY not in out
@@ -81,10 +81,10 @@ class LittleKaggle:
         return [json.loads(line) for line in out.splitlines()]
 
     def result(self, **call: object) -> dict:
-        return self.told(call)[-1]
+        return self.fetch(call)[-1]
 
-    def whole(self, result: dict, competition: str = "toy", content: bytes = CONTENT) -> bool:
-        """Whether this is the raw data of this archive, and nothing else is left."""
+    def is_complete(self, result: dict, competition: str = "toy", content: bytes = CONTENT) -> bool:
+        """Return whether a result is the raw data of this archive, and nothing else is left."""
         place = self.home.downloads / "kaggle" / competition
         assert result.get("folder") == str(place / "raw"), result
         assert (place / f"{competition}.zip").read_bytes() == content
@@ -101,7 +101,7 @@ def files_in(folder: Path) -> list[str]:
 
 @contextmanager
 def little_kaggle(tmp_path: Path, home: Home) -> Iterator[LittleKaggle]:
-    """A server in a network of its own, which ends with the test."""
+    """Run the server in its own network namespace for the duration of a test."""
     folder, user = tmp_path / "kaggle", tmp_path / "user"
     folder.mkdir()
     user.mkdir()

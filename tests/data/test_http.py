@@ -190,9 +190,9 @@ def test_a_refusal_is_told_in_one_sentence(alone: Home, web: Server, status: int
 
 
 def test_a_server_that_is_not_there_is_told(alone: Home, web: Server) -> None:
-    nobody = WebFile(url="http://127.0.0.1:1/data.bin", file="data.bin")
+    unreachable = WebFile(url="http://127.0.0.1:1/data.bin", file="data.bin")
     with pytest.raises(SourceError, match=r"cannot be reached \(.*refused\); check the network"):
-        fetch(alone, nobody)
+        fetch(alone, unreachable)
 
 
 def test_a_file_larger_than_the_disk_is_not_begun(alone: Home, web: Server) -> None:

@@ -1,6 +1,6 @@
-"""Competitions are fetched from Kaggle once, whole or not at all, whatever breaks or is killed meanwhile.
+"""Competitions are downloaded from Kaggle once and completely, even if a connection breaks or a process is killed.
 
-Kaggle's real client talks to a little Kaggle of ours, in a network of their own.
+Kaggle's real client talks to a test server, in a separate network namespace.
 """
 
 import hashlib
@@ -28,46 +28,46 @@ def little(tmp_path: Path, alone: Home) -> Iterator[LittleKaggle]:
 
 def test_an_archive_is_fetched_checked_and_extracted(little: LittleKaggle) -> None:
     little.publish()
-    told = little.told({})
-    assert little.whole(told[-1])
-    assert told[-1] | {"folder": ""} == {"folder": "", "kind": "kaggle", "verified": True, "md5": MD5}
-    stages = [line["stage"] for line in told if "stage" in line]
+    lines = little.fetch({})
+    assert little.is_complete(lines[-1])
+    assert lines[-1] | {"folder": ""} == {"folder": "", "kind": "kaggle", "verified": True, "md5": MD5}
+    stages = [line["stage"] for line in lines if "stage" in line]
     assert stages == ["Downloading toy.zip (300KB)", "Checking toy.zip", "Extracting toy.zip"]
-    downloaded = [line["advance"] for line in told if "advance" in line][
-        : told.index({"stage": stages[1], "total": len(CONTENT)}) - 1
+    downloaded = [line["advance"] for line in lines if "advance" in line][
+        : lines.index({"stage": stages[1], "total": len(CONTENT)}) - 1
     ]
     assert sum(downloaded) == len(CONTENT)
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in Path(told[-1]["folder"]).rglob("*")}
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in Path(lines[-1]["folder"]).rglob("*")}
     assert modes == {0o700, 0o600}
 
 
-def test_what_was_fetched_once_needs_no_network(little: LittleKaggle) -> None:
+def test_downloaded_data_needs_no_network(little: LittleKaggle) -> None:
     little.publish()
-    assert little.whole(little.result())
-    asked = little.requests()
-    assert little.whole(little.told({}, reachable=False, variables={})[-1])
+    assert little.is_complete(little.result())
+    requests = little.requests()
+    assert little.is_complete(little.fetch({}, reachable=False, variables={})[-1])
     archive = little.home.downloads / "kaggle/toy/toy.zip"
     archive.rename(archive.with_suffix(".gone"))
-    assert little.told({}, reachable=False, variables={})[-1]["verified"] is True
-    assert little.requests() == asked
+    assert little.fetch({}, reachable=False, variables={})[-1]["verified"] is True
+    assert little.requests() == requests
 
 
 def test_a_folder_that_is_gone_is_extracted_again_without_the_network(little: LittleKaggle) -> None:
     little.publish()
     shutil.rmtree(little.result()["folder"])
-    assert little.whole(little.told({}, reachable=False)[-1])
+    assert little.is_complete(little.fetch({}, reachable=False)[-1])
 
 
-def test_a_connection_that_breaks_goes_on_where_it_broke(little: LittleKaggle) -> None:
+def test_a_broken_connection_resumes_where_it_broke(little: LittleKaggle) -> None:
     little.publish(piece=BLOCK)
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
     starts = [f"get toy {start}" for start in range(0, len(CONTENT), BLOCK)]
     assert little.requests() == ["ask toy", "get toy 0", *starts]
 
 
 def test_an_address_that_expires_is_asked_for_again(little: LittleKaggle) -> None:
     little.publish(piece=2 * BLOCK, address_lasts=2)
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
     assert little.requests() == [
         "ask toy", "get toy 0", "get toy 0", "refuse toy",
         "ask toy", "get toy 0", f"get toy {2 * BLOCK}", "refuse toy",
@@ -76,89 +76,89 @@ def test_an_address_that_expires_is_asked_for_again(little: LittleKaggle) -> Non
 
 
 @pytest.mark.slow
-def test_a_connection_that_brings_nothing_is_given_up(little: LittleKaggle) -> None:
+def test_a_connection_without_data_is_abandoned(little: LittleKaggle) -> None:
     little.publish(piece=0)
     error = little.result()["error"]
     assert error.startswith("the connection broke while downloading toy")
     assert "run again to resume it" in error
     little.behave()
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
 
 
-def test_an_archive_of_unknown_size_is_fetched_in_one_go(little: LittleKaggle) -> None:
+def test_an_archive_of_unknown_size_is_downloaded_in_one_go(little: LittleKaggle) -> None:
     little.publish(silent=True)
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
 
 
-def test_a_wrong_sum_is_told_and_the_archive_is_kept(little: LittleKaggle) -> None:
+def test_a_wrong_checksum_is_reported_and_the_archive_is_kept(little: LittleKaggle) -> None:
     damaged = packed(seed=1)
     little.publish(content=damaged)
     archive = little.home.downloads / "kaggle/toy/toy.zip"
     for reachable in (True, False):
-        error = little.told({}, reachable=reachable)[-1]["error"]
+        error = little.fetch({}, reachable=reachable)[-1]["error"]
         assert str(archive) in error
         assert f"its MD5 is {hashlib.md5(damaged).hexdigest()}, not {MD5}" in error
         assert "delete it to have it downloaded again" in error
         assert "--unverified" in error
         assert archive.read_bytes() == damaged
     assert not archive.with_name("raw").exists()
-    accepted = little.told({"unverified": True}, {"unverified": True}, reachable=False)
-    assert little.whole(accepted[-1], content=damaged)
+    accepted = little.fetch({"unverified": True}, {"unverified": True}, reachable=False)
+    assert little.is_complete(accepted[-1], content=damaged)
     assert accepted[-1]["verified"] is False
     assert accepted[-1]["md5"] == hashlib.md5(damaged).hexdigest()
     assert [line["stage"] for line in accepted if "stage" in line] == ["Checking toy.zip", "Extracting toy.zip"]
-    assert "not the archive" in little.told({}, reachable=False)[-1]["error"]
+    assert "not the archive" in little.fetch({}, reachable=False)[-1]["error"]
     little.publish()
     archive.unlink()
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
 
 
-def test_without_a_published_sum_an_archive_is_taken_and_not_called_verified(little: LittleKaggle) -> None:
+def test_without_a_published_checksum_an_archive_is_accepted_as_unverified(little: LittleKaggle) -> None:
     little.publish()
     result = little.result(md5=None)
-    assert little.whole(result)
+    assert little.is_complete(result)
     assert (result["verified"], result["md5"]) == (False, MD5)
 
 
 def test_one_competition_that_fails_does_not_stop_the_others(little: LittleKaggle) -> None:
     for name in ("one", "three"):
         little.publish(name)
-    told = little.told({"competition": "one"}, {"competition": "two"}, {"competition": "three"})
-    one, two, three = (line for line in told if "folder" in line or "error" in line)
-    assert little.whole(one, "one")
+    lines = little.fetch({"competition": "one"}, {"competition": "two"}, {"competition": "three"})
+    one, two, three = (line for line in lines if "folder" in line or "error" in line)
+    assert little.is_complete(one, "one")
     assert "Kaggle has no competition two" in two["error"]
-    assert little.whole(three, "three")
+    assert little.is_complete(three, "three")
 
 
-def test_several_at_once_fetch_once(little: LittleKaggle) -> None:
+def test_concurrent_processes_download_once(little: LittleKaggle) -> None:
     little.publish()
     crowd = [little.start({}) for _ in range(3)]
     ends = [json.loads(process.communicate(timeout=60)[0].splitlines()[-1]) for process in crowd]
-    assert all(little.whole(end) for end in ends)
+    assert all(little.is_complete(end) for end in ends)
     assert little.requests() == ["ask toy", "get toy 0", "get toy 0"]
 
 
 def stalled(little: LittleKaggle, after: int) -> "subprocess.Popen[str]":
-    """A process that has fetched so many bytes more and waits for the rest."""
+    """Start a process, and return it when it has downloaded `after` more bytes and waits for the rest."""
     little.behave(stall=after)
     process = little.start({})
     assert process.stdout
-    told = (json.loads(line) for line in process.stdout)
-    advances = (line["advance"] for line in told if "advance" in line)
+    lines = (json.loads(line) for line in process.stdout)
+    advances = (line["advance"] for line in lines if "advance" in line)
     next(advances)  # what was there before
     while after > 0:
         after -= next(advances)
     return process
 
 
-def test_a_kill_while_fetching_loses_nothing_that_came(little: LittleKaggle) -> None:
+def test_a_kill_while_downloading_keeps_the_partial_download(little: LittleKaggle) -> None:
     little.publish()
     for after, how in ((2 * BLOCK, signal.SIGKILL), (BLOCK, signal.SIGINT)):
         process = stalled(little, after)
         process.send_signal(how)
         process.communicate()
     little.behave()
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
     assert little.requests()[-1] == f"get toy {3 * BLOCK}"
 
 
@@ -167,7 +167,7 @@ def test_a_kill_while_fetching_loses_nothing_that_came(little: LittleKaggle) -> 
     [(signal.SIGKILL, "Kaggle's client failed (code -9) while downloading toy; the partial download is kept"),
      (signal.SIGALRM, "Kaggle did not respond for toy; run again later")],
 )  # fmt: skip
-def test_a_client_that_is_killed_is_told_and_gone_on_with(
+def test_a_killed_client_is_reported_and_its_download_resumed(
     little: LittleKaggle, how: signal.Signals, sentence: str
 ) -> None:
     little.publish()
@@ -177,17 +177,17 @@ def test_a_client_that_is_killed_is_told_and_gone_on_with(
     os.kill(int(client[0]), how)
     assert sentence in json.loads(process.communicate(timeout=60)[0].splitlines()[-1])["error"]
     little.behave()
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
     assert little.requests()[-1] == f"get toy {BLOCK}"
 
 
-def test_a_store_that_sends_only_all_of_it_is_begun_again(little: LittleKaggle) -> None:
+def test_a_server_without_range_requests_is_downloaded_from_the_start(little: LittleKaggle) -> None:
     little.publish()
     process = stalled(little, BLOCK)
     process.kill()
     process.communicate()
     little.behave(whole_only=True)
-    assert little.whole(little.result())
+    assert little.is_complete(little.result())
 
 
 def test_parts_of_two_archives_never_mix(little: LittleKaggle) -> None:
@@ -198,7 +198,7 @@ def test_parts_of_two_archives_never_mix(little: LittleKaggle) -> None:
     newer = packed(seed=2, size=310_000)
     little.publish(content=newer)
     result = little.result(md5=hashlib.md5(newer).hexdigest())
-    assert little.whole(result, content=newer)
+    assert little.is_complete(result, content=newer)
     assert result["verified"] is True
 
 

@@ -1,4 +1,4 @@
-"""What keeps a competition from being fetched is told in a sentence, with what to do, and without credentials."""
+"""An error while downloading a competition says in a sentence what to do, and contains no credentials."""
 
 import json
 import subprocess
@@ -36,22 +36,22 @@ def little(tmp_path: Path, alone: Home) -> Iterator[LittleKaggle]:
         ({"status": 401}, "does not accept your credentials; create a token at https://www.kaggle.com/settings"),
     ],
 )  # fmt: skip
-def test_a_refusal_is_told_with_what_to_do(little: LittleKaggle, plan: dict, sentence: str) -> None:
+def test_a_refusal_is_reported_with_what_to_do(little: LittleKaggle, plan: dict, sentence: str) -> None:
     little.publish(**plan)
     assert sentence in little.result()["error"]
     assert list((little.home.downloads / "kaggle/toy").iterdir()) == []
 
 
-def test_missing_and_wrong_credentials_are_told(little: LittleKaggle) -> None:
+def test_missing_and_wrong_credentials_are_reported(little: LittleKaggle) -> None:
     little.publish()
-    nobody = little.told({}, variables={})[-1]["error"]
-    assert "no valid Kaggle credentials were found; create a token at https://www.kaggle.com/settings" in nobody
-    assert all(word in nobody for word in ("KAGGLE_API_TOKEN", "KAGGLE_KEY", "~/.kaggle/kaggle.json"))
+    missing = little.fetch({}, variables={})[-1]["error"]
+    assert "no valid Kaggle credentials were found; create a token at https://www.kaggle.com/settings" in missing
+    assert all(word in missing for word in ("KAGGLE_API_TOKEN", "KAGGLE_KEY", "~/.kaggle/kaggle.json"))
     assert little.requests() == []
-    wrong = little.told({}, variables={"KAGGLE_USERNAME": USERNAME, "KAGGLE_KEY": "guessed"})[-1]["error"]
+    wrong = little.fetch({}, variables={"KAGGLE_USERNAME": USERNAME, "KAGGLE_KEY": "guessed"})[-1]["error"]
     assert wrong.startswith("Kaggle does not accept your credentials (Kaggle says: Unauthenticated); create a token")
     assert "guessed" not in wrong
-    expired = little.told({}, variables={"KAGGLE_API_TOKEN": "expired"})[-1]["error"]
+    expired = little.fetch({}, variables={"KAGGLE_API_TOKEN": "expired"})[-1]["error"]
     assert "no valid Kaggle credentials were found" in expired
 
 
@@ -64,21 +64,21 @@ def test_credentials_are_found_in_every_usual_place(little: LittleKaggle, place:
     if place == "key file":
         (little.user / ".kaggle/kaggle.json").write_text(json.dumps({"username": USERNAME, "key": KEY}))
     variables = {"KAGGLE_API_TOKEN": TOKEN} if place == "variable" else {}
-    assert little.whole(little.told({}, variables=variables)[-1])
+    assert little.is_complete(little.fetch({}, variables=variables)[-1])
 
 
 @pytest.mark.parametrize("verbose", ["", "1"])
 def test_credentials_are_never_shown(little: LittleKaggle, verbose: str) -> None:
-    """A line break in a token makes the client quote the token; told to be verbose, it prints every header."""
+    """A line break in a token makes the client quote the token; in verbose mode it prints every header."""
     little.publish()
     broken = {"KAGGLE_API_TOKEN": f"{TOKEN}\nsecond line", "VERBOSE": verbose}
-    assert "Kaggle's client failed (" in little.told({}, variables=broken)[-1]["error"]
-    assert little.whole(little.told({}, variables={"KAGGLE_API_TOKEN": TOKEN, "VERBOSE": verbose})[-1])
+    assert "Kaggle's client failed (" in little.fetch({}, variables=broken)[-1]["error"]
+    assert little.is_complete(little.fetch({}, variables={"KAGGLE_API_TOKEN": TOKEN, "VERBOSE": verbose})[-1])
 
 
-def test_a_missing_network_is_told(little: LittleKaggle) -> None:
+def test_a_missing_network_is_reported(little: LittleKaggle) -> None:
     for variables in (None, {"KAGGLE_API_TOKEN": TOKEN}):
-        error = little.told({}, reachable=False, variables=variables)[-1]["error"]
+        error = little.fetch({}, reachable=False, variables=variables)[-1]["error"]
         assert "Kaggle cannot be reached to download toy" in error
 
 
@@ -94,16 +94,16 @@ def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
     assert "run: pip install 'assay[kaggle]'" in done.stdout, done.stderr
 
 
-def test_an_archive_larger_than_the_disk_is_not_begun(little: LittleKaggle) -> None:
+def test_an_archive_larger_than_the_disk_is_not_started(little: LittleKaggle) -> None:
     little.publish(announce=450 * 10**12)
-    told = little.told({})
-    assert "downloading and extracting toy.zip needs 900TB" in told[-1]["error"]
-    assert [line for line in told if "stage" in line] == []
+    lines = little.fetch({})
+    assert "downloading and extracting toy.zip needs 900TB" in lines[-1]["error"]
+    assert [line for line in lines if "stage" in line] == []
     assert all(path.stat().st_size == 0 for path in (little.home.downloads / "kaggle/toy").iterdir())
 
 
-def test_a_disk_that_fills_up_keeps_what_has_come(little: LittleKaggle) -> None:
+def test_a_disk_that_fills_up_keeps_the_partial_download(little: LittleKaggle) -> None:
     little.publish()
-    assert "is full while downloading toy.zip; free some space" in little.result(most=100_000)["error"]
-    assert little.whole(little.result())
+    assert "is full while downloading toy.zip; free some space" in little.result(max_bytes=100_000)["error"]
+    assert little.is_complete(little.result())
     assert little.requests()[-1] == "get toy 100000"

@@ -160,7 +160,7 @@ def test_a_version_that_does_not_exist_is_said_so(alone: Home, publish: Publish)
 
 @pytest.mark.usefixtures("registry")
 def test_a_registry_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")  # the discard port, where nobody listens
+    monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")  # the discard port, where nothing listens
     with pytest.raises(SourceError, match="the npm registry cannot be reached"):
         fetch(alone, NO_SUCH, progress=NoProgress())
     assert kept(alone) == []

@@ -114,7 +114,7 @@ def test_an_index_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: py
     for name in [name for name in os.environ if name.startswith("PIP_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, where nobody listens
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, where nothing listens
     wanted = Package(name="toydata", version="1", file="toydata-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index cannot be reached"):
         fetch(alone, wanted, progress=NoProgress())

@@ -32,7 +32,7 @@ class Hoards(Agent):
 
 
 class Asks(Agent):
-    """Asks a model before every step, and writes down what it was told."""
+    """Calls a model before every step, and writes each reply to a file."""
 
     asks_models = True
     questions: int = 3
@@ -42,7 +42,7 @@ class Asks(Agent):
         await bench.run(["python", "train.py"])
         for number in range(self.questions):
             reply = await bench.ask("main", [Message(role="user", text=f"What comes as number {number}?")])
-            await bench.run(["sh", "-c", f"echo '{reply.message.text}' >> told.txt"])
+            await bench.run(["sh", "-c", f"echo '{reply.message.text}' >> replies.txt"])
 
 
 class Lingers(Agent):

@@ -11,7 +11,7 @@ from assay.core.home import Home
 from tiny_run import TinyRun
 
 BUSY = Path(__file__).with_name("busy.py")
-# Nobody but root may mount, freeze and tear out disks.
+# Only root may mount, freeze and detach disks.
 collect_ignore = [] if os.geteuid() == 0 else ["test_disks.py"]
 
 

@@ -1,4 +1,4 @@
-"""A clock that jumps by days changes no budget, ends no command, and loses nobody the right to write."""
+"""A clock that jumps by days changes no budget, ends no command, and costs no process its lease."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ from whole import check_whole
 from assay.core.disk import atomic_write
 from assay.records import read_events
 
-# From the package `faketime`: it changes what programs are told about the date, and nothing else.
+# From the package `faketime`: it changes the date that programs see, and nothing else.
 LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 JUMPS = ["+10d", "-20d", "+0"]
 

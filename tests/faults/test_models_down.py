@@ -48,7 +48,7 @@ def test_an_outage_of_every_kind_is_waited_out_and_no_answer_is_asked_for_twice(
     assert result.returncode == 0, result.stderr
     check_whole(tiny, 1)
     (trial,) = tiny.folder.trials()
-    assert workspace(trial)["told.txt"].split() == ["first", "second", "third"]
+    assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
     asked = [request.body["messages"][-1]["content"] for request in server.requests]
     assert len(asked) == len(OUTAGE) + len(ANSWERS)
     # Every request of the outage was for the second answer: the first was in the record by then.
@@ -74,14 +74,14 @@ def test_a_provider_that_is_gone_is_told_and_after_it_is_back_resume_completes_t
     with ModelServer(*ANSWERS, port=port):
         go_on(tiny)
     check_whole(tiny, 1)
-    assert workspace(trial)["told.txt"].split() == ["first", "second", "third"]
+    assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
 
 
 @pytest.mark.slow
 def test_a_key_that_is_refused_is_no_outage_to_be_waited_out(tiny, busy):
     with ModelServer() as server:
         words = asking(tiny, busy, server.openai)
-        tiny.variables["OPENAI_API_KEY"] = "key-of-nobody"
+        tiny.variables["OPENAI_API_KEY"] = "invalid-key"
         result = tiny.call(*words)
     assert result.returncode == 1 and "ModelError: openai/gpt-4o rejected the API key" in result.stderr
     (trial,) = tiny.folder.trials()

@@ -20,7 +20,7 @@ def workspace(trial: TrialFolder) -> dict[str, str]:
 
 
 def check_whole(run: TinyRun, trials: int) -> None:
-    """Every trial is there, done, handed in once and graded once, and the records hold together."""
+    """Every trial exists, is done, submitted once and graded once, and its records are consistent."""
     folders = list(run.folder.trials())
     assert len(folders) == trials
     for folder in folders:

@@ -63,7 +63,7 @@ def prepared(tmp_path: Path) -> Prepared:
 
 @pytest.fixture
 def make_task() -> MakeTask:
-    """A task with a table of ids and prices, unless told otherwise."""
+    """A task with a table of ids and prices, unless the arguments say otherwise."""
 
     def make(
         column: Column | None = None,

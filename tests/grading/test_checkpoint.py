@@ -1,4 +1,4 @@
-"""A checkpoint is judged by running it in the task's own code: weights count, and all else is refused in a sentence."""
+"""A checkpoint is graded by running it in the task's code; anything but valid weights is rejected in a sentence."""
 
 import io
 import pickle
@@ -26,7 +26,7 @@ def load(path):
     with np.load(path, allow_pickle=False) as file:
         weights = {name: file[name] for name in file.files}
     if set(weights) != {"slope"}:
-        raise ValueError(f"it holds {sorted(weights)}; slope is asked for")
+        raise ValueError(f"it holds {sorted(weights)}; slope is required")
     if weights["slope"].shape != ():
         raise ValueError(f"slope has the shape {weights['slope'].shape}")
     if not np.isfinite(weights["slope"]):
@@ -96,20 +96,20 @@ def save(tmp_path: Path) -> Save:
 
 
 @pytest.fixture
-def judged(slope: Task, prepared: Any, home: Home) -> Judge:
+def grade_file(slope: Task, prepared: Any, home: Home) -> Judge:
     """Grade a file on the small task."""
     return lambda path: grade_submission(path, slope, prepared, home=home)
 
 
-def test_weights_are_scored_by_what_the_model_makes_of_them(judged: Judge, save: Save, home: Home) -> None:
+def test_weights_are_scored_by_the_predictions_of_the_model(grade_file: Judge, save: Save, home: Home) -> None:
     """Worked by hand: with slope 11 the prices are off by 1, 2 and 3, which is 2 in the mean."""
-    grade = judged(save(slope=11.0))
+    grade = grade_file(save(slope=11.0))
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 2.0, True, True)
     assert list(home.labs.iterdir()) == []
 
 
-def test_a_perfect_model_has_the_perfect_score(judged: Judge, save: Save) -> None:
-    assert judged(save(slope=np.float16(10))).score == 0
+def test_a_perfect_model_has_the_perfect_score(grade_file: Judge, save: Save) -> None:
+    assert grade_file(save(slope=np.float16(10))).score == 0
 
 
 def test_the_form_is_validated_without_running_anything(slope: Task, prepared: Any, save: Save) -> None:
@@ -123,20 +123,20 @@ def test_the_form_is_validated_without_running_anything(slope: Task, prepared: A
 @pytest.mark.parametrize(
     ("arrays", "why"),
     [
-        ({"slopes": 1.0}, "checkpoint.npz: it holds ['slopes']; slope is asked for."),
-        ({"slope": 1.0, "more": 2.0}, "checkpoint.npz: it holds ['more', 'slope']; slope is asked for."),
+        ({"slopes": 1.0}, "checkpoint.npz: it holds ['slopes']; slope is required."),
+        ({"slope": 1.0, "more": 2.0}, "checkpoint.npz: it holds ['more', 'slope']; slope is required."),
         ({"slope": np.ones(3)}, "checkpoint.npz: slope has the shape (3,)."),
         ({"slope": np.nan}, "checkpoint.npz: slope is not finite."),
     ],
 )
 def test_faults_that_only_the_model_can_find_are_reported_by_its_judge(
-    judged: Judge, save: Save, arrays: dict[str, Any], why: str
+    grade_file: Judge, save: Save, arrays: dict[str, Any], why: str
 ) -> None:
-    grade = judged(save(**arrays))
+    grade = grade_file(save(**arrays))
     assert (grade.score, grade.why, grade.sealed) == (None, why, True)
 
 
-def test_a_file_that_would_run_code_when_unpickled_runs_none(judged: Judge, tmp_path: Path) -> None:
+def test_a_file_that_would_run_code_when_unpickled_runs_none(grade_file: Judge, tmp_path: Path) -> None:
     trap, witness = tmp_path / "checkpoint.npz", tmp_path / "ran"
 
     class Trap:
@@ -144,9 +144,9 @@ def test_a_file_that_would_run_code_when_unpickled_runs_none(judged: Judge, tmp_
             return Path.touch, (witness,)
 
     trap.write_bytes(pickle.dumps(Trap()))
-    assert judged(trap).why == "checkpoint.npz is not a readable .npz file; write it with numpy.savez."
+    assert grade_file(trap).why == "checkpoint.npz is not a readable .npz file; write it with numpy.savez."
     np.savez(trap, slope=np.array([Trap()], dtype=object))
-    assert judged(trap).why == "checkpoint.npz, array 'slope' is of type 'object'; only plain numbers are accepted."
+    assert grade_file(trap).why == "checkpoint.npz, array 'slope' is of type 'object'; only plain numbers are accepted."
     assert not witness.exists()
 
 
@@ -209,12 +209,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_before_any_lab_opens(
-    name: str, judged: Judge, slope: Task, prepared: Any, home: Home, tmp_path: Path
+    name: str, grade_file: Judge, slope: Task, prepared: Any, home: Home, tmp_path: Path
 ) -> None:
     content, why = HOSTILE[name]
     path = tmp_path / "checkpoint.npz"
     path.write_bytes(content)
-    grade = judged(path)
+    grade = grade_file(path)
     assert grade.score is None and not grade.valid_submission
     assert grade.why is not None and why in grade.why
     with pytest.raises(InvalidSubmission) as refused:
@@ -243,63 +243,63 @@ def test_a_damaged_file_is_accepted_or_refused_but_never_a_crash(data: strategie
         assert str(refused).endswith(".")
 
 
-def test_a_file_that_is_too_large_or_missing_is_reported(judged: Judge, save: Save) -> None:
+def test_a_file_that_is_too_large_or_missing_is_reported(grade_file: Judge, save: Save) -> None:
     path = save(slope=np.ones(300_000))
     size = f"{path.stat().st_size:,}"
-    assert judged(path).why == f"checkpoint.npz is {size} bytes; at most 1,000,000 are accepted."
-    assert judged(None).why == "Nothing was submitted."
+    assert grade_file(path).why == f"checkpoint.npz is {size} bytes; at most 1,000,000 are accepted."
+    assert grade_file(None).why == "Nothing was submitted."
 
 
-def test_damage_that_only_shows_when_reading_is_reported(judged: Judge, save: Save) -> None:
+def test_damage_found_only_while_reading_is_reported(grade_file: Judge, save: Save) -> None:
     path = save(slope=np.zeros(5000))
     content = bytearray(path.read_bytes())
     content[20_000] ^= 1
     path.write_bytes(content)
-    grade = judged(path)
+    grade = grade_file(path)
     assert grade.score is None and "Bad CRC-32" in str(grade.why)
 
 
-def test_a_judge_that_takes_too_long_is_ended(judged: Judge, save: Save, slope: Task) -> None:
+def test_a_judge_that_takes_too_long_is_ended(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "model.py").write_text("import time\ndef load(path):\n    time.sleep(600)\n")
     short = slope.submission.model_copy(update={"judge_time": 1.0})
     object.__setattr__(slope, "submission", short)
-    assert judged(save(slope=1.0)).why == "checkpoint.npz: running it took more than 1s."
+    assert grade_file(save(slope=1.0)).why == "checkpoint.npz: running it took more than 1s."
 
 
-def test_a_judge_that_takes_too_much_memory_is_ended(judged: Judge, save: Save, slope: Task) -> None:
+def test_a_judge_that_takes_too_much_memory_is_ended(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "model.py").write_text("def load(path):\n    return [bytes(10**8) + b'1' for _ in range(60)]\n")
-    assert "memory" in str(judged(save(slope=1.0)).why).lower()
+    assert "memory" in str(grade_file(save(slope=1.0)).why).lower()
 
 
-def test_what_a_judge_quotes_is_made_safe_to_print(judged: Judge, save: Save, slope: Task) -> None:
+def test_what_a_judge_quotes_is_made_safe_to_print(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "model.py").write_text("def load(path):\n    raise ValueError('a\\x1b[31m\\x00b' + 'x' * 1000)\n")
-    why = str(judged(save(slope=1.0)).why)
+    why = str(grade_file(save(slope=1.0)).why)
     assert why.startswith("checkpoint.npz: a\ufffd[31m\ufffdb") and why.isprintable() and len(why) < 400
 
 
-def test_predictions_that_are_no_answer_are_refused_like_a_table(judged: Judge, save: Save, slope: Task) -> None:
+def test_invalid_predictions_are_rejected_like_a_submitted_table(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "judge.py").write_text("open('predictions.csv', 'w').write('id,price\\n007,nan\\n8,2\\n9,3\\n')\n")
-    assert "predictions.csv" in str(judged(save(slope=1.0)).why)
+    assert "predictions.csv" in str(grade_file(save(slope=1.0)).why)
 
 
-def test_a_judge_that_writes_nothing_or_a_link_is_a_fault_of_ours(judged: Judge, save: Save, slope: Task) -> None:
+def test_a_judge_that_writes_nothing_or_a_link_is_a_lab_error(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "judge.py").write_text("import os\nos.symlink('/etc/passwd', 'predictions.csv')\n")
     with pytest.raises(LabError, match="made-up/slope wrote no table"):
-        judged(save(slope=1.0))
+        grade_file(save(slope=1.0))
 
 
-def test_the_answers_and_the_name_of_the_task_are_not_in_the_lab(judged: Judge, save: Save, slope: Task) -> None:
+def test_the_answers_and_the_name_of_the_task_are_not_in_the_lab(grade_file: Judge, save: Save, slope: Task) -> None:
     (slope.folder / "judge.py").write_text(
         "import os, sys\n"
         "found = sorted(os.path.relpath(os.path.join(at, name)) for at, _, names in os.walk('.') for name in names)\n"
         "sys.exit(' '.join([*found, *(line.split()[3] for line in open('/proc/self/mountinfo'))]))\n"
     )
-    why = str(judged(save(slope=1.0)).why)
+    why = str(grade_file(save(slope=1.0)).why)
     assert why.startswith("checkpoint.npz: checkpoint.npz inputs/sizes.csv judge.py model.py ")
     assert "slope" not in why and "answers" not in why
 
 
-def test_a_task_without_hidden_inputs_is_not_prepared(judged: Judge, save: Save, prepared: Any) -> None:
+def test_a_task_without_hidden_inputs_is_not_prepared(grade_file: Judge, save: Save, prepared: Any) -> None:
     (prepared.private / "inputs" / "sizes.csv").unlink()
     with pytest.raises(NotPrepared, match="no hidden inputs"):
-        judged(save(slope=1.0))
+        grade_file(save(slope=1.0))

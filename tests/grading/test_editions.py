@@ -1,4 +1,4 @@
-"""A task is judged by the rules of the edition its data was prepared in, and the grade says what they are."""
+"""A submission is graded by the rules of the edition that its data was prepared in, and the grade names them."""
 
 import dataclasses
 
@@ -28,7 +28,7 @@ def task(make_task):
 
 
 @pytest.fixture
-def judged(task, prepared, tmp_path):
+def grade_in(task, prepared, tmp_path):
     """The grade of a submission in one edition, whichever the task that is passed was made for."""
 
     def judge(edition: str, submission: str):
@@ -44,15 +44,15 @@ def judged(task, prepared, tmp_path):
     return judge
 
 
-def test_each_edition_judges_by_its_own_rules(judged):
-    published, fixed = judged("v1", SORTS_RIGHT), judged("fixed", SORTS_RIGHT)
+def test_each_edition_grades_by_its_own_rules(grade_in):
+    published, fixed = grade_in("v1", SORTS_RIGHT), grade_in("fixed", SORTS_RIGHT)
     assert published.score == pytest.approx((9 / 3) ** 0.5, abs=1e-5)
     assert fixed.why == "submission.csv has unknown column 'note'; the columns must be id, price."
-    assert judged("fixed", "id,price\n9,33\n8,20\n007,10\n").score == 1.0
+    assert grade_in("fixed", "id,price\n9,33\n8,20\n007,10\n").score == 1.0
 
 
-def test_a_grade_names_the_quirks_and_repairs_of_its_edition(judged):
-    published, fixed = judged("v1", SORTS_RIGHT), judged("fixed", "id,price\n9,33\n8,20\n007,10\n")
+def test_a_grade_names_the_quirks_and_repairs_of_its_edition(grade_in):
+    published, fixed = grade_in("v1", SORTS_RIGHT), grade_in("fixed", "id,price\n9,33\n8,20\n007,10\n")
     assert (published.quirks, published.repairs, published.indicative) == (("loose-ids", "squared"), (), False)
     assert (fixed.quirks, fixed.repairs, fixed.indicative) == ((), ("whole-groups",), True)
 

@@ -77,7 +77,7 @@ def test_a_score_on_a_human_leaderboard_wins_its_medal(submitted, make_task, pre
     }
     assert datetime.fromisoformat(grade.created_at).tzinfo is None
     assert (grade.task, grade.edition, grade.variant) == ("made-up/prices", "v1", "real")
-    assert grade.percentile == pytest.approx(87.5)  # 2 lies 7/8 of the way from 9 to 1
+    assert grade.percentile == pytest.approx(87.5)  # 2 is 7/8 of the way from 9 to 1
     assert grade.success is True
     assert (grade.rank, grade.improvement, grade.sealed, grade.tolerance) == (None, None, None, None)
     assert grade.deterministic

@@ -15,7 +15,7 @@ AB = {"a": NUMBER, "b": NUMBER}
 
 @pytest.fixture
 def outcome(make_task, graded):
-    """The score of a submission, or why it has none, on a task that is judged as published."""
+    """The score of a submission, or why it has none, on a task that is graded by the published rules."""
 
     def judge(submission: str, answers: str = ANSWERS, **rules):
         grade = graded(make_task(lenient=True, **rules), answers, submission)
@@ -66,7 +66,7 @@ POLICIES = [
         ("join", "1,10\n2,21\n2,23\n3,30\n", "1,10\n2,20\n3,30\n", 1.0),
         ("join", "1,10\n2,21\n", "1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
         ("join", "1,10\n2,21\n3,30\n4,1\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '4'."),
-        # Only the rows handed in count: errors 1 and 3.
+        # Only the submitted rows count: errors 1 and 3.
         ("subset", "3,33\n2,21\n", "1,10\n2,20\n3,30\n", 2.0),
         # One answer may be repeated where no other is left: errors 3 and 1.
         ("subset", "3,33\n3,31\n", "1,10\n2,20\n3,30\n", 2.0),
@@ -215,8 +215,8 @@ CLASSES = [
 
 
 def test_classes_are_compared_only_with_classes_of_their_kind(outcome):
-    for truth, given, expected in CLASSES:
-        files = [two_rows(given), two_rows(truth)]
+    for truth, submitted, expected in CLASSES:
+        files = [two_rows(submitted), two_rows(truth)]
         found = outcome(*files, columns={"price": {"type": "category"}}, metric="accuracy", direction="higher")
         if isinstance(expected, str):
             assert found.startswith(f"submission.csv: column 'price' must hold {expected}")
@@ -248,8 +248,8 @@ TEXTS = [
 
 
 def test_texts_are_what_python_writes(outcome):
-    for rule, truth, given, expected in TEXTS:
-        files = [two_rows(given), two_rows(truth)]
+    for rule, truth, submitted, expected in TEXTS:
+        files = [two_rows(submitted), two_rows(truth)]
         found = outcome(*files, columns={"price": {"type": "text", **rule}}, metric="accuracy", direction="higher")
         assert found == (
             f"submission.csv: column 'price' must hold {expected}." if isinstance(expected, str) else expected
@@ -277,7 +277,7 @@ def test_only_a_file_that_is_called_csv_was_handed_in(make_task, prepared, tmp_p
 
 @pytest.fixture
 def columns_outcome(make_task, graded):
-    """The score of a submission, or why it has none, on a task with two columns that is judged as published."""
+    """The score of a submission, or why it has none, on a task with two columns and the published rules."""
 
     def judge(submission: str, answers: str = PAIRS, **rules):
         grade = graded(make_task(lenient=True, **({"columns": AB} | rules)), answers, submission)

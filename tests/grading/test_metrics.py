@@ -72,7 +72,7 @@ def test_distances_equal_those_of_scikit_learn(pairs):
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.01, 0.2, 0.5, 0.7, 0.99])), min_size=1))
 def test_class_metrics_equal_those_of_scikit_learn(pairs):
     truth = np.array([true for true, _ in pairs] + [True, False])
-    prediction = np.array([given for _, given in pairs] + [0.4, 0.4])
+    prediction = np.array([predicted for _, predicted in pairs] + [0.4, 0.4])
     assert score("accuracy", truth, prediction > 0.5) == sklearn.metrics.accuracy_score(truth, prediction > 0.5)
     assert score("roc_auc", truth, prediction) == pytest.approx(sklearn.metrics.roc_auc_score(truth, prediction))
     assert score("log_loss", truth, prediction) == pytest.approx(sklearn.metrics.log_loss(truth, prediction))

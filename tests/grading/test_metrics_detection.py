@@ -231,7 +231,7 @@ def test_the_published_vinbigdata_grader_never_counts_the_very_first_true_box():
 
 def test_the_published_vinbigdata_sample_scores_the_share_of_pictures_without_finding():
     # "No finding" everywhere, right in the first 7 of 10 pictures: precision 1 up to recall 1. Right in the last 7, the
-    # best precision at every recall is 7/10. The published 0.0475 lies near 1/15 of such a share.
+    # best precision at every recall is 7/10. The published 0.0475 is close to 1/15 of such a share.
     last = boxes(*["3 1 0 0 50 50"] * 3, *["14 1 0 0 1 1"] * 7)
     sample = boxes(*["14 1 0 0 1 1"] * 10)
     assert coco_map_iou40(last[::-1], sample) == pytest.approx(1 / 2)

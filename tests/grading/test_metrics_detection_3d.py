@@ -22,7 +22,7 @@ CAR = "1 0 0 0 2 4 1 0 car"
 
 
 @pytest.mark.parametrize(
-    ("given", "overlap"),
+    ("predicted", "overlap"),
     [
         ("1 0 0 0 2 4 1 0 car", 1),
         ("1 1 0 0 2 4 1 0 car", 3 / 5),  # moved along its length of 4 by 1: common 3, joint 5
@@ -36,9 +36,9 @@ CAR = "1 0 0 0 2 4 1 0 car"
         ("1 0 0 0 2 4 1 0 bus", 0),
     ],
 )
-def test_overlap_in_space_by_hand(given, overlap):
+def test_overlap_in_space_by_hand(predicted, overlap):
     for threshold in (0.3, 0.55, 0.65, 0.99):
-        assert map_3d_iou([scene(CAR)], [scene(given)], thresholds=[threshold]) == (overlap > threshold)
+        assert map_3d_iou([scene(CAR)], [scene(predicted)], thresholds=[threshold]) == (overlap > threshold)
 
 
 def test_a_square_turned_by_half_a_right_angle_overlaps_in_an_octagon():
@@ -60,7 +60,7 @@ BUS = "1 0 0 0 3 9 3 0 bus"
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "share", "area"),
+    ("true", "predicted", "share", "area"),
     [
         ([CAR], [CAR, FAR], 1 / 2, 1.0),  # a false box after the hit costs no area
         ([CAR], [FAR, CAR], 1 / 2, 1 / 2),
@@ -74,8 +74,8 @@ BUS = "1 0 0 0 3 9 3 0 bus"
         ([], [], 1, math.nan),
     ],
 )
-def test_the_share_of_hits_and_the_published_area_by_hand(true, given, share, area):
-    truth, prediction = [scene(*true)], [scene(*given)]
+def test_the_share_of_hits_and_the_published_area_by_hand(true, predicted, share, area):
+    truth, prediction = [scene(*true)], [scene(*predicted)]
     assert map_3d_iou(truth, prediction) == pytest.approx(share)
     assert map_3d_iou(truth, prediction, average_precision=True) == pytest.approx(area, nan_ok=True)
 

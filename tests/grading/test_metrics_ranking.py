@@ -246,14 +246,14 @@ def test_f1_of_labels_equals_that_of_scikit_learn_with_all_labels_or_with_those_
     # Two labels at least, as scikit-learn takes a table of one column for something else.
     rows = [*rows, (["a", "b"], ["a", "f"])]
     truth, prediction = joined(rows)
-    true, said = zip(*rows, strict=True)
+    true, predicted = zip(*rows, strict=True)
     for free, labels in ((False, sorted("abcdef")), (True, sorted(set().union(*true)))):
         binarizer = MultiLabelBinarizer(classes=labels)
-        known = [[label for label in row if label in labels] for row in said]
+        known = [[label for label in row if label in labels] for row in predicted]
         expected = sklearn.metrics.f1_score(binarizer.fit_transform(true), binarizer.transform(known), average="micro")
         assert multilabel_micro_f1(truth, prediction, unknown_labels_free=free) == pytest.approx(expected)
     binarizer = MultiLabelBinarizer(classes=sorted("abcdef"))
-    tables = binarizer.fit_transform(true), binarizer.transform(said)
+    tables = binarizer.fit_transform(true), binarizer.transform(predicted)
     expected = sklearn.metrics.f1_score(*tables, average="samples", zero_division=1.0)
     assert multilabel_mean_f1(truth, prediction) == pytest.approx(expected)
 

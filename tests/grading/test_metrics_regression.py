@@ -87,8 +87,8 @@ def published_mcrmse(ids, truth, prediction, keep, submission_rows):
     submission = submission.sort_values("row").reset_index(drop=True).sort_values("id")
     answers = answers.sort_values("id")
     kept = answers.loc[answers["keep"], ["a", "b"]].to_numpy()
-    given = submission.loc[answers["keep"], ["a", "b"]].to_numpy()
-    return sklearn.metrics.root_mean_squared_error(kept, given, multioutput="raw_values").mean()
+    submitted = submission.loc[answers["keep"], ["a", "b"]].to_numpy()
+    return sklearn.metrics.root_mean_squared_error(kept, submitted, multioutput="raw_values").mean()
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40))
@@ -107,7 +107,7 @@ def test_a_perfect_but_shuffled_submission_loses_only_under_the_published_mask()
     keep, ids = np.array([True, True, False]), np.array(["a", "b", "c"])
     assert mcrmse(truth, truth, mask=keep) == 0.0
     assert mcrmse(truth, truth, mask=keep, ids=ids, submission_rows=np.arange(3)) == 0.0
-    # Handed in as c, a, b: rows 0 and 1 of the file are c and a, so that a meets a, and b meets c: errors 0 and 2.
+    # Submitted as c, a, b: rows 0 and 1 of the file are c and a, so that a meets a, and b meets c: errors 0 and 2.
     published = mcrmse(truth, truth, mask=keep, ids=ids, submission_rows=np.array([1, 2, 0]))
     assert published == pytest.approx(math.sqrt(2))
 
@@ -184,7 +184,7 @@ def test_a_perfect_group_is_floored_by_kaggle_and_minus_infinity_in_the_publishe
 
 
 def test_laplace_likelihood_of_the_right_answers_is_the_published_one():
-    # The answers of osic-pulmonary-fibrosis-progression, handed in, score -log(100 √2).
+    # The answers of osic-pulmonary-fibrosis-progression, submitted, score -log(100 √2).
     answers = columns([2500, 3000.5], [100, 100])
     assert laplace_log_likelihood(answers, answers) == pytest.approx(-4.9517437762680645, rel=1e-15)
 
@@ -280,7 +280,7 @@ def test_the_published_grader_pairs_the_rows_of_a_trip_in_file_order():
     groups = np.array(["a", "a", "b", "a"])
     rows = np.array([1, 2, 0, 3])
     assert haversine_p50_p95(truth, truth, groups=groups, submission_rows=rows) == 0.0
-    # Trip a handed in as 1, 0, 2 degrees: errors 1, 1, 0, so median 1 and 95th percentile 1; trip b is right.
+    # Trip a submitted as 1, 0, 2 degrees: errors 1, 1, 0, so median 1 and 95th percentile 1; trip b is right.
     swapped = haversine_p50_p95(truth, truth, groups=groups, submission_rows=np.array([2, 1, 0, 3]))
     assert haversine_p50_p95(truth, truth, groups=groups) == 0.0
     assert swapped == pytest.approx(METRES_PER_DEGREE / 2)

@@ -43,7 +43,7 @@ def test_fbeta_weighs_precision_above_recall():
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "by_hand"),
+    ("true", "predicted", "by_hand"),
     [
         ("1 20", "1 20", 1.0),
         ("1 20", "1 13", 0.3),  # 13/20 = 0.65 is above 0.50, 0.55 and 0.60, and not above 0.65
@@ -55,12 +55,12 @@ def test_fbeta_weighs_precision_above_recall():
         ("1 100", "", 0.0),
     ],
 )
-def test_iou_precision_is_the_share_of_thresholds_passed(true, given, by_hand):
-    assert mean_iou_precision(masks(true), masks(given)) == pytest.approx(by_hand)
+def test_iou_precision_is_the_share_of_thresholds_passed(true, predicted, by_hand):
+    assert mean_iou_precision(masks(true), masks(predicted)) == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "by_hand"),
+    ("true", "predicted", "by_hand"),
     [
         ("1 80", "", 0.6),  # taken for all 100 pixels, IoU 0.8 is above 0.50 … 0.75
         ("1 100", "", 1.0),
@@ -69,8 +69,8 @@ def test_iou_precision_is_the_share_of_thresholds_passed(true, given, by_hand):
         ("1 20", "1 13", 0.3),
     ],
 )
-def test_the_published_salt_grader_takes_an_empty_prediction_for_a_full_one(true, given, by_hand):
-    score = mean_iou_precision(masks(true), masks(given), empty_prediction_is_full=True)
+def test_the_published_salt_grader_takes_an_empty_prediction_for_a_full_one(true, predicted, by_hand):
+    score = mean_iou_precision(masks(true), masks(predicted), empty_prediction_is_full=True)
     assert score == pytest.approx(by_hand)
 
 
@@ -86,16 +86,16 @@ def test_the_salt_quirk_is_that_of_a_histogram_over_the_range_of_constant_values
 @given(IMAGES)
 def test_metrics_of_runs_equal_those_of_masks_drawn_in_full(images):
     truth, prediction = images[:, 0], images[:, 1]
-    given = drawn(truth), drawn(prediction)
+    predicted = drawn(truth), drawn(prediction)
     common = (truth & prediction).sum((1, 2))
     total = truth.sum((1, 2)) + prediction.sum((1, 2))
     per_image = [2 * c / t if t else 1.0 for c, t in zip(common, total, strict=True)]
-    assert mean_dice(*given) == pytest.approx(np.mean(per_image))
+    assert mean_dice(*predicted) == pytest.approx(np.mean(per_image))
     pooled = 2 * common.sum() / total.sum() if total.sum() else math.nan
-    assert global_dice(*given) == pytest.approx(pooled, nan_ok=True)
+    assert global_dice(*predicted) == pytest.approx(pooled, nan_ok=True)
     steps = np.arange(0.5, 1.0, 0.05)
     iou = [np.mean(c / (t - c) > steps) if t else 1.0 for c, t in zip(common, total, strict=True)]
-    assert mean_iou_precision(*given) == pytest.approx(np.mean(iou))
+    assert mean_iou_precision(*predicted) == pytest.approx(np.mean(iou))
 
 
 @given(IMAGES.filter(lambda images: images.any(axis=(1, 2, 3)).all()))
@@ -158,12 +158,12 @@ def test_dice_and_hausdorff_of_one_voxel_each_by_hand():
     # In four slices, the second and the third: 1/4 of the depth.
     truth, prediction = masks("", "1 1", "", ""), masks("", "", "1 1", "")
     assert dice_hausdorff(truth, prediction, **labelled(4, "a")) == pytest.approx(0.6 * (1 - 0.25 / math.sqrt(3)))
-    # Weights are what they are said to be.
+    # The weights are those that were passed.
     assert dice_hausdorff(truth, truth, **labelled(4, "a"), dice_weight=2, hausdorff_weight=3) == 5
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "dice", "distance"),
+    ("true", "predicted", "dice", "distance"),
     [
         ("1 5", "1 5", 1, 0),
         ("1 5", "", 0, 1),
@@ -173,8 +173,8 @@ def test_dice_and_hausdorff_of_one_voxel_each_by_hand():
         ("1 2", "1 21", 4 / 23, 1),  # over 10 times as many
     ],
 )
-def test_edge_cases_of_the_distance_are_fixed(true, given, dice, distance):
-    score = dice_hausdorff(masks(true), masks(given), **labelled(1, "a"))
+def test_edge_cases_of_the_distance_are_fixed(true, predicted, dice, distance):
+    score = dice_hausdorff(masks(true), masks(predicted), **labelled(1, "a"))
     assert score == pytest.approx(0.4 * dice + 0.6 * (1 - distance))
 
 
@@ -185,7 +185,7 @@ def test_rows_and_objects_that_are_empty_on_both_sides_are_left_out():
 
 
 def test_the_published_grader_merges_classes_and_so_forgives_the_wrong_one():
-    # The right voxels under the wrong class: merged, the distance is 0; apart, it is 1 for both classes.
+    # The right voxels under the wrong class: merged, the distance is 0; per class, it is 1 for both.
     truth, prediction = masks("1 5", ""), masks("", "1 5")
     rows = labelled(1, ["stomach", "large_bowel"])
     assert dice_hausdorff(truth, prediction, **rows) == 0

@@ -61,7 +61,7 @@ def test_a_character_is_a_code_point_and_case_counts():
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=10))
 def test_edits_equal_the_textbook_recurrence_whichever_way(pairs):
-    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[given for _, given in pairs])
+    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[predicted for _, predicted in pairs])
     expected = np.mean([edits(*pair) for pair in pairs])
     assert mean_levenshtein(truth, prediction) == pytest.approx(expected)
     assert mean_levenshtein(prediction[::-1], truth[::-1]) == pytest.approx(expected)
@@ -84,7 +84,7 @@ def test_words_in_common_are_counted_once_without_case_and_averaged():
     [(texts("so sad", "fun"), texts("", "")), (texts("नरेन्द्र मोदी", "1947"), texts("dummy text", "dummy text"))],
 )
 def test_the_sample_submissions_score_the_published_zero(truth, sample):
-    # tweet-sentiment-extraction hands in nothing, chaii-hindi-and-tamil-question-answering 'dummy text'.
+    # tweet-sentiment-extraction submits nothing, chaii-hindi-and-tamil-question-answering 'dummy text'.
     assert mean_word_jaccard(truth, sample) == 0.0
 
 
@@ -96,7 +96,7 @@ def test_a_row_without_words_on_either_side_has_the_value_asked_for():
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=10))
 def test_words_in_common_equal_those_of_scikit_learn(pairs):
-    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[given for _, given in pairs])
+    truth, prediction = texts(*[true for true, _ in pairs]), texts(*[predicted for _, predicted in pairs])
     sets = sklearn.preprocessing.MultiLabelBinarizer(classes=["a", "b", "c", "नमस्ते"])
     marked = [sets.fit_transform([set(text.lower().split()) for text in side]) for side in (truth, prediction)]
     expected = sklearn.metrics.jaccard_score(*marked, average="samples", zero_division=0)
@@ -120,9 +120,12 @@ def test_answering_nothing_is_worthless_but_earns_the_unanswerable_share_in_the_
 
 @given(st.lists(st.tuples(st.sets(ANSWER), ANSWER), min_size=1, max_size=12))
 def test_answers_equal_the_two_f1_scores_of_scikit_learn(rows):
-    truth, prediction = texts(*[" ".join(sorted(right)) for right, _ in rows]), texts(*[given for _, given in rows])
-    answered = [given != "" for _, given in rows]
-    wanted = [given in right if given else bool(right - {""}) for right, given in rows]
+    truth, prediction = (
+        texts(*[" ".join(sorted(right)) for right, _ in rows]),
+        texts(*[predicted for _, predicted in rows]),
+    )
+    answered = [predicted != "" for _, predicted in rows]
+    wanted = [predicted in right if predicted else bool(right - {""}) for right, predicted in rows]
     own = sklearn.metrics.f1_score(wanted, answered, zero_division=np.nan)
     published = sklearn.metrics.f1_score(wanted, answered, average="micro")
     assert nq_micro_f1(truth, prediction) == pytest.approx(own, nan_ok=True)

@@ -1,4 +1,4 @@
-"""The command line says by which rules a grade was given, in one line, and copes with scores that are no numbers."""
+"""The command line prints the rules that a grade follows on one line, and handles scores that are not finite."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Code is judged by its speed in labs: an honest gain counts, and what is not right is refused with one sentence."""
+"""Submitted code is timed in labs: an honest speedup counts, and wrong code is rejected with one sentence."""
 
 import pytest
 

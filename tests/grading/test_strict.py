@@ -147,7 +147,7 @@ def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, con
 
 @pytest.fixture
 def outcome(make_task, graded):
-    """The score of a submission, or why it has none, on a task that is judged strictly."""
+    """The score of a submission, or why it has none, on a task with strict rules."""
 
     def judge(submission: str, answers: str = TABLE, **rules):
         grade = graded(make_task(**rules), answers, submission)

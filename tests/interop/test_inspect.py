@@ -131,8 +131,8 @@ def test_the_lab_fulfills_inspects_sandbox_interface(
             assert (said.success, said.returncode, said.stdout) == (False, 3, "in /workspace/notes\ngiven\n")
             assert not (await lab.exec(["no-such-program"])).success
             budget = await lab.exec(["sh", "-c", "find / -name budget.json 2>/dev/null | xargs cat"])
-            told = json.loads(budget.stdout)
-            assert told["steps_left"] == 7 and 0 < told["seconds_left"] <= 90
+            budget_left = json.loads(budget.stdout)
+            assert budget_left["steps_left"] == 7 and 0 < budget_left["seconds_left"] <= 90
             return state
 
         return solve

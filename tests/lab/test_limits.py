@@ -50,10 +50,10 @@ time.sleep(100)
     async with opened(limits=SMALL) as lab:
         process = await lab.start(["python", "-c", bomb])
         assert await process.receive(4) == b"full"
-        beside = await shell(lab, "true")
+        second = await shell(lab, "true")
         # Without control groups each command has its own limit.
         together = "control group" in lab.sealing.enforced["processes"]
-        assert (beside.ended, beside.code) == ("exit", 126 if together else 0)
+        assert (second.ended, second.code) == ("exit", 126 if together else 0)
         assert together or os.geteuid() != 0
         await process.kill()
         assert (await shell(lab, "true")).succeeded

@@ -75,7 +75,7 @@ async def test_a_long_lived_process_answers_until_it_is_killed(opened: Open, san
             assert await process.receive(8) == b"got " + word + b"\n"
         with pytest.raises(LabError, match="a process is running in the lab"):
             await lab.read("x", max_size=1)
-        assert (await shell(lab, "echo beside")).stdout.text == "beside\n"
+        assert (await shell(lab, "echo second")).stdout.text == "second\n"
         ended = await process.kill()
         assert (ended.ended, ended.code) == ("signal", 137)
         await lab.write("x", b"")

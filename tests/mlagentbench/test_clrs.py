@@ -152,7 +152,7 @@ def test_the_kept_figures_rise_and_leave_room(clrs: Task) -> None:
 
 def test_what_is_quick_on_large_graphs_is_what_was_trained(run: Run) -> None:
     """Without gradients the model works node by node, with them all at once; both must give the same."""
-    told = run(
+    output = run(
         """
 for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints": 0, "gated": 0, "normalized": 0},
                 {"layers": 2, "steps": 3}):
@@ -165,11 +165,11 @@ for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints":
 """
     )
     lines = [f"(3, 7, 7, 7) True {guesses}" for guesses in (7, 7, 7, 0, 3)]
-    assert told.splitlines() == lines
+    assert output.splitlines() == lines
 
 
 def test_a_checkpoint_comes_back_as_it_was_and_its_arrays_are_plain(run: Run) -> None:
-    told = run(
+    output = run(
         """
 network = Network(Settings(width=5, edge_pointers=1))
 save(network, "checkpoint.npz")
@@ -180,8 +180,8 @@ graphs = np.random.default_rng(0).random((2, 9, 9))
 print(back.settings == network.settings, (predict(back, graphs) == predict(network, graphs)).all())
 """
     )
-    assert sorted(told.splitlines()[0][1:-1].replace("'", "").split(", ")) == ["f", "i"]
-    assert told.splitlines()[1] == "True True"
+    assert sorted(output.splitlines()[0][1:-1].replace("'", "").split(", ")) == ["f", "i"]
+    assert output.splitlines()[1] == "True True"
 
 
 FAULTS = {
@@ -199,7 +199,7 @@ FAULTS = {
 
 
 def test_a_checkpoint_that_is_not_the_models_is_refused_in_a_sentence(run: Run) -> None:
-    told = run(
+    output = run(
         f"""
 import warnings
 warnings.simplefilter("ignore")
@@ -215,7 +215,7 @@ for change in {list(FAULTS)!r}:
         print(error)
 """
     )
-    assert told.splitlines() == list(FAULTS.values())
+    assert output.splitlines() == list(FAULTS.values())
 
 
 @pytest.mark.slow

@@ -50,6 +50,6 @@ def test_a_research_agent_improves_on_the_starter(assay, home, name):
 
 
 def acts_of(trial):
-    """The actions in the record, each with its arguments and what came of it."""
+    """The actions in the record, each with its arguments and its result."""
     calls = [call for _, call in finished_calls(read_events(trial.events)) if call.request.type == "action"]
     return [{**call.request.model_dump(), **call.result.model_dump()} for call in calls]

@@ -45,11 +45,11 @@ def tiny(assay, tmp_path, monkeypatch):
     def run(*replies, agents=("act,add_actions=Write File+Python REPL",)):
         (tmp_path / "main.json").write_text(json.dumps(replies))
         assert assay("--tasks", TESTS / "tiny", "prepare", "tiny").returncode == 0
-        told = assay(
+        result = assay(
             "--tasks", TESTS / "tiny", "run", "tiny", *(word for agent in agents for word in ("--agent", agent)),
             "--model", f"scripted/{tmp_path / 'main.json'}", "--out", tmp_path / "run", "--quiet",
         )  # fmt: skip
-        assert (tmp_path / "run" / "run.json").is_file(), told.stderr
+        assert (tmp_path / "run" / "run.json").is_file(), result.stderr
         return list(RunFolder(tmp_path / "run").trials())
 
     return run
@@ -62,7 +62,7 @@ def done(trial, what):
 
 
 def asked(trial):
-    """What the model was told last in each question."""
+    """The last message of each prompt."""
     prompts = Prompts(read_events(trial.events))
     return [prompts.messages(call)[-1].text for call in prompts.calls]
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_
     )  # fmt: skip
     assert len(trials) == 3
     for trial in trials:
-        # W24: what holds no move costs nobody a step, what holds a wrong one costs everybody one.
+        # W24: a reply without an action costs no step, one with an invalid action costs a step.
         assert [act["cause"] for act in done(trial, "action")] == ["arguments", "format", "arguments", None]
         assert trial.state.steps == 4
         # W25: each question says how many steps and how much time are left.

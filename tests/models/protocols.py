@@ -1,4 +1,4 @@
-"""What the test server says, in the forms of OpenAI's chat completions and responses and of Anthropic's messages."""
+"""Responses of the test server in OpenAI's chat completion and response formats and in Anthropic's message format."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Thought:
-    """Reasoning, with what the provider wants to see again to believe that it is its own."""
+    """Reasoning, with the signature that the provider verifies when it is sent back."""
 
     text: str
     signature: str = "signed"
@@ -16,27 +16,27 @@ class Thought:
 
 @dataclass(frozen=True)
 class Redacted:
-    """Reasoning that the provider keeps to itself."""
+    """Reasoning that the provider encrypts."""
 
     data: str
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a tool; arguments that are a text go out as they are, JSON or not."""
+    """A tool call; arguments that are a string are sent unchanged, even if they are not JSON."""
 
     name: str
     arguments: dict[str, Any] | str
     id: str = "call_1"
 
     @property
-    def written(self) -> str:
+    def encoded_arguments(self) -> str:
         return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
 
 
 @dataclass(frozen=True)
 class Used:
-    """Tokens; the kinds of input do not overlap."""
+    """Token usage; the kinds of input do not overlap."""
 
     input: int = 10
     output: int = 5
@@ -47,7 +47,7 @@ class Used:
 
 @dataclass(frozen=True, init=False)
 class Say:
-    """Answer with these parts in this order; a plain text is a part."""
+    """Respond with these parts in order; a string is a text part."""
 
     parts: tuple[str | Thought | Redacted | Call, ...]
     used: Used
@@ -68,20 +68,20 @@ class Say:
 
 
 def chat_completion(say: Say, model: str) -> dict[str, Any]:
-    """OpenAI's older form, which everybody else speaks too."""
+    """Return a chat completion, the format that other providers use too."""
     thoughts = [part.text for part in say.parts if isinstance(part, Thought)]
     message = {
         "role": "assistant",
         "content": say.text or None,
         "tool_calls": [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.written}}
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.encoded_arguments}}
             for call in say.calls
         ]
         or None,
         **({"reasoning_content": "".join(thoughts)} if thoughts else {}),
     }
     used = say.used
-    asked = used.input + used.cached + used.written
+    input_tokens = used.input + used.cached + used.written
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -91,9 +91,9 @@ def chat_completion(say: Say, model: str) -> dict[str, Any]:
             {"index": 0, "finish_reason": say.stop or ("tool_calls" if say.calls else "stop"), "message": message}
         ],
         "usage": {
-            "prompt_tokens": asked,
+            "prompt_tokens": input_tokens,
             "completion_tokens": used.output,
-            "total_tokens": asked + used.output,
+            "total_tokens": input_tokens + used.output,
             "prompt_tokens_details": {"cached_tokens": used.cached},
             "completion_tokens_details": {"reasoning_tokens": used.reasoning},
         },
@@ -101,7 +101,7 @@ def chat_completion(say: Say, model: str) -> dict[str, Any]:
 
 
 def response(say: Say, model: str) -> dict[str, Any]:
-    """OpenAI's newer form."""
+    """Return a response of OpenAI's newer API."""
     output: list[dict[str, Any]] = []
     for place, part in enumerate(say.parts):
         if isinstance(part, Thought):
@@ -110,14 +110,14 @@ def response(say: Say, model: str) -> dict[str, Any]:
                 {"type": "reasoning", "id": f"rs_{place}", "summary": summary, "encrypted_content": part.signature}
             )
         elif isinstance(part, Call):
-            call = {"call_id": part.id, "name": part.name, "arguments": part.written, "status": "completed"}
+            call = {"call_id": part.id, "name": part.name, "arguments": part.encoded_arguments, "status": "completed"}
             output.append({"type": "function_call", "id": f"fc_{place}", **call})
         elif isinstance(part, str):
             content = [{"type": "output_text", "text": part, "annotations": []}]
             message = {"role": "assistant", "status": "completed", "content": content}
             output.append({"type": "message", "id": f"msg_{place}", **message})
     used = say.used
-    asked = used.input + used.cached + used.written
+    input_tokens = used.input + used.cached + used.written
     cut = {"status": "incomplete", "incomplete_details": {"reason": say.stop}} if say.stop else {"status": "completed"}
     return {
         "id": "resp_1",
@@ -130,17 +130,17 @@ def response(say: Say, model: str) -> dict[str, Any]:
         "tool_choice": "auto",
         "tools": [],
         "usage": {
-            "input_tokens": asked,
+            "input_tokens": input_tokens,
             "input_tokens_details": {"cached_tokens": used.cached, "cache_write_tokens": used.written},
             "output_tokens": used.output,
             "output_tokens_details": {"reasoning_tokens": used.reasoning},
-            "total_tokens": asked + used.output,
+            "total_tokens": input_tokens + used.output,
         },
     }
 
 
 def anthropic_message(say: Say, model: str) -> dict[str, Any]:
-    """Anthropic's form, in one piece."""
+    """Return an Anthropic message."""
     return {
         "id": "msg_1",
         "type": "message",
@@ -154,10 +154,10 @@ def anthropic_message(say: Say, model: str) -> dict[str, Any]:
 
 
 def stream(say: Say, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Anthropic's form, piece by piece."""
-    whole = anthropic_message(say, body["model"])
-    yield {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
-    for index, (part, block) in enumerate(zip(say.parts, whole["content"], strict=True)):
+    """Yield the events of a streamed Anthropic message."""
+    message = anthropic_message(say, body["model"])
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, (part, block) in enumerate(zip(say.parts, message["content"], strict=True)):
         empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}
         yield {
             "type": "content_block_start",
@@ -167,8 +167,8 @@ def stream(say: Say, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for delta in _deltas(part):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": end, "usage": whole["usage"]}
+    end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": end, "usage": message["usage"]}
     yield {"type": "message_stop"}
 
 
@@ -188,7 +188,7 @@ def _deltas(part: str | Thought | Redacted | Call) -> list[dict[str, Any]]:
         signed = {"type": "signature_delta", "signature": part.signature}
         return [{"type": "thinking_delta", "thinking": part.text}, signed]
     if isinstance(part, Call):
-        return [{"type": "input_json_delta", "partial_json": part.written}]
+        return [{"type": "input_json_delta", "partial_json": part.encoded_arguments}]
     return [{"type": "text_delta", "text": part}] if isinstance(part, str) else []
 
 

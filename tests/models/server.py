@@ -1,10 +1,10 @@
-"""A little OpenAI and Anthropic on a port of 127.0.0.1, which answers as a test tells it to, one deed per request.
+"""A test server with the APIs of OpenAI and Anthropic on 127.0.0.1, which plays a scripted behavior per request.
 
     with ModelServer(Fail(429, headers={"retry-after-ms": "50"}), Say("Hello.")) as server:
         settings = ModelSettings(base_url=server.openai)
 
-It speaks OpenAI's chat completions and responses and Anthropic's messages, streamed where it is asked to, and lets
-nobody in without `KEY`. `server.requests` is what came in.
+It implements OpenAI's chat completions and responses and Anthropic's messages, streamed on request, and rejects
+requests without `KEY`. `server.requests` has all requests.
 """
 
 import json
@@ -18,12 +18,12 @@ from typing import Any
 
 from protocols import Say, anthropic_message, chat_completion, response, stream
 
-KEY = "key-of-somebody"
+KEY = "valid-key"
 
 
 @dataclass(frozen=True)
 class Fail:
-    """Refuse with an error of the provider's form."""
+    """Respond with an error in the provider's format."""
 
     status: int
     message: str = "no"
@@ -33,41 +33,41 @@ class Fail:
 
 @dataclass(frozen=True)
 class Garbage:
-    """Answer with status 200 and something that is no JSON."""
+    """Respond with status 200 and a body that is not JSON."""
 
     text: str = "{not json"
 
 
 @dataclass(frozen=True)
 class Reset:
-    """Drop the connection."""
+    """Reset the connection."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """Say nothing until the other side hangs up."""
+    """Send nothing until the client disconnects."""
 
 
-Deed = Say | Fail | Garbage | Reset | Silence
+Behavior = Say | Fail | Garbage | Reset | Silence
 TOO_LONG = Fail(400, "prompt is too long: 210000 tokens > 200000 maximum", code="context_length_exceeded")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """A request of a client."""
 
     path: str
     body: dict[str, Any]
 
 
 class ModelServer:
-    """The server, up for as long as the block lasts."""
+    """The server, running for the duration of a `with` block."""
 
-    def __init__(self, *deeds: Deed, port: int = 0) -> None:
+    def __init__(self, *script: Behavior, port: int = 0) -> None:
         self.requests: list[Request] = []
-        self.hung_up = threading.Event()
+        self.disconnected = threading.Event()
         self.arrived = threading.Event()
-        self._deeds = list(deeds)
+        self._script = list(script)
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
         self._server.daemon_threads = True
@@ -85,20 +85,20 @@ class ModelServer:
 
     @property
     def anthropic(self) -> str:
-        """The address for Anthropic's client."""
+        """The base URL for Anthropic's client."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def openai(self) -> str:
-        """The address for OpenAI's client."""
+        """The base URL for OpenAI's client."""
         return f"{self.anthropic}/v1"
 
-    def next(self, request: Request) -> Deed:
-        """What to do about a request."""
+    def next(self, request: Request) -> Behavior:
+        """Record a request, and return the behavior for it."""
         with self._lock:
             self.requests.append(request)
             self.arrived.set()
-            return self._deeds.pop(0) if self._deeds else Fail(400, "the test has given me nothing more to say")
+            return self._script.pop(0) if self._script else Fail(400, "the script of the test server has ended")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -110,31 +110,37 @@ class _Handler(BaseHTTPRequestHandler):
             self.fail(Fail(401, "invalid x-api-key", code="invalid_api_key"))
             return
         owner: ModelServer = self.server.owner  # type: ignore[attr-defined]
-        deed = owner.next(Request(self.path, body))
-        if isinstance(deed, Reset):
+        behavior = owner.next(Request(self.path, body))
+        if isinstance(behavior, Reset):
             self.reset()
-        elif isinstance(deed, Silence):
+        elif isinstance(behavior, Silence):
             self.connection.recv(1)
-            owner.hung_up.set()
+            owner.disconnected.set()
             self.close_connection = True
-        elif isinstance(deed, Garbage):
-            self.answer(200, deed.text.encode())
-        elif isinstance(deed, Fail):
-            self.fail(deed)
+        elif isinstance(behavior, Garbage):
+            self.answer(200, behavior.text.encode())
+        elif isinstance(behavior, Fail):
+            self.fail(behavior)
         elif self.path == "/v1/chat/completions":
-            self.answer(200, json.dumps(chat_completion(deed, body["model"])).encode())
+            self.answer(200, json.dumps(chat_completion(behavior, body["model"])).encode())
         elif self.path == "/v1/responses":
-            self.answer(200, json.dumps(response(deed, body["model"])).encode())
+            self.answer(200, json.dumps(response(behavior, body["model"])).encode())
         elif body.get("stream"):
-            events = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in stream(deed, body))
+            events = "".join(
+                f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in stream(behavior, body)
+            )
             self.answer(200, events.encode(), {"Content-Type": "text/event-stream"})
         else:
-            self.answer(200, json.dumps(anthropic_message(deed, body["model"])).encode())
+            self.answer(200, json.dumps(anthropic_message(behavior, body["model"])).encode())
 
-    def fail(self, deed: Fail) -> None:
+    def fail(self, failure: Fail) -> None:
         kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 500: "api_error"}
-        error = {"type": kinds.get(deed.status, "invalid_request_error"), "message": deed.message, "code": deed.code}
-        self.answer(deed.status, json.dumps({"type": "error", "error": error}).encode(), deed.headers)
+        error = {
+            "type": kinds.get(failure.status, "invalid_request_error"),
+            "message": failure.message,
+            "code": failure.code,
+        }
+        self.answer(failure.status, json.dumps({"type": "error", "error": error}).encode(), failure.headers)
 
     def answer(self, status: int, content: bytes, headers: dict[str, str] = {}) -> None:  # noqa: B006
         self.send_response(status)

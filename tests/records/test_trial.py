@@ -1,4 +1,4 @@
-"""Trial folders: identity, lease, what was handed in."""
+"""Trial folders: identity, lease, submissions."""
 
 import hashlib
 import multiprocessing

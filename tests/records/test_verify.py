@@ -1,4 +1,4 @@
-"""Tampering with a run's records is found, and named; a run that nobody touched passes."""
+"""Tampering with a run's records is detected and located; an untouched run passes."""
 
 import hashlib
 import json
@@ -44,7 +44,7 @@ def change(path: Path, edit: Callable[[Any], None]) -> None:
 
 
 def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Edit a log and write its whole chain anew, as a forger does who knows how it is made."""
+    """Edit a log and recompute its hash chain, as a forger who knows the format would."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
     edit(events)
     chain, lines = "0" * 64, []
@@ -340,8 +340,8 @@ def test_a_key_that_anybody_could_guess_is_refused(finished, tmp_path):
 
 def test_another_task_or_other_data_on_this_machine_is_told(finished):
     trial = finished.trials[0]
-    told = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
-    (trial.path / "trial.json").write_text(told.model_dump_json())
+    changed = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
+    (trial.path / "trial.json").write_text(changed.model_dump_json())
     found = found_again(finished)
     assert named(found, trial, "task", "differs from the record") and named(found, trial, "data", "recorded was 1111")
 
@@ -377,9 +377,9 @@ def test_findings_are_told_as_json(finished):
     change(finished.trials[0].path / "grade.json", set_score)
     result = finished.assay("verify", finished.run.path, "--no-regrade", "--json")
     assert result.returncode == 1
-    told = json.loads(result.stdout)
-    assert told["digest"] == run_digest(finished.run)
-    assert {(f["trial"], f["part"], f["level"]) for f in told["findings"] if f["level"] == "error"} == {
+    report = json.loads(result.stdout)
+    assert report["digest"] == run_digest(finished.run)
+    assert {(f["trial"], f["part"], f["level"]) for f in report["findings"] if f["level"] == "error"} == {
         (finished.trials[0].path.name, "grade.json", "error")
     }
 

@@ -1,4 +1,4 @@
-"""How trials went, as their records tell it: real records of scripted agents, and logs written for one thing each."""
+"""Trajectories from records: of scripted agents that really ran, and of logs written for a single case."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ BUDGET = Budget(time=60, steps=20)
 
 @pytest.fixture(scope="module")
 def trials(scripted_run) -> dict[str, EvaluatedTrial]:
-    """The trials of the run by the name of their story."""
+    """The trials of the run by the name of their script."""
     return {_name(trial.outcome.agent): trial for trial in evaluate_trials(scripted_run)}
 
 
@@ -40,7 +40,7 @@ def _name(agent: str) -> str:
     return Path(agent.rpartition(" · ")[2]).stem
 
 
-def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
+def test_troubles_that_were_recovered_from_are_listed_and_are_no_failure(trials):
     tough = trials["tough"]
     assert tough.trajectory.troubles == set(TROUBLES) - {"machine"}
     assert (tough.trajectory.end, tough.trajectory.fatal, tough.trajectory.submitted) == ("final answer", None, True)
@@ -50,7 +50,7 @@ def test_troubles_that_were_got_over_are_told_and_are_no_failure(trials):
 @pytest.mark.parametrize(
     ("name", "end", "submitted", "cause"),
     [
-        ("mute", "gave up", True, None),  # what lay in the workspace counts
+        ("mute", "gave up", True, None),  # the file in the workspace counts
         ("clumsy", "gave up", False, "format"),
         ("vague", "final answer", True, "invalid submission"),
         ("refused", "fault", False, "connection"),
@@ -65,21 +65,21 @@ def test_every_failure_has_a_cause(trials, name, end, submitted, cause):
     assert (trial.trajectory.end, trial.trajectory.submitted, find_failure_cause(trial)) == (end, submitted, cause)
 
 
-def test_steps_that_run_out_are_no_trouble_and_are_counted(trials):
+def test_running_out_of_steps_is_no_trouble_and_steps_are_counted(trials):
     assert (trials["Greedy"].trajectory.steps, trials["Greedy"].trajectory.troubles) == (20, set())
     assert (trials["Steps"].trajectory.steps, trials["Steps"].trajectory.troubles) == (4, set())
 
 
-def test_tokens_are_told_by_role_and_add_up_to_what_the_clock_counted(scripted_run, trials):
+def test_tokens_are_counted_by_role_and_add_up_to_the_total_of_the_trial(scripted_run, trials):
     (folder,) = [trial for trial in scripted_run.trials() if _name(trial.file.label) == "tough"]
     tough = trials["tough"].trajectory
     assert set(tough.usage) == {"main"}  # the fast model refused to answer
     assert tough.tokens == folder.state.tokens > 0
-    assert tough.cost is None, "nobody knows the price of a script"
+    assert tough.cost is None, "a scripted model has no price"
     assert (trials["Steps"].trajectory.tokens, trials["Steps"].trajectory.cost) == (0, 0.0)
 
 
-def test_a_trial_that_has_not_begun_is_unfinished(scripted_run, tmp_path):
+def test_a_trial_that_has_not_started_is_unfinished(scripted_run, tmp_path):
     (first, *_) = scripted_run.trials()
     empty = type(first)(tmp_path)
     empty.create(first.file)
@@ -133,7 +133,7 @@ def log(tmp_path) -> Log:
     return Log(tmp_path / "events.jsonl").start()
 
 
-def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
+def test_cost_is_summed_by_role_and_unknown_if_any_price_is(log):
     log.ask("main", {"input_tokens": 100, "output_tokens": 10, "cost": 0.5})
     log.ask("main", {"input_tokens": 300, "cached_tokens": 40, "cost": 1.5})
     log.ask("fast", {"input_tokens": 7, "cost": 0.25})
@@ -145,17 +145,17 @@ def test_cost_is_summed_by_role_and_unknown_where_one_price_is(log):
     assert (unknown.tokens, unknown.cost, unknown.usage["main"].cost) == (458, None, 2.0)
 
 
-def test_replies_of_an_interrupted_life_were_paid_for_too(log):
+def test_replies_before_an_interruption_count_too(log):
     log.ask("main", {"input_tokens": 5, "cost": 1.0})
     log.add(CallStarted(request=CommandRequest(command=("true",), seconds=1.0), step=1, changes=True))  # killed here
     log.start().ask("fast", {"input_tokens": 3, "cost": 2.0})
     log.add(Restarted(reason="")).ask("main", {"input_tokens": 1, "cost": 4.0})
-    told = log.trajectory()
-    assert {role: usage.cost for role, usage in told.usage.items()} == {"main": 5.0, "fast": 2.0}
-    assert told.end == "unfinished"
+    trajectory = log.trajectory()
+    assert {role: usage.cost for role, usage in trajectory.usage.items()} == {"main": 5.0, "fast": 2.0}
+    assert trajectory.end == "unfinished"
 
 
-def test_time_that_ran_out_is_a_trouble_and_used_up_steps_or_tokens_are_none(log, tmp_path):
+def test_running_out_of_time_is_a_trouble_and_running_out_of_steps_is_not(log, tmp_path):
     log.act(1, None).add(BudgetExhausted(limit="time", reason="")).submitted(elapsed=60.2, steps=1)
     assert (log.trajectory().fatal, log.trajectory().troubles) == ("time", {"time"})
     # The same log under a larger budget of time: something else ran out.
@@ -166,7 +166,7 @@ def test_time_that_ran_out_is_a_trouble_and_used_up_steps_or_tokens_are_none(log
     assert waited.trajectory(Budget(time=60, working=21)).fatal is None
 
 
-def test_a_step_that_is_an_action_is_judged_as_one_and_not_by_its_parts(log):
+def test_a_step_with_an_action_counts_by_the_result_of_the_action(log):
     log.command(1, code=1, changes=False).command(1, code=2).act(1, None)
     assert log.trajectory().troubles == set()
     log.command(2, ended="memory", code=137).act(2, "memory")
@@ -186,7 +186,7 @@ def test_a_step_that_is_an_action_is_judged_as_one_and_not_by_its_parts(log):
         ("output", 137, "", "crash"),
     ],
 )
-def test_commands_of_an_agent_without_actions_are_judged_themselves(log, ended, code, stderr, trouble):
+def test_commands_of_an_agent_without_actions_count_themselves(log, ended, code, stderr, trouble):
     log.command(1).command(2, ended, code, stderr).submitted(file=None, steps=2)
     assert (log.trajectory().troubles, log.trajectory().fatal, log.trajectory().end) == ({trouble}, trouble, "content")
 
@@ -198,7 +198,7 @@ def test_a_trouble_in_the_last_step_is_fatal_and_an_earlier_one_is_not(log):
     assert log.trajectory().fatal == "connection"
 
 
-def test_what_was_refused_is_no_trouble(log):
+def test_a_refused_action_is_no_trouble(log):
     assert log.act(1, "refused").act(2, "budget").trajectory().troubles == set()
 
 
@@ -206,9 +206,9 @@ def test_what_was_refused_is_no_trouble(log):
     ("error_type", "trouble"),
     [("ModelError", "connection"), ("ModelUnavailable", "connection"), ("LabError", "machine")],
 )
-def test_what_broke_is_the_models_or_the_machines_doing(log, error_type, trouble):
+def test_an_infrastructure_failure_is_attributed_to_the_model_or_the_machine(log, error_type, trouble):
     assert log.add(InfrastructureFailed(error_type=error_type, message="it failed")).trajectory().fatal == trouble
-    # Taken up again with success, it is only something that happened on the way.
+    # After a successful resume it is no longer fatal.
     log.start().act(1, None, name="Final Answer").submitted()
     assert (log.trajectory().fatal, log.trajectory().troubles, log.trajectory().end) == (
         None,
@@ -217,7 +217,7 @@ def test_what_broke_is_the_models_or_the_machines_doing(log, error_type, trouble
     )
 
 
-def test_a_final_answer_played_back_from_an_earlier_life_counts(log):
+def test_a_final_answer_replayed_after_a_restart_counts(log):
     log.act(1, None, name="Final Answer").start().submitted()
     assert log.trajectory().end == "final answer"
     assert Log(log.path).act(2, "arguments", name="Final Answer").trajectory().end == "content"

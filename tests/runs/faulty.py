@@ -44,7 +44,7 @@ class Talks(Agent):
 
 
 class Unpriced(Agent):
-    """Asks a model whose price nobody knows."""
+    """Calls a model without a known price."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""

@@ -1,4 +1,4 @@
-"""One holder at a time, on one machine or several: who is paused, dead or slow never writes beside another."""
+"""One holder at a time, on one machine or several: a paused, dead or slow process never writes at the same time."""
 
 import json
 import multiprocessing
@@ -175,7 +175,7 @@ def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(t
         assert lease is not None
         paused.kill()
         paused.join()
-        # The lock was the paused one's and is free now; that must not look as if nobody had the trial.
+        # The paused process held the lock, which is free now; the trial must not look unclaimed.
         with acquire_lease(tmp_path) as other:
             assert other is None
         wait_until(lambda: newest_claim(tmp_path).locked)

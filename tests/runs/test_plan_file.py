@@ -145,8 +145,8 @@ def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp
     before = [trial.events.read_bytes() for trial in trials]
     assert tiny.call("run", *words, "--steps", "9", "--quiet").returncode == 0
     assert [trial.events.read_bytes() for trial in tiny.folder.trials()] == before
-    told = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
-    assert (told["trials"], told["done"], told["time"], told["cost"]) == (2, 2, 0.0, 0.0)
+    plan = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
+    assert (plan["trials"], plan["done"], plan["time"], plan["cost"]) == (2, 2, 0.0, 0.0)
 
 
 def test_other_resources_make_another_trial(tiny):

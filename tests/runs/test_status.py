@@ -26,16 +26,16 @@ def test_a_run_is_watched_while_it_goes_on_and_after_it_was_killed(tiny):
     process = tiny.start(*tiny.run_words("Sleeps", "starter", time="600s"), "--cores", "1")
     while not any("snapshot" in kinds for kinds in tiny.events().values()):
         assert process.poll() is None
-    told = status_of(tiny)
-    assert told["stages"] == {"running": 1, "waiting": 1} and told["over"] is False
-    assert told["trials"][0]["steps"] == 1 and told["trials"][0]["elapsed"] > 0
-    assert 600 < told["left"] <= 1200
+    status = status_of(tiny)
+    assert status["stages"] == {"running": 1, "waiting": 1} and status["over"] is False
+    assert status["trials"][0]["steps"] == 1 and status["trials"][0]["elapsed"] > 0
+    assert 600 < status["left"] <= 1200
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     # The trial's process may outlive its driver for a moment, in which it still holds its lease.
-    while (told := status_of(tiny))["stages"].get("running"):
+    while (status := status_of(tiny))["stages"].get("running"):
         pass
-    assert told["stages"] == {"interrupted": 1, "waiting": 1}
+    assert status["stages"] == {"interrupted": 1, "waiting": 1}
 
 
 def test_a_finished_run_tells_causes_time_tokens_and_money(tiny, tmp_path):
@@ -43,9 +43,9 @@ def test_a_finished_run_tells_causes_time_tokens_and_money(tiny, tmp_path):
     words = [word for agent in agents for word in ("--agent", agent)]
     run = ["run", "tiny", *words, "--out", str(tiny.out), "--quiet", "--attempts", "1"]
     assert tiny.call(*run).returncode == 1
-    told = status_of(tiny)
-    assert told["stages"] == {"done": 2, "failed": 1} and told["failed"] == {"infrastructure": 1}
-    assert (told["tokens"], told["cost"], told["unpriced"], told["left"]) == (1500, 3.0, 1, 0.0)
+    status = status_of(tiny)
+    assert status["stages"] == {"done": 2, "failed": 1} and status["failed"] == {"infrastructure": 1}
+    assert (status["tokens"], status["cost"], status["unpriced"], status["left"]) == (1500, 3.0, 1, 0.0)
     text = tiny.call("status", str(tiny.out)).stdout
     assert "3 trials: 2 done, 1 failed (1 infrastructure)" in text
     assert "1,500 tokens, $3.00 plus the cost of 1 trial with a model of unknown price" in text
@@ -68,7 +68,7 @@ def test_the_last_lines_of_a_trial_cannot_steer_a_terminal(tiny):
     assert result.stdout.splitlines()[-1].split()[1] == "graded"
     few = tiny.call("status", str(tiny.out), "--trial", "coin", "--lines", "2").stdout.splitlines()
     assert [line.split()[1] for line in few] == ["submitted", "graded"]
-    assert tiny.call("status", str(tiny.out), "--trial", "nobody").returncode == 2
+    assert tiny.call("status", str(tiny.out), "--trial", "unknown").returncode == 2
 
 
 def test_a_log_is_read_from_its_end_however_long_its_lines_are(tmp_path):

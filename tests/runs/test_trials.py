@@ -1,4 +1,4 @@
-"""How trials end: each cause told apart, seeds and budgets real, nothing repeated."""
+"""How trials end: every cause is distinguished, seeds and budgets apply, and nothing is repeated."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The task prompt: what every agent is told about the task, its budget and its rules."""
+"""The task prompt: the task, its budget and its rules, the same for every agent."""
 
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench

@@ -133,7 +133,7 @@ def show_error(error: BaseException) -> int:
         return _print_error("interrupted", 130)
     if isinstance(error, OSError):
         _drop_unwritable_output()
-    if isinstance(error, BrokenPipeError):  # the reader of our output is gone, and nobody reads a message either
+    if isinstance(error, BrokenPipeError):  # the reader of our output is gone, so a message would not be read either
         return 1
     if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
         return _print_error(f"{error}; fix this and rerun: finished work is preserved", 1)

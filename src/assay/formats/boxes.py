@@ -41,7 +41,7 @@ class Boxes:
 class Boxes3D:
     """The labelled upright boxes of a scene: `centers` (n, 3), `sizes` (n, 3) as width, length, height, and `yaws`.
 
-    A box's length lies along its heading, which is the x axis turned by yaw radians about the z axis.
+    A box's length is along its heading, which is the x axis turned by yaw radians about the z axis.
     """
 
     labels: NDArray[np.object_]

@@ -13,7 +13,7 @@ _MAX_INLINE = 10_000
 
 
 class ContentStore:
-    """Stores contents of files by their SHA-256, beside the snapshots of a trial."""
+    """Stores contents of files by their SHA-256, next to the snapshots of a trial."""
 
     def __init__(self, snapshots: Path) -> None:
         self._snapshots = snapshots

@@ -1,6 +1,6 @@
 """The vocabulary of a trial's log: every event, and every kind of call an agent can make.
 
-An event is one line of `events.jsonl`. Events are told apart by `kind`, requests and results of calls by `type`; both
+An event is one line of `events.jsonl`. `kind` distinguishes events, `type` the requests and results of calls; both
 are discriminated unions, so a reader can match on classes:
 
     for event in read_events(folder.events):

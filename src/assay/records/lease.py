@@ -289,7 +289,7 @@ def _renew_until_over(path: Path, claim: ClaimFile, lock: int, over: threading.E
             released = over.wait(HEARTBEAT)
             locked = claim.locked or _try_lock(lock) is True
             claim = claim.model_copy(update={"beat": claim.beat + 1, "locked": locked, "released": released})
-            with suppress(OSError):  # the disk may come back; until then nobody can see that this process is alive
+            with suppress(OSError):  # the disk may come back; until then this process looks dead to others
                 if not _rewrite(path, _claim_text(claim)):
                     return  # another process has taken over
     finally:

@@ -35,7 +35,7 @@ class Signature(Model):
 
 
 def run_digest(run: RunFolder) -> str:
-    """Return the digest: it changes if any trial is added, removed, renamed, defined differently, or logged anew."""
+    """Return the digest; adding, removing, renaming or redefining a trial, or rewriting its log, changes it."""
     if invalid := [name for name in run.file.trials if not is_trial_name(name)]:
         raise RecordError(f"{run.path}/run.json: {invalid[0]!r} is not a valid name of a trial")
     trials = [

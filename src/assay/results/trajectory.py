@@ -1,7 +1,7 @@
-"""How a trial went, from its record: what it took, what went wrong on the way, and what ended it.
+"""The trajectory of a trial, from its record: resources used, problems met on the way, and how it ended.
 
-Everything is read from the event log, never from what an agent printed about itself. Deeds that an interruption made
-vain were paid for all the same, so they count: in tokens and money, and in what went wrong.
+Everything is read from the event log, never from an agent's own output. Calls whose effect was lost in an interruption
+count as well: their tokens were paid for, and their problems occurred.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ from assay.tasks import Budget
 Trouble = Literal["memory", "time", "connection", "format", "too long", "crash", "machine"]
 """What can go wrong in a trial.
 
-`memory`: code ran out of it. `time`: code or the whole trial ran out of it. `connection`: a model could not be asked.
-`format`: a reply or an action that nobody can read. `too long`: more text than a model takes in or gives out. `crash`:
-a script, a session or the agent itself failed in any other way. `machine`: the lab or the machine under it failed.
+`memory`: code ran out of memory. `time`: code or the whole trial ran out of time. `connection`: a model could not be
+called. `format`: a reply or an action could not be parsed. `too long`: a prompt or a reply exceeded a model's limit.
+`crash`: a script, a session or the agent itself failed in any other way. `machine`: the lab or its machine failed.
 """
 TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
 
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
-"""How an agent's work ended: `content` is an agent that stopped by itself without an action for saying so."""
+"""How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
 _PROVIDER_ERRORS = (ModelError.__name__, ModelUnavailable.__name__)
 _OF_ACTIONS: Mapping[str | None, Trouble] = {
@@ -67,8 +67,8 @@ _OF_COMMANDS: Mapping[str, Trouble] = {
 class Trajectory:
     """How one trial went.
 
-    `submitted` is whether a file was handed in, good or bad. `troubles` are all that were met, also those the agent
-    got over; `fatal` is the one that the work ended with, if it ended with one.
+    `submitted` is whether there was a submission, valid or not. `troubles` has all problems, including those that the
+    agent recovered from; `fatal` is the problem that ended the work, if any.
     """
 
     submitted: bool
@@ -82,22 +82,22 @@ class Trajectory:
 
     @property
     def tokens(self) -> int:
-        """Of all roles together."""
+        """The tokens of all roles together."""
         return sum(usage.total_tokens for usage in self.usage.values())
 
     @property
     def cost(self) -> float | None:
-        """Of all roles together in US dollars; None where the price of any reply is not known."""
+        """The cost of all roles together in US dollars; None if the price of any reply is unknown."""
         return sum(self.usage.values(), Usage.zero()).cost
 
 
 def read_trajectory(folder: TrialFolder) -> Trajectory:
-    """Return how the trial in a folder went so far."""
+    """Return the trajectory so far of the trial in a folder."""
     return summarize_trajectory(read_events(folder.events), folder.state, folder.file.budget)
 
 
 def summarize_trajectory(events: Sequence[Event], state: State, budget: Budget) -> Trajectory:
-    """Return how the trial with these events went."""
+    """Return the trajectory of the trial with these events."""
     submitted = next((event for event in reversed(events) if isinstance(event, Submitted)), None)
     final = submitted.state if submitted else state
     calls = list(finished_calls(events))
@@ -117,7 +117,7 @@ def summarize_trajectory(events: Sequence[Event], state: State, budget: Budget) 
 
 
 Calls = Sequence[tuple[int, Call]]
-"""Finished calls, each with how often the agent had restarted before."""
+"""Finished calls, each with the number of restarts before it."""
 
 
 def _usage(calls: Calls) -> dict[str, Usage]:
@@ -131,7 +131,10 @@ def _usage(calls: Calls) -> dict[str, Usage]:
 
 
 def _troubles_by_step(calls: Calls) -> list[Trouble | None]:
-    """Return what went wrong in each step, in order. A step that is an action is judged as such, not by its parts."""
+    """Return what went wrong in each step, in order.
+
+    A step with an action counts by the action's result, not by its commands.
+    """
     actions: dict[tuple[int, int], Trouble | None] = {}
     commands: dict[tuple[int, int], Trouble | None] = {}
     for restarts, call in calls:

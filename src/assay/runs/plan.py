@@ -118,7 +118,7 @@ class Plan:
             "sandbox": "none" if wants.unsealed else self.sandbox,
             "network": wants.network,
             "tools": tools.name if tools else None,
-            **(told := chosen_description(task, self.describe, self.descriptions)),
+            **(description := chosen_description(task, self.describe, self.descriptions)),
         }
         return TrialFile.model_validate(
             asked
@@ -129,7 +129,7 @@ class Plan:
                 "origins": self._origins(task, given),
                 "versions": {"assay": __version__, "python": platform.python_version(), "system": platform.platform()},
                 "hashes": {
-                    "description": hash_of_description(task, told),
+                    "description": hash_of_description(task, description),
                 },
             }
         )

@@ -166,7 +166,7 @@ class Trial:
             self._end("failed", cause="infrastructure", error_type=event.error_type, reason=event.message)
 
     async def _work(self) -> None:
-        """Open the lab and let the agent work until it is done, out of budget, or told to stop."""
+        """Open the lab and let the agent work until it is done, out of budget, or stopped."""
         agent = find_agent(self.file.agent, self.file.settings)
         past = past_of(read_events(self.folder.events))
         with self.folder.log() as log:

@@ -151,7 +151,7 @@ async def _read_request(stream: ByteStream, connection: h11.Connection, body: _B
         event = await _next_event(stream, connection)
         if isinstance(event, h11.Request):
             head = event
-            # Some clients send the body only when told to continue.
+            # Some clients send the body only after `100 Continue`.
             if connection.they_are_waiting_for_100_continue:
                 await _send(stream, connection, h11.InformationalResponse(status_code=100, headers=[]))
         elif isinstance(event, h11.Data):

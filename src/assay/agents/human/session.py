@@ -52,7 +52,7 @@ class HumanSession:
     async def work_until_event(self, *, resumed: bool = False) -> HumanPeriodResult:
         """Let the person work until something is worth recording; the lab is paused or ended afterwards.
 
-        With `resumed`, a person whose shell is a new one is told so.
+        With `resumed`, the person is informed that the shell is a new one.
         """
         process, shown = self._process or await self._start(resumed), OutputBuffer()
         reason: HumanPeriodEnd = "time"

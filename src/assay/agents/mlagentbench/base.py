@@ -123,7 +123,7 @@ class ActionAgent(Agent):
         return observation
 
     async def recall(self, state: AgentState) -> str:
-        """Return what the model is told in addition to its last steps."""
+        """Return what the prompt has in addition to the last steps."""
         return ""
 
     async def update_memory(self, state: AgentState) -> None:

@@ -16,9 +16,9 @@ _COCO_RECALLS = np.linspace(0, 1, 101)
 
 
 def point_in_box_f1(truth: Sequence[Boxes], prediction: Sequence[Points]) -> float:
-    """F1 of the boxes that a point of their label lies in: `2 hits / (boxes + points)`, over all pages.
+    """F1 of the boxes that contain a point of their label: `2 hits / (boxes + points)`, over all pages.
 
-    Boxes are processed in order, and each takes the first point of its label that lies inside, not on its border, and
+    Boxes are processed in order, and each takes the first point of its label that is inside, not on its border, and
     was not taken before. 0 where there is nothing at all.
     """
     hits = boxes = points = 0

@@ -211,5 +211,5 @@ def _error(outcome: Outcome) -> EvalError | None:
     """What broke, where neither the agent nor the user is to blame; such a trial counts as a failure all the same."""
     if outcome.failure != "infrastructure":
         return None
-    told: dict[str, Any] = dict.fromkeys(("message", "traceback", "traceback_ansi"), outcome.reason or "")
-    return EvalError(**told)
+    fields: dict[str, Any] = dict.fromkeys(("message", "traceback", "traceback_ansi"), outcome.reason or "")
+    return EvalError(**fields)
