@@ -119,7 +119,7 @@ def test_missing_descriptions_are_reported(assay, tmp_path):
     empty = assay(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
     assert empty.returncode == 2 and "has no description of tiny/coin; expected one of:" in empty.stderr
     both = assay(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
-    assert both.returncode == 2 and "leave it out where --descriptions is given" in both.stderr
+    assert both.returncode == 2 and "--describe and --descriptions exclude each other" in both.stderr
 
 
 def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(assay, tmp_path):
