@@ -206,6 +206,13 @@ def test_votes_of_nobody_have_no_divergence():
     assert math.isnan(kl_divergence(np.array([[0, 0], [1, 1]]), np.array([[0.5, 0.5], [0.5, 0.5]])))
 
 
+def test_a_missing_prediction_costs_nothing_where_the_published_grader_says_so():
+    truth, prediction = np.array([[1, 1], [0, 1]]), np.array([[np.nan, 1.0], [0.5, 0.5]])
+    assert math.isnan(kl_divergence(truth, prediction))
+    by_hand = (0.5 * math.log(0.5) + math.log(2)) / 2
+    assert kl_divergence(truth, prediction, missing_cost_nothing=True) == pytest.approx(by_hand)
+
+
 def test_weighted_multilabel_log_loss_by_hand():
     # Study one: weights 14, 1; losses log 2, log 4. Study two: weights 7, 2; losses log 2, log 4.
     truth, prediction = np.array([[1, 0], [0, 1]]), np.array([[0.5, 0.75], [0.5, 0.25]])

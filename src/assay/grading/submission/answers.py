@@ -342,7 +342,7 @@ def key_columns(submission: Submission) -> list[str]:
 
 
 def _check_row_sums(columns: Mapping[str, NDArray[Any]], rule: RowSum, name: str, name_row: NameRow) -> None:
-    sums = np.column_stack(list(columns.values())).sum(axis=1)
+    sums = np.nansum(np.column_stack(list(columns.values())), axis=1)  # NaN only where a rule keeps missing values
     compared = sums if rule.decimals is None else np.round(sums, rule.decimals)
     valid = np.abs(compared - rule.to) <= rule.tolerance
     if not valid.all():

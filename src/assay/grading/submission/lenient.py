@@ -165,7 +165,8 @@ def _find_columns(frame: pd.DataFrame, submission: Submission, name: str) -> dic
 def _check_extra_columns(columns: pd.DataFrame, name: str) -> None:
     """Refuse extra columns that are not numbers or change the sums of rows."""
     for column in columns:
-        values = pd.to_numeric(columns[column], errors="coerce").to_numpy(np.float64)
+        filled = columns[column].fillna(0)
+        values = pd.to_numeric(filled, errors="coerce").to_numpy(np.float64)
         if not ((values >= 0) & (values <= _MAX_EXTRA_SUM)).all():
             raise InvalidSubmission(f"{name}: column {quote(column)} is not needed and adds to the sum of its row.")
 
