@@ -372,5 +372,6 @@ def test_further_columns_must_not_add_to_the_sum_of_a_row_where_it_is_taken_over
     rules = {"row_sum": {"tolerance": 0, "decimals": 5, "more_columns": True}, "more_columns": True}
     assert columns_outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,0.0\n", **rules) == 0
     why = "submission.csv: column 'c' is not needed and adds to the sum of its row."
-    for cell in ("0.1", "x", "", "-1"):
+    assert columns_outcome("id,a,b,c\n1,0.25,0.75,\n2,0.5,0.5,\n", **rules) == 0  # pandas leaves gaps out of sums
+    for cell in ("0.1", "x", "-1"):
         assert columns_outcome(f"id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,{cell}\n", **rules) == why
