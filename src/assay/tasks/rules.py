@@ -75,6 +75,9 @@ class Column(Model):
         default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
     )
     text_is_missing: bool = Field(default=False, description="whether text that is no number is a missing value")
+    rank_text: bool = Field(
+        default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"
+    )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 

@@ -322,6 +322,8 @@ def _convert(
 
 
 def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    if rule.rank_text and series.dtype == object:  # SciPy ranks text too
+        return series.rank().to_numpy(np.float64), series.notna().to_numpy()
     # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
     if series.dtype == object and rule.max is None:
         values = np.array([_float(value) for value in series.tolist()], np.float64)
