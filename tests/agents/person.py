@@ -52,5 +52,9 @@ class Person:
         while text not in self.screen[self._seen :]:
             ready, _, _ = select.select([self.master], [], [], PATIENCE)
             assert ready, f"waiting for {text!r}, the screen shows:\n{self.screen}"
-            self.screen += os.read(self.master, 65_536).decode(errors="replace")
+            try:
+                self.screen += os.read(self.master, 65_536).decode(errors="replace")
+            except OSError as error:
+                reason = f"the terminal closed before it showed {text!r}; the screen shows:\n{self.screen}"
+                raise OSError(error.errno, reason) from None
         self._seen = self.screen.index(text, self._seen) + len(text)

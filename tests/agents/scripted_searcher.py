@@ -19,11 +19,11 @@ print("METRIC:", {metric})
 
 
 def script(right, metric=None):
-    """Return a script that gets `right` coins right, and prints that as its metric unless another is given."""
+    """Return a script that gets `right` coins right, and prints that as its metric unless another one is passed."""
     return SCRIPT.format(right=right, metric=f"{right} / {COINS}" if metric is None else metric)
 
 
-def said(code, plan="I will try this."):
+def proposal(code, plan="I will try this."):
     """Return a reply in the required format."""
     return f"{plan}\n\n```python\n{code}\n```\n"
 
@@ -36,14 +36,14 @@ def answer(messages, tools):
         for number in re.findall(r"^This is solution \d+, with a metric of (\S+)\. ", prompt, re.M)
     ]
     if "# Buggy script" in prompt:
-        return said(script(12), "I will fix it.")
+        return proposal(script(12), "I will fix it.")
     if "# Second solution" in prompt:
-        return said(script(min(COINS, max(metrics) + 1)), "I will join them.")
+        return proposal(script(min(COINS, max(metrics) + 1)), "I will join them.")
     if "# Solution to improve" in prompt:
-        return said(script(min(COINS, metrics[0] + 2)), "I will get two more coins right.")
+        return proposal(script(min(COINS, metrics[0] + 2)), "I will get two more coins right.")
     if "this is the first solution" in prompt:
-        return said("raise ValueError('a stupid mistake')", "I will begin.")
-    return said(script(8 + len(re.findall(r"^- \d+ \(draft", prompt, re.M))), "I will start from scratch.")
+        return proposal("raise ValueError('a stupid mistake')", "I will begin.")
+    return proposal(script(8 + len(re.findall(r"^- \d+ \(draft", prompt, re.M))), "I will start from scratch.")
 
 
 HOUSES = """import os
@@ -80,9 +80,9 @@ def houses(messages, tools):
     """Return the next reply for house prices: a linear model on a missing column, then on three, then trees."""
     prompt = messages[-1].text
     if "# Buggy script" in prompt:
-        return said(HOUSES.format(columns=FEW, **LINEAR), "The column does not exist; I will do without it.")
+        return proposal(HOUSES.format(columns=FEW, **LINEAR), "The column does not exist; I will do without it.")
     if "# Solution to improve" in prompt or "# Second solution" in prompt:
-        return said(HOUSES.format(columns=MANY, **TREES), "I will use trees on all numbers.")
+        return proposal(HOUSES.format(columns=MANY, **TREES), "I will use trees on all numbers.")
     if "this is the first solution" in prompt:
-        return said(HOUSES.format(columns='["Beauty"]', **LINEAR), "I will begin with a line.")
-    return said(HOUSES.format(columns=FEW, **LINEAR), "I will begin with three columns.")
+        return proposal(HOUSES.format(columns='["Beauty"]', **LINEAR), "I will begin with a line.")
+    return proposal(HOUSES.format(columns=FEW, **LINEAR), "I will begin with three columns.")

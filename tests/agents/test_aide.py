@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scripted_searcher import COINS, said, script
+from scripted_searcher import COINS, proposal, script
 
 from assay.agents.aide import POLICIES, Aide, Journal, read_journal
 from assay.lab.snapshots import load_snapshot
@@ -32,14 +32,14 @@ class Trials:
     def make(self, *scripts, replies=(), reviews=(), plan=None, **settings):
         """Create a trial whose model gives these scripts or replies in order, or else those of the searcher."""
         self.count += 1
-        written = replies or [said(each) for each in scripts]
+        written = replies or [proposal(each) for each in scripts]
         models = {"main": self._model("main", written) if written else self.model}
         if reviews:
             models["review"] = self._model("review", reviews)
-        asked = {"steps": len(scripts) or 8, "time": 60.0, **(plan or {})}
+        options = {"steps": len(scripts) or 8, "time": 60.0, **(plan or {})}
         agents = (("aide", settings),)
-        wanted = Plan(tasks=(self.task,), agents=agents, models=(models,), tasks_folder=TESTS / "tiny", **asked)
-        (file,) = wanted.trials(self.home)
+        planned = Plan(tasks=(self.task,), agents=agents, models=(models,), tasks_folder=TESTS / "tiny", **options)
+        (file,) = planned.trials(self.home)
         folder = TrialFolder(self.folder / f"trial-{self.count}")
         folder.create(file)
         return folder
@@ -247,9 +247,9 @@ def test_the_best_submission_is_restored_whatever_a_script_does_to_the_workspace
 
 
 def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
-    two = said("print(1)") + said("print(2)")
+    two = proposal("print(1)") + proposal("print(2)")
     cut = {"text": "```python\nprint(1)", "stop": "length"}
-    replies = ["I would rather not.", two, said(script(9)), "no", cut, "no", said(script(10))]
+    replies = ["I would rather not.", two, proposal(script(9)), "no", cut, "no", proposal(script(10))]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
     assert [node.good for node in journal(trial).nodes] == [True, False, True]
     assert journal(trial).nodes[1].failure == "none of 3 replies was readable" and not journal(trial).nodes[1].code
@@ -262,7 +262,7 @@ def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
 
 def test_a_prompt_that_is_too_long_is_retried_with_less_of_the_past(trials):
     too_long = {"error": "too long"}
-    replies = [said(script(9)), too_long, too_long, said(script(12)), *[too_long] * 4]
+    replies = [proposal(script(9)), too_long, too_long, proposal(script(12)), *[too_long] * 4]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
     lengths = [len(prompt) for prompt in questions(trial)]
     assert lengths[1] > lengths[2] >= lengths[3]
@@ -285,7 +285,7 @@ def test_the_best_submission_counts_when_time_runs_out_during_a_script(trials, l
 
 def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
     usage = {"input_tokens": 900, "output_tokens": 100}
-    texts = [said(script(11)), said(script(12)), "I would rather not.", said(script(30))]
+    texts = [proposal(script(11)), proposal(script(12)), "I would rather not.", proposal(script(30))]
     replies = [{"text": text, "usage": usage} for text in texts]
     trial = trials.run(replies=replies, drafts=10, plan={"tokens": 2_500})
     # After the third reply 3,000 tokens are used, so the unreadable reply is not retried.
@@ -297,7 +297,7 @@ def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
 
 def test_parallel_nodes_count_when_tokens_run_out_for_one_of_them(trials):
     usage = {"input_tokens": 900, "output_tokens": 100}
-    texts = [said(script(11)), "I would rather not.", said(script(12)), *["I would rather not."] * 3]
+    texts = [proposal(script(11)), "I would rather not.", proposal(script(12)), *["I would rather not."] * 3]
     replies = [{"text": text, "usage": usage} for text in texts]
     trial = trials.run(replies=replies, drafts=10, parallel=3, plan={"tokens": 2_500})
     assert sorted(node.good for node in journal(trial).nodes) == [False, True, True]
@@ -308,7 +308,7 @@ def test_parallel_nodes_count_when_tokens_run_out_for_one_of_them(trials):
 async def test_the_best_submission_counts_when_the_cost_limit_is_reached(trial):
     usage = {"input_tokens": 1_000_000, "output_tokens": 0}
     path = trial.folder / "replies.json"
-    path.write_text(json.dumps([{"text": said(script(right)), "usage": usage} for right in (11, 12, 30)]))
+    path.write_text(json.dumps([{"text": proposal(script(right)), "usage": usage} for right in (11, 12, 30)]))
     prices = Prices(models={"scripted/*": {"input": 2.0, "output": 0.0}})
     trial.budget = Budget(time=60, steps=9, cost=3.0)
     workspace = await trial.work(Aide(drafts=9), models=Models({"main": f"scripted/{path}"}, prices=prices))
@@ -422,20 +422,20 @@ def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeatin
         after = read_events(whole.events)
         assert not any(event.kind == "restarted" for event in after), kept
         assert tree(whole) == expected and whole.grade.score == grade
-        asked = [event for event in after[kept:] if event.kind == "call_finished" and event.result.type == "model"]
-        assert len(asked) == len(expected) - answered, kept
+        requests = [event for event in after[kept:] if event.kind == "call_finished" and event.result.type == "model"]
+        assert len(requests) == len(expected) - answered, kept
 
 
 def test_a_resumed_trial_remembers_the_usage_of_parallel_requests(trials):
     whole = trials.run(parallel=3, drafts=3, plan={"steps": 3})
     tokens = whole.state.tokens
     lines = whole.events.read_bytes().splitlines(keepends=True)
-    asked = [
+    model_calls = [
         event.number
         for event in read_events(whole.events)
         if event.kind == "call_finished" and event.result.type == "model"
     ]
-    cut(whole, asked[-1] + 1, lines)
+    cut(whole, model_calls[-1] + 1, lines)
     run_trial(whole.path, trials.home)
     assert whole.state.tokens == tokens
 

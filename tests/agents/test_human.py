@@ -29,12 +29,12 @@ def person():
     made.close()
 
 
-async def work(trial, person, story, agent=None):
-    """Let the person follow a story at the terminal; return the content of the workspace at the end."""
+async def work(trial, person, act, agent=None):
+    """Let the person act at the terminal; return the content of the workspace at the end."""
     async with trial.bench(terminal=person.terminal) as bench:
         fault = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(story)
+            tasks.start_soon(act)
             try:
                 await (agent or Human()).work(bench)
             except (OutOfBudget, LabError) as error:
@@ -55,7 +55,7 @@ async def wait_for_snapshots(trial, number):
 
 
 async def test_a_person_can_read_the_task_work_validate_and_submit(trial, person):
-    async def story():
+    async def act():
         await person.sees("Guess which side of each coin is up.")
         await person.does("validate; echo code $?", then="'submission.csv' does not exist")
         await person.sees("code 1")
@@ -65,7 +65,7 @@ async def test_a_person_can_read_the_task_work_validate_and_submit(trial, person
         await person.does("time-left", then=" left")
         await person.does("submit", then="Your work has been submitted.")
 
-    files = await work(trial, person, story)
+    files = await work(trial, person, act)
     assert len(files["submission.csv"].splitlines()) == 31
     assert end_reasons(trial)[-1] == "submit" and end_reasons(trial).count("validate") == 2
     assert len(trial.calls("validation")) == 2
@@ -73,13 +73,13 @@ async def test_a_person_can_read_the_task_work_validate_and_submit(trial, person
 
 
 async def test_every_version_of_the_submission_is_a_step_with_a_snapshot(trial, person):
-    async def story():
+    async def act():
         for number in range(1, 4):
             await person.does(f"echo {number} > submission.csv; echo wrote $((0 + {number}))", then=f"wrote {number}")
             await wait_for_snapshots(trial, number)
         await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(poll=0.1))
+    await work(trial, person, act, Human(poll=0.1))
     kept = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"]
     snapshots = [load_snapshot(trial.folder / "snapshots", each.snapshot) for each in kept[:3]]
     sizes = [snapshot.files["submission.csv"].sha256 for snapshot in snapshots]
@@ -96,55 +96,55 @@ end = time.monotonic() + 3
 while time.monotonic() < end: pass
 print("all", "done")'"""
 
-    async def story():
+    async def act():
         await person.does(f"(sleep 1; echo back) & {busy}", then="all done")
         await person.does("echo $((40 + 2))", then="42")
         await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(poll=0.05, snapshot=0.05))
+    await work(trial, person, act, Human(poll=0.05, snapshot=0.05))
     assert end_reasons(trial).count("snapshot") > 10
     assert "Stopped" not in person.screen
     assert "back\r\n" in person.screen
 
 
 async def test_snapshots_are_taken_regularly_even_without_a_submission(trial, person):
-    async def story():
+    async def act():
         await person.does("echo notes > notes; echo wrote $((1 + 1))", then="wrote 2")
         await wait_for_snapshots(trial, 1)
         await person.does("submit", then="submitted")
 
-    await work(trial, person, story, Human(poll=0.1, snapshot=0.2))
+    await work(trial, person, act, Human(poll=0.1, snapshot=0.2))
     assert end_reasons(trial)[0] == "snapshot"
 
 
 async def test_leaving_the_shell_submits(trial, person):
-    async def story():
+    async def act():
         await person.does("python train.py; exit", then="You have left the shell")
 
-    files = await work(trial, person, story)
+    files = await work(trial, person, act)
     assert "submission.csv" in files
     assert end_reasons(trial)[-1] == "left"
 
 
 async def test_keys_reach_the_running_program_and_the_window_size_is_right(trial, person):
-    async def story():
+    async def act():
         await person.does("trap 'echo caught $((1 + 2))' INT; echo ready $((2 + 3))", then="ready 5")
         await person.does("sh -c 'stty size; exec sleep 1000'", then="24 80")
         await person.presses(b"\x03")
         await person.sees("caught 3")
-        await person.does("echo go on $((1 + 1))", then="go on 2")
+        await person.does("echo sum $((1 + 1))", then="sum 2")
         await person.does("submit", then="submitted")
 
-    await work(trial, person, story)
+    await work(trial, person, act)
 
 
 async def test_the_submission_in_place_counts_when_time_runs_out(trial, person):
     trial.budget = Budget(time=6, steps=50)
 
-    async def story():
+    async def act():
         await person.does("python train.py; sleep 1000", then="Time is up")
 
-    files = await work(trial, person, story)
+    files = await work(trial, person, act)
     assert "submission.csv" in files
     assert end_reasons(trial)[-1] == "time"
 
@@ -152,32 +152,32 @@ async def test_the_submission_in_place_counts_when_time_runs_out(trial, person):
 async def test_the_number_of_steps_is_not_limited(trial, person):
     trial.budget = Budget(time=600, steps=1)
 
-    async def story():
+    async def act():
         for _ in range(3):
             await person.does("validate", then="is invalid")
         await person.does("submit", then="submitted")
 
-    await work(trial, person, story)
+    await work(trial, person, act)
     assert len(trial.calls("validation")) == 3 and trial.calls("human_period")[-1]["used"]["steps"] == 1
 
 
 async def test_a_killed_shell_is_replaced_and_files_persist(trial, person):
-    async def story():
+    async def act():
         await person.does("echo x > x; kill -9 $PPID", then="This is a new shell: your files are still there")
         await person.does("cat x", then="x")
         await person.does("submit", then="submitted")
 
-    assert (await work(trial, person, story))["x"] == b"x\n"
+    assert (await work(trial, person, act))["x"] == b"x\n"
     assert end_reasons(trial) == ["ended", "submit"]
 
 
 async def test_a_closed_terminal_does_not_submit_and_the_trial_can_be_resumed(trial, person):
-    async def story():
+    async def act():
         await person.does("echo half > half; echo wrote $((1 + 1))", then="wrote 2")
         person.close()
 
     with pytest.raises(LabError, match="the terminal was closed; the files are kept"):
-        await work(trial, person, story)
+        await work(trial, person, act)
     again = Person()
 
     async def rest():
@@ -243,7 +243,7 @@ async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path
     person = Person(master)
     for _ in range(2):
         await person.does("python train.py; validate; submit", then="Your work has been submitted.")
-    await person.sees("The run is in ")
+    await person.sees("Run folder: ")
     with suppress(OSError):
         await person.sees("nothing more; wait for the end")
     assert os.waitpid(process, 0)[1] == 0

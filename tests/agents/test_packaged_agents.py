@@ -17,9 +17,9 @@ pytestmark = pytest.mark.slow
 def run_agent(assay_prepared, tmp_path):
     """Runs a profile on a pocket task and returns the graded trial."""
 
-    def run(profile, brain, *words):
-        model = f"scripted/{SCRIPTS / brain}.py:answer"
-        asked = [
+    def run(profile, model_script, *words):
+        model = f"scripted/{SCRIPTS / model_script}.py:answer"
+        options = [
             "--agent",
             f"external,profile={profile}",
             "--model",
@@ -29,7 +29,7 @@ def run_agent(assay_prepared, tmp_path):
             "--quiet",
             *words,
         ]
-        done = assay_prepared("run", "pocket/spaceship-titanic", *asked)
+        done = assay_prepared("run", "pocket/spaceship-titanic", *options)
         assert done.returncode == 0, done.stderr
         (trial,) = RunFolder(tmp_path / "run").trials()
         return trial
@@ -75,8 +75,8 @@ def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
 def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(assay, tmp_path, profile, wire):
     words = ("--tasks", TINY)
     assert assay(*words, "prepare", "tiny").returncode == 0
-    asked = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/one_command_model.py:answer"]
-    done = assay(*words, "run", "tiny", *asked, "--time", "5m", "--out", tmp_path / "run", "--quiet")
+    options = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/one_command_model.py:answer"]
+    done = assay(*words, "run", "tiny", *options, "--time", "5m", "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
     (ended,) = calls(trial, "external_process")

@@ -27,7 +27,7 @@ async def test_variables_persist_between_commands(trial):
         assert do.last.cause is None
         assert await do("Python REPL", command="x") == "20"
         assert "SyntaxError" in await do("Python REPL", command="for")
-        assert "the session goes on" in await do("Python REPL", command="exit()")
+        assert "the session continues" in await do("Python REPL", command="exit()")
         assert await do("Python REPL", command="x") == "20"
 
 
@@ -62,8 +62,8 @@ async def test_a_hanging_command_ends_the_session_and_its_output_is_shown(trial)
     async with trial.bench() as bench:
         do = ActionDriver(bench, session_seconds=2.0)
         await do("Python REPL", command="x = 1")
-        told = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
-        assert "was killed because it exceeded its time limit" in told and told.endswith("begun")
+        shown = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
+        assert "was killed because it exceeded its time limit" in shown and shown.endswith("begun")
         assert do.last.cause == "time"
         assert "NameError" in await do("Python REPL", command="x")
         assert "interrupted" not in do.last.text
@@ -72,8 +72,8 @@ async def test_a_hanging_command_ends_the_session_and_its_output_is_shown(trial)
 async def test_after_a_session_dies_the_next_command_starts_a_new_one(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
-        told = await do("Python REPL", command="import os; print('last words', flush=True); os._exit(3)")
-        assert "The session has ended" in told and "last words" in told
+        shown = await do("Python REPL", command="import os; print('last words', flush=True); os._exit(3)")
+        assert "The session has ended" in shown and "last words" in shown
         assert do.last.cause == "crash"
         assert await do("Python REPL", command="1 + 1") == "2"
 
@@ -81,10 +81,10 @@ async def test_after_a_session_dies_the_next_command_starts_a_new_one(trial):
 async def test_endless_output_ends_the_session_and_is_cut(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench, session_seconds=300.0)
-        told = await do("Python REPL", command="while True: print('x' * 10_000)")
-        assert "it printed too much" in told
+        shown = await do("Python REPL", command="while True: print('x' * 10_000)")
+        assert "it printed too much" in shown
         assert do.last.cause == "output"
-        assert len(told) < 25_000
+        assert len(shown) < 25_000
 
 
 async def test_a_session_survives_closing_its_streams(trial):
@@ -106,9 +106,9 @@ async def test_a_resumed_trial_says_that_the_session_is_new(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
         assert await do("Python REPL", command="x = 1; open('made', 'w').close()") == "(no output)"
-        told = await do("Python REPL", command="x")
-        assert told.startswith("The previous session was interrupted; this is a new one, without its variables.")
-        assert "NameError" in told
+        shown = await do("Python REPL", command="x")
+        assert shown.startswith("The previous session was interrupted; this is a new one, without its variables.")
+        assert "NameError" in shown
         assert await do("Python REPL", command="2") == "2"
         assert "made" in await trial.workspace()
 

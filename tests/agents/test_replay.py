@@ -10,7 +10,7 @@ from assay.core.errors import UsageError
 from assay.records import RunFolder, read_events
 
 TESTS = Path(__file__).parent.parent
-BRAIN = TESTS / "agents" / "scripted_researcher.py"
+MODEL_SCRIPT = TESTS / "agents" / "scripted_researcher.py"
 SCRIPTED = TESTS / "agents" / "simple_agents.py"
 WITH_SESSION = "research,add_actions=Python REPL+Write File"
 
@@ -44,7 +44,7 @@ def verdict(trial):
 
 def test_a_trial_is_replayed_without_its_model_with_the_same_result(tiny, tmp_path):
     first = run(
-        tiny, tmp_path / "first", "--agent", WITH_SESSION, "--model", f"scripted/{BRAIN}:answer", "--seeds", "1"
+        tiny, tmp_path / "first", "--agent", WITH_SESSION, "--model", f"scripted/{MODEL_SCRIPT}:answer", "--seeds", "1"
     )
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
     assert verdict(again) == (True, [])
@@ -88,10 +88,10 @@ def test_differences_are_recorded(tiny, tmp_path):
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
     same, differences = verdict(again)
     assert not same
-    assert any(difference.startswith("the submission is ") and ", and was " in difference for difference in differences)
-    codes = [difference for difference in differences if difference.startswith("step ")]
+    assert any(line.startswith("the submission is ") and ", and was " in line for line in differences)
+    codes = [line for line in differences if line.startswith("step ")]
     # Both of two rolls of 100 codes repeat once in 10,000 runs. Codes above 128 would mean signals.
-    assert codes and all(", run: exit " in difference for difference in codes)
+    assert codes and all(", command: exit " in line for line in codes)
 
 
 def test_written_files_are_replayed_even_without_a_snapshot(tiny, tmp_path):
@@ -112,6 +112,31 @@ def test_written_files_are_replayed_even_without_a_snapshot(tiny, tmp_path):
         if event.kind == "call_finished" and event.result.type == "command"
     ]
     assert codes == [0, 0]
+
+
+KILLED_IN_REPLAY = """
+from assay.agents import Agent, Workbench
+
+
+class Killed(Agent):
+    async def work(self, bench: Workbench) -> None:
+        await bench.run(["sh", "-c", "rm {flag} && kill -9 $$; python train.py"])
+        await bench.run(["sh", "-c", "kill -9 $$"])
+"""
+
+
+def test_a_command_killed_from_outside_is_an_infrastructure_failure_and_is_run_again(tiny, tmp_path):
+    flag = tmp_path / "flag"
+    agent = tmp_path / "killed.py"
+    agent.write_text(KILLED_IN_REPLAY.replace("{flag}", str(flag)))
+    # Without a sandbox the command sees the flag, so that it is killed in the first attempt of the replay only.
+    first = run(tiny, tmp_path / "first", "--agent", f"{agent}:Killed", "--sandbox", "none")
+    flag.touch()
+    again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}", "--sandbox", "none")
+    (failure,) = [event for event in read_events(again.events) if event.kind == "infrastructure_error"]
+    assert failure.error_type == "LabError" and "killed by SIGKILL" in failure.message
+    assert verdict(again) == (True, [])
+    assert again.grade.score == first.grade.score == 1.0
 
 
 def test_the_hash_of_the_log_is_part_of_the_settings(tiny, tmp_path):

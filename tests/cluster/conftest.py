@@ -40,7 +40,7 @@ class ClusterRun(TinyRun):
     def wait_half_way(self, process: "subprocess.Popen[str]", trials: int) -> None:
         """Wait until so many trials have reached the gate."""
         there = [HALF] * trials
-        self.wait_until(process, lambda: [kinds.count("snapshot") for kinds in self.events().values()] == there)
+        self.wait_until(process, lambda: [kinds.count("snapshot_taken") for kinds in self.events().values()] == there)
         assert process.poll() is None, process.communicate()
 
     def interrupt(self, process: "subprocess.Popen[str]") -> None:

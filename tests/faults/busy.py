@@ -1,4 +1,4 @@
-"""Agents that do a little work, for faults to strike in the middle of."""
+"""Agents that do a little work, during which tests inject faults."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from assay.models import Message
 
 
 class Counts(Agent):
-    """Hands in what the starter does, then counts: a step that was lost, or done twice, would show in its file."""
+    """Submits what the starter does, then counts: a step that is lost or repeated shows in its file."""
 
     steps: int = 4
 
@@ -20,19 +20,19 @@ class Counts(Agent):
             await bench.run(["sh", "-c", f"echo {number} >> counted.txt"])
 
 
-class Hoards(Agent):
-    """Fills its workspace with what cannot be compressed."""
+class FillsDisk(Agent):
+    """Fills its workspace with incompressible data."""
 
     megabytes: int = 8
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
         await bench.run(["python", "train.py"])
-        await bench.run(["sh", "-c", f"head -c {self.megabytes}M /dev/urandom > hoard && sync hoard"])
+        await bench.run(["sh", "-c", f"head -c {self.megabytes}M /dev/urandom > ballast && sync ballast"])
 
 
 class Asks(Agent):
-    """Calls a model before every step, and writes each reply to a file."""
+    """Calls a model before every step, and writes its replies to a file."""
 
     asks_models = True
     questions: int = 3
@@ -45,8 +45,8 @@ class Asks(Agent):
             await bench.run(["sh", "-c", f"echo '{reply.message.text}' >> replies.txt"])
 
 
-class Lingers(Agent):
-    """Runs a command that does not want to end, with a time limit, and then counts to two."""
+class RunsTooLong(Agent):
+    """Runs a command that exceeds its time limit, and then writes how it ended."""
 
     command: str
     seconds: float = 2.0
@@ -59,7 +59,7 @@ class Lingers(Agent):
 
 
 class StopsOnce(Agent):
-    """Has its own process held still, the first time: `marker` is where it remembers that."""
+    """Stops its own process in the first attempt; `marker` is a file that exists afterwards."""
 
     marker: str
 
@@ -69,4 +69,4 @@ class StopsOnce(Agent):
         if not Path(self.marker).exists():
             Path(self.marker).touch()
             os.kill(os.getpid(), signal.SIGSTOP)
-        await bench.run(["sh", "-c", "echo went on > after.txt"])
+        await bench.run(["sh", "-c", "echo continued > after.txt"])

@@ -1,4 +1,4 @@
-"""What tests of faults share: a small run, what became of it, and a machine whose disks can be torn out."""
+"""Fixtures for fault injection: a small run, and a machine with disks that can be removed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from assay.core.home import Home
 from tiny_run import TinyRun
 
 BUSY = Path(__file__).with_name("busy.py")
-# Only root may mount, freeze and detach disks.
+# Only root can mount, freeze and shut down disks.
 collect_ignore = [] if os.geteuid() == 0 else ["test_disks.py"]
 
 
@@ -42,5 +42,5 @@ def on_disk(machine: Machine, home: Home, tiny: TinyRun, tmp_path: Path) -> Iter
 
 @pytest.fixture
 def busy() -> Callable[[str], str]:
-    """The name under which an agent of `busy.py` is asked for."""
+    """Returns the name of an agent of `busy.py`."""
     return lambda agent: f"{BUSY}:{agent}"

@@ -1,10 +1,10 @@
-"""A clock that jumps by days changes no budget, ends no command, and costs no process its lease."""
+"""A clock that jumps by days changes no budget, ends no command and expires no lease."""
 
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from whole import check_whole
+from run_checks import check_complete
 
 from assay.core.disk import atomic_write
 from assay.records import read_events
@@ -27,7 +27,9 @@ def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path)
     process = tiny.start(*tiny.run_words(busy("Counts,steps=15"), seeds=1))
     for number, jump in enumerate(JUMPS):
         steps = 3 * number + 2
-        tiny.wait_until(process, lambda steps=steps: any(kinds.count("snapshot") >= steps for kinds in kinds_of(tiny)))
+        tiny.wait_until(
+            process, lambda steps=steps: any(kinds.count("snapshot_taken") >= steps for kinds in kinds_of(tiny))
+        )
         atomic_write(clock, jump)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
@@ -35,10 +37,10 @@ def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path)
     times = [event.time for event in read_events(trial.events)]
     jumps = [later - earlier for earlier, later in pairwise(times)]
     assert max(jumps) > timedelta(days=9) and min(jumps) < timedelta(days=-19), "the clock did not jump"
-    # The budget is a minute: had the date been looked at, it would have been over at the first jump.
+    # The budget is a minute: measured by the date, it would have run out at the first jump.
     assert 0 < trial.state.elapsed < 60
     assert trial.state.steps == 16
-    check_whole(tiny, 1)
+    check_complete(tiny, 1)
 
 
 def kinds_of(run) -> list[list[str]]:

@@ -1,16 +1,16 @@
-"""A disk that is full, torn out, gone or frozen: a run says so, and goes on when it is back."""
+"""A disk that is full, shut down, unmounted or frozen: a run reports it, and completes when it is back."""
 
 import os
 from pathlib import Path
 
 import pytest
-from whole import check_whole, finished, go_on, workspace
+from run_checks import check_complete, complete, finished, workspace
 
 from assay.records import read_events
 
 TRIALS = 2
 FEW = ("-c", "retry_wait=0s", "--attempts", "2")
-ROOMY = 2**14
+LARGE = 2**14
 CUT_SHORT = """
 import sys
 from pathlib import Path
@@ -29,10 +29,10 @@ with EventLog(disk / "events.jsonl", 1) as log:
             assert error.errno == 28, error
             refused += 1
     (disk / "ballast").unlink()
-    log.append(Restarted(reason="there is room again"))
+    log.append(Restarted(reason="there is space again"))
 events = read_events(disk / "events.jsonl")
 assert [event.number for event in events] == list(range(written + 1)), events
-assert events[-1].reason == "there is room again"
+assert events[-1].reason == "there is space again"
 print(written)
 """
 
@@ -41,7 +41,7 @@ def events_of(run) -> int:
     return sum(map(len, run.events().values()))
 
 
-def test_a_line_that_a_full_disk_cuts_short_spoils_none_after_it(machine, tmp_path):
+def test_a_line_cut_short_by_a_full_disk_does_not_damage_later_lines(machine, tmp_path):
     point = tmp_path / "small"
     point.mkdir()
     machine.mount_memory(point, 8)
@@ -49,55 +49,55 @@ def test_a_line_that_a_full_disk_cuts_short_spoils_none_after_it(machine, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", [3, 12, 24, 36])
-def test_a_run_whose_disk_is_full_says_so_and_is_completed_when_there_is_room(on_disk, machine, busy, room):
+@pytest.mark.parametrize("pages", [3, 12, 24, 36])
+def test_a_run_on_a_full_disk_reports_it_and_completes_when_there_is_space(on_disk, machine, busy, pages):
     point = on_disk.out.parent
-    machine.mount_memory(point, room)
+    machine.mount_memory(point, pages)
     words = on_disk.run_words(busy("Counts"), seeds=TRIALS)
     result = on_disk.call(*words, *FEW)
     assert result.returncode == 1, result.stdout
     assert "No space left on device" in result.stderr and "Traceback" not in result.stderr
     before = finished(on_disk)
-    machine.resize_memory(point, ROOMY)
-    go_on(on_disk, *words)
-    check_whole(on_disk, TRIALS)
+    machine.resize_memory(point, LARGE)
+    complete(on_disk, *words)
+    check_complete(on_disk, TRIALS)
     after = finished(on_disk)
     assert {name: after[name] for name in before} == before
 
 
 @pytest.mark.slow
-def test_what_an_agent_hoards_fills_the_records_disk_and_is_no_fault_of_the_agent(on_disk, machine, busy):
+def test_a_full_disk_under_the_record_is_not_an_agent_failure(on_disk, machine, busy):
     point = on_disk.out.parent
     machine.mount_memory(point, 1024)
-    words = on_disk.run_words(busy("Hoards,megabytes=8"))
+    words = on_disk.run_words(busy("FillsDisk,megabytes=8"))
     result = on_disk.call(*words, *FEW)
     assert result.returncode == 1 and "No space left on device" in result.stderr
     (trial,) = on_disk.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
-    machine.resize_memory(point, ROOMY)
-    go_on(on_disk, *words)
+    machine.resize_memory(point, LARGE)
+    complete(on_disk, *words)
     assert trial.state.status == "done"
     assert on_disk.events()[trial.path.name].count("graded") == 1
 
 
 @pytest.mark.slow
-def test_a_full_disk_under_the_labs_is_no_fault_of_the_agent(on_disk, machine, busy, home):
-    machine.mount_memory(on_disk.out.parent, ROOMY)
+def test_a_full_disk_under_the_labs_is_not_an_agent_failure(on_disk, machine, busy, home):
+    machine.mount_memory(on_disk.out.parent, LARGE)
     machine.mount_memory(home.labs, 1024)
-    words = on_disk.run_words(busy("Hoards,megabytes=16"))
+    words = on_disk.run_words(busy("FillsDisk,megabytes=16"))
     result = on_disk.call(*words, *FEW)
     assert result.returncode == 1 and "is full" in result.stderr
     (trial,) = on_disk.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
-    machine.resize_memory(home.labs, ROOMY)
-    go_on(on_disk, *words)
+    machine.resize_memory(home.labs, LARGE)
+    complete(on_disk, *words)
     assert trial.state.status == "done"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("events", [2, 15])
-@pytest.mark.parametrize("how", ["torn out", "unmounted"])
-def test_a_run_whose_disk_is_lost_says_so_and_is_completed_when_it_is_back(
+@pytest.mark.parametrize("how", ["shut down", "unmounted"])
+def test_a_run_on_a_lost_disk_reports_it_and_completes_when_the_disk_is_back(
     on_disk, machine, busy, tmp_path, how, events
 ):
     point, image = on_disk.out.parent, tmp_path / "image"
@@ -106,19 +106,19 @@ def test_a_run_whose_disk_is_lost_says_so_and_is_completed_when_it_is_back(
     process = on_disk.start(*words, *FEW, "--cores", "1")
     on_disk.wait_until(process, lambda: events_of(on_disk) >= events)
     before = finished(on_disk)
-    if how == "torn out":
-        machine.tear_out(point)
+    if how == "shut down":
+        machine.shut_down(point)
     else:
         machine.call("umount", "--lazy", point)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "nothing can be recorded of" in stderr and f"assay resume {on_disk.out}" in stderr
+    assert "cannot write the records of" in stderr and f"assay resume {on_disk.out}" in stderr
     assert "Traceback" not in stderr
-    if how == "torn out":
+    if how == "shut down":
         machine.call("umount", point)
     machine.mount_image(image, point)
-    go_on(on_disk, *words)
-    check_whole(on_disk, TRIALS)
+    complete(on_disk, *words)
+    check_complete(on_disk, TRIALS)
     after = finished(on_disk)
     assert {name: after[name] for name in before} == before
 
@@ -136,7 +136,7 @@ def stuck(session: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_run_whose_disk_hangs_waits_for_it(on_disk, machine, busy, tmp_path):
+def test_a_run_on_a_frozen_disk_waits_for_it(on_disk, machine, busy, tmp_path):
     point = on_disk.out.parent
     machine.mount_image(tmp_path / "image", point)
     process = on_disk.start(*on_disk.run_words(busy("Counts,steps=12"), seeds=TRIALS))
@@ -149,16 +149,16 @@ def test_a_run_whose_disk_hangs_waits_for_it(on_disk, machine, busy, tmp_path):
         machine.call("fsfreeze", "--unfreeze", point)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
-    check_whole(on_disk, TRIALS)
+    check_complete(on_disk, TRIALS)
 
 
 @pytest.mark.slow
-def test_a_lab_in_which_nothing_can_be_killed_is_left_behind(on_disk, machine, busy, home, tmp_path):
+def test_a_lab_with_unkillable_processes_is_abandoned(on_disk, machine, busy, home, tmp_path):
     machine.mount_image(tmp_path / "image", on_disk.out.parent)
     writes = "while :; do echo more >> written; done"
-    process = on_disk.start(*on_disk.run_words(busy(f"Lingers,command={writes}")), *FEW)
-    on_disk.wait_until(process, lambda: any(machine.see(home.labs).glob("*/volume/workspace/written")))
-    (lab,) = machine.see(home.labs).iterdir()
+    process = on_disk.start(*on_disk.run_words(busy(f"RunsTooLong,command={writes}")), *FEW)
+    on_disk.wait_until(process, lambda: any(machine.host_path(home.labs).glob("*/volume/workspace/written")))
+    (lab,) = machine.host_path(home.labs).iterdir()
     volume = home.labs / lab.name / "volume"
     machine.call("fsfreeze", "--freeze", volume)
     try:
@@ -166,8 +166,8 @@ def test_a_lab_in_which_nothing_can_be_killed_is_left_behind(on_disk, machine, b
     finally:
         machine.call("fsfreeze", "--unfreeze", volume)
     assert process.returncode == 0, stderr
-    check_whole(on_disk, 1)
+    check_complete(on_disk, 1)
     (trial,) = on_disk.folder.trials()
     assert workspace(trial)["ended.txt"] == "time\n"
-    broke = [event.message for event in read_events(trial.events) if event.kind == "infrastructure_error"]
-    assert len(broke) == 1 and "does not die" in broke[0]
+    errors = [event.message for event in read_events(trial.events) if event.kind == "infrastructure_error"]
+    assert len(errors) == 1 and "cannot be killed" in errors[0]

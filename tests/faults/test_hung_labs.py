@@ -1,11 +1,11 @@
-"""Code that does not end, a sandbox that is held still, a trial that hangs: each is ended, and the run goes on."""
+"""Code that does not end, a stopped sandbox, a hung trial: each is killed, and the run continues."""
 
 import os
 import signal
 from pathlib import Path
 
 import pytest
-from whole import check_whole, workspace
+from run_checks import check_complete, workspace
 
 from assay.core.disk import random_token
 from assay.core.home import Home
@@ -17,11 +17,11 @@ from assay.runs.retry import Retries
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"
-DEAF = "trap '' TERM INT HUP QUIT; while :; do sleep 1; done"
+IGNORES_SIGNALS = "trap '' TERM INT HUP QUIT; while :; do sleep 1; done"
 
 
 def processes_with(word: str) -> list[int]:
-    """The processes of this machine that have a word in their command line."""
+    """Return the processes of this machine that have a word in their command line."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -42,38 +42,38 @@ def is_asleep(process: int) -> bool:
         return False
 
 
-def test_a_command_that_is_deaf_to_signals_ends_with_its_time(tiny, busy):
-    result = tiny.call(*tiny.run_words(busy(f"Lingers,command={DEAF}")))
+def test_a_command_that_ignores_signals_ends_at_its_time_limit(tiny, busy):
+    result = tiny.call(*tiny.run_words(busy(f"RunsTooLong,command={IGNORES_SIGNALS}")))
     assert result.returncode == 0, result.stderr
-    check_whole(tiny, 1)
+    check_complete(tiny, 1)
     (trial,) = tiny.folder.trials()
     assert workspace(trial)["ended.txt"] == "time\n"
 
 
-def test_a_sandbox_that_is_held_still_ends_with_its_time(tiny, busy):
+def test_a_stopped_sandbox_ends_at_its_time_limit(tiny, busy):
     word = f"1{int(random_token(), 16)}"
-    process = tiny.start(*tiny.run_words(busy(f"Lingers,command=sleep {word}; true,seconds=5")))
-    # Three at the least: bwrap, and in the sandbox a shell and what it runs.
+    process = tiny.start(*tiny.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=5")))
+    # At least three: bwrap, and in the sandbox a shell and its command.
     tiny.wait_until(process, lambda: any(is_asleep(one) for one in processes_with(word)))
-    held = processes_with(word)
-    assert len(held) >= 3
-    for one in held:
+    stopped = processes_with(word)
+    assert len(stopped) >= 3
+    for one in stopped:
         os.kill(one, signal.SIGSTOP)
     _, stderr = process.communicate(timeout=120)
     (trial,) = tiny.folder.trials()
     assert process.returncode == 0, stderr
-    check_whole(tiny, 1)
+    check_complete(tiny, 1)
     assert workspace(trial)["ended.txt"] == "time\n"
     assert processes_with(word) == []
 
 
 @pytest.mark.slow
-def test_a_trial_whose_process_hangs_is_ended_after_its_time_and_taken_up_again(tiny, busy, home: Home, tmp_path):
+def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resumes(tiny, busy, home: Home, tmp_path):
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
     tiny.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
     execute_run(tiny.folder, Local(home, overdue=1.0), progress=NoProgress(), retries=Retries(wait=0.0, overdue=1.0))
-    check_whole(tiny, 1)
+    check_complete(tiny, 1)
     (trial,) = tiny.folder.trials()
-    assert workspace(trial)["after.txt"] == "went on\n"
+    assert workspace(trial)["after.txt"] == "continued\n"
     assert tiny.events()[trial.path.name].count("started") == 2

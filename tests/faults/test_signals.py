@@ -1,4 +1,4 @@
-"""SIGTERM stops a run in good order; SIGKILL may come at any moment and loses nothing that is finished."""
+"""SIGTERM stops a run cleanly; SIGKILL at any moment loses nothing that is finished."""
 
 import os
 import random
@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from whole import check_whole, finished, go_on
+from run_checks import check_complete, complete, finished
 
 KILLS = 5
 SEEDS = 3
@@ -40,8 +40,8 @@ def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny,
         assert (trial.state.status, trial.state.cause) == ("stopped", "user")
         steps[trial.path.name] = tiny.events()[trial.path.name].count("snapshot_taken")
     assert list(tiny.home.labs.iterdir()) == []
-    go_on(tiny)
-    check_whole(tiny, 2)
+    complete(tiny)
+    check_complete(tiny, 2)
     for name, kinds in tiny.events().items():
         # 19 steps in total: those with a snapshot are not repeated; one may have been interrupted.
         assert kinds.count("snapshot_taken") == 19
@@ -74,8 +74,8 @@ def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny, busy):
         after = finished(tiny)
         assert {name: after.get(name) for name in before} == before
         before = after
-    go_on(tiny, *words)
-    check_whole(tiny, AGENTS * SEEDS)
+    complete(tiny, *words)
+    check_complete(tiny, AGENTS * SEEDS)
     after = finished(tiny)
     assert {name: after[name] for name in before} == before
 

@@ -46,11 +46,11 @@ print(json.dumps({
 
 @solver
 def with_bash() -> Solver:
-    """A ReAct agent with the bash tool and a scripted model; on any task but digits it gives up."""
+    """A ReAct agent with the bash tool and a scripted model; on tasks other than digits it submits nothing."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        said = [call("bash", command=BETTER)] if state.sample_id == "digits" else []
-        model = get_model("mockllm/model", custom_outputs=[*said, call("submit", answer="done")])
+        replies = [call("bash", command=BETTER)] if state.sample_id == "digits" else []
+        model = get_model("mockllm/model", custom_outputs=[*replies, call("submit", answer="done")])
         return await as_solver(react(tools=[bash(timeout=100)], model=model))(state, generate)
 
     return solve

@@ -1,4 +1,7 @@
-"""Assay's suites under Inspect: any solver, the lab as sandbox, the grade as score; and runs as logs of Inspect."""
+"""Assay's suites under Inspect: any solver, the lab as sandbox, the grade as score; and runs as logs of Inspect.
+
+Inspect takes seconds to import, so only the tests that use it do.
+"""
 
 import json
 import os
@@ -6,32 +9,29 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from inspect_ai import eval as inspect_eval
-from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
-from inspect_ai.model import ChatMessageTool, get_model
-from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import SandboxUserUnsupportedError, sandbox
-from solvers import BETTER, call
 
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.interop.inspect.machine_lock import MachineLock
-from assay.interop.inspect.scorer import to_score
-from assay.interop.inspect.tasks import mlebench, pocket
 from assay.tasks import Registry
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
 
 SOLVERS = Path(__file__).with_name("solvers.py")
 
 
-def inspect_command(home: Home, tmp_path: Path, *words: str) -> EvalLog:
+def inspect_command(home: Home, tmp_path: Path, *words: str) -> "EvalLog":
     """Run `inspect eval` as a user does, and return the log that it wrote."""
-    called = [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "none", "--display", "plain"]
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    command = [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "none", "--display", "plain"]
     done = subprocess.run(
-        [*called, "--log-dir", str(tmp_path)],
+        [*command, "--log-dir", str(tmp_path)],
         env=os.environ | {"ASSAY_HOME": str(home.root), "SECRET_KEY": "for the host alone"},
         cwd=tmp_path,
         capture_output=True,
@@ -45,8 +45,8 @@ def inspect_command(home: Home, tmp_path: Path, *words: str) -> EvalLog:
 
 @pytest.mark.slow
 def test_any_solver_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> None:
-    wanted = ["assay/pocket", "-T", "tasks=digits,house-price", "-T", "time=5m"]
-    log = inspect_command(prepared_home, tmp_path, *wanted, "--solver", f"{SOLVERS}@with_bash")
+    options = ["assay/pocket", "-T", "tasks=digits,house-price", "-T", "time=5m"]
+    log = inspect_command(prepared_home, tmp_path, *options, "--solver", f"{SOLVERS}@with_bash")
     assert log.status == "success" and log.samples and log.results
     digits, houses = sorted(log.samples, key=lambda sample: str(sample.id))
     assert digits.scores and houses.scores
@@ -72,8 +72,8 @@ def test_a_hostile_solver_finds_neither_answers_nor_host(home: Home, assay, tmp_
     with socket.create_server(("127.0.0.1", 0)) as server:
         arguments = {"answers": answers, "home": home.root, "port": server.getsockname()[1]}
         words = [word for name, value in arguments.items() for word in ("-S", f"{name}={value}")]
-        wanted = ["assay/pocket", "-T", "tasks=digits", "--solver", f"{SOLVERS}@hostile"]
-        log = inspect_command(home, tmp_path, *wanted, *words)
+        options = ["assay/pocket", "-T", "tasks=digits", "--solver", f"{SOLVERS}@hostile"]
+        log = inspect_command(home, tmp_path, *options, *words)
     assert log.samples
     (sample,) = log.samples
     seen = sample.store["seen"]
@@ -92,9 +92,15 @@ def test_a_hostile_solver_finds_neither_answers_nor_host(home: Home, assay, tmp_
 def test_the_default_solver_is_an_agent_with_bash(
     prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from inspect_ai import eval as inspect_eval
+    from inspect_ai.model import ChatMessageTool, get_model
+    from solvers import BETTER, call
+
+    from assay.interop.inspect.tasks import pocket
+
     monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
-    story = [call("bash", command=BETTER), call("submit", answer="")]
-    model = get_model("mockllm/model", custom_outputs=story)
+    replies = [call("bash", command=BETTER), call("submit", answer="")]
+    model = get_model("mockllm/model", custom_outputs=replies)
     (log,) = inspect_eval(pocket(tasks="digits"), model=model, log_dir=str(tmp_path), display="none")
     assert log.samples and log.samples[0].scores
     assert log.samples[0].scores["grade"].as_dict()["success"] == 1
@@ -104,10 +110,16 @@ def test_the_default_solver_is_an_agent_with_bash(
 def test_the_lab_fulfills_inspects_sandbox_interface(
     prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from inspect_ai import eval as inspect_eval
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+    from inspect_ai.util import SandboxUserUnsupportedError, sandbox
+
+    from assay.interop.inspect.tasks import pocket
+
     monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
 
     @solver
-    def handy() -> Solver:
+    def use_everything() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             lab = sandbox()
             await lab.write_file("notes/one.txt", "première\r\n")
@@ -125,30 +137,36 @@ def test_the_lab_fulfills_inspects_sandbox_interface(
                 await lab.exec(["sleep", "1000"], timeout=1)
             with pytest.raises(SandboxUserUnsupportedError):
                 await lab.exec(["id"], user="root")
-            said = await lab.exec(
-                ["sh", "-c", "cat; pwd; echo $WORD; exit 3"], input="in ", cwd="notes", env={"WORD": "given"}
+            result = await lab.exec(
+                ["sh", "-c", "cat; pwd; echo $WORD; exit 3"], input="in ", cwd="notes", env={"WORD": "set"}
             )
-            assert (said.success, said.returncode, said.stdout) == (False, 3, "in /workspace/notes\ngiven\n")
+            assert (result.success, result.returncode, result.stdout) == (False, 3, "in /workspace/notes\nset\n")
             assert not (await lab.exec(["no-such-program"])).success
             budget = await lab.exec(["sh", "-c", "find / -name budget.json 2>/dev/null | xargs cat"])
-            budget_left = json.loads(budget.stdout)
-            assert budget_left["steps_left"] == 7 and 0 < budget_left["seconds_left"] <= 90
+            left = json.loads(budget.stdout)
+            assert left["steps_left"] == 7 and 0 < left["seconds_left"] <= 90
             return state
 
         return solve
 
     task = pocket(tasks="digits", steps=7, time="90s")
-    (log,) = inspect_eval(task, solver=handy(), model="none", log_dir=str(tmp_path), display="none")
+    (log,) = inspect_eval(task, solver=use_everything(), model="none", log_dir=str(tmp_path), display="none")
     assert log.status == "success", log.error
 
 
 def test_the_submission_counts_when_the_time_is_up(
     prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from inspect_ai import eval as inspect_eval
+    from inspect_ai.solver import Generate, Solver, TaskState, solver
+    from inspect_ai.util import sandbox
+
+    from assay.interop.inspect.tasks import pocket
+
     monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
 
     @solver
-    def dreamy() -> Solver:
+    def sleep_until_time_is_up() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             await sandbox().write_file("submission.csv", await sandbox().read_file("data/sample_submission.csv"))
             await sandbox().exec(["sleep", "1000"])
@@ -157,7 +175,7 @@ def test_the_submission_counts_when_the_time_is_up(
         return solve
 
     task = pocket(tasks="digits", time=5)
-    (log,) = inspect_eval(task, solver=dreamy(), model="none", log_dir=str(tmp_path), display="none")
+    (log,) = inspect_eval(task, solver=sleep_until_time_is_up(), model="none", log_dir=str(tmp_path), display="none")
     assert log.samples and log.samples[0].limit and log.samples[0].scores
     assert log.samples[0].limit.type == "time"
     assert log.samples[0].scores["grade"].as_dict()["valid"] == 1
@@ -165,8 +183,12 @@ def test_the_submission_counts_when_the_time_is_up(
 
 
 def test_missing_data_is_reported_without_a_traceback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspect_ai._util.error import PrerequisiteError
+
+    from assay.interop.inspect.tasks import mlebench, pocket
+
     monkeypatch.setenv("ASSAY_HOME", str(home.root))
-    for wanted, said in (
+    for arguments, message in (
         ({"tasks": "digits"}, "run: assay prepare pocket/digits"),
         ({"tasks": "digit"}, "did you mean pocket/digits?"),
         ({"tasks": "mlebench/leaf-classification"}, "use assay/mlebench"),
@@ -174,8 +196,8 @@ def test_missing_data_is_reported_without_a_traceback(home: Home, monkeypatch: p
         ({"tasks": "digits", "time": "soon"}, "not a duration"),
     ):
         with pytest.raises(PrerequisiteError) as error:
-            pocket(**wanted)
-        assert said in str(error.value.message)
+            pocket(**arguments)
+        assert message in str(error.value.message)
     with pytest.raises(PrerequisiteError) as error:
         mlebench(tasks=["leaf-classification"], variant="synthetic-3")
     assert "assay prepare mlebench/leaf-classification --synthetic --seed 3" in str(error.value.message)
@@ -216,6 +238,8 @@ async def test_a_timing_measurement_waits_for_commands_and_blocks_new_ones() -> 
 
 
 def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
+    from assay.interop.inspect.scorer import to_score
+
     score = to_score(None, Registry().task("pocket/digits"), "the machine broke")
     assert (score.as_dict()["success"], score.as_dict()["valid"]) == (0, 0)
     assert score.explanation == "the machine broke"
@@ -223,8 +247,10 @@ def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
 
 @pytest.mark.slow
 def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
     def bash(command: str) -> dict[str, object]:
-        return {"text": "On we go.", "tool_calls": [{"name": "bash", "arguments": {"command": command}}]}
+        return {"text": "Next.", "tool_calls": [{"name": "bash", "arguments": {"command": command}}]}
 
     script = tmp_path / "replies.json"
     script.write_text(json.dumps([bash("ls data"), bash("python train.py"), bash("submit")]))
@@ -238,22 +264,22 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
 
     logs = {log.eval.solver: log for log in (read_eval_log(name) for name in list_eval_logs(str(tmp_path / "logs")))}
     shell = next(log for agent, log in logs.items() if agent and agent.startswith("shell"))
-    (said,) = shell.samples
-    roles = [message.role for message in said.messages]
+    (sample,) = shell.samples
+    roles = [message.role for message in sample.messages]
     assert roles == ["system", "user", *(["assistant", "tool"] * 3)]
-    assert "train.csv" in said.messages[3].text and said.messages[3].function == "bash"
-    assert "accuracy on the held-out fifth" in said.messages[5].text
-    assert said.messages[-1].text == "The work has ended."
-    assert said.model_usage[f"scripted/{script}"].total_tokens > 0
-    assert said.metadata["sealing"]["sealed"] is True and said.metadata["status"] == "done"
+    assert "train.csv" in sample.messages[3].text and sample.messages[3].function == "bash"
+    assert "accuracy on the held-out fifth" in sample.messages[5].text
+    assert sample.messages[-1].text == "The work has ended."
+    assert sample.model_usage[f"scripted/{script}"].total_tokens > 0
+    assert sample.metadata["sealing"]["sealed"] is True and sample.metadata["status"] == "done"
 
     starter = logs["starter"]
-    (ran,) = starter.samples
-    assert [message.role for message in ran.messages] == ["user", "assistant", "tool"]
-    assert ran.messages[1].tool_calls[0].arguments == {"command": ["python", "train.py"]}
-    assert "accuracy on the held-out fifth" in ran.messages[2].text
-    grade = json.loads((run / "trials" / ran.uuid / "grade.json").read_text())
-    assert ran.scores["grade"].as_dict()["score"] == grade["score"]
+    (sample,) = starter.samples
+    assert [message.role for message in sample.messages] == ["user", "assistant", "tool"]
+    assert sample.messages[1].tool_calls[0].arguments == {"command": ["python", "train.py"]}
+    assert "accuracy on the held-out fifth" in sample.messages[2].text
+    grade = json.loads((run / "trials" / sample.uuid / "grade.json").read_text())
+    assert sample.scores["grade"].as_dict()["score"] == grade["score"]
     success = next(score for score in starter.results.scores if score.name == "success")
     assert success.metrics["mean"].value == int(grade["success"])
     assert starter.eval.viewer.trust_content is False

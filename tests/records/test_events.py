@@ -52,7 +52,7 @@ def test_a_second_writer_continues_numbers_and_chain(tmp_path: Path):
     assert [(event.number, event.epoch) for event in events] == [(0, 1), (1, 1), (2, 2), (3, 2)]
 
 
-def test_a_log_that_does_not_exist_is_empty(tmp_path: Path):
+def test_a_missing_log_is_empty(tmp_path: Path):
     assert read_events(tmp_path / "none") == list(read_events_backwards(tmp_path / "none")) == []
     assert last_chain(tmp_path / "none") == START
 
@@ -114,7 +114,7 @@ def test_an_event_of_another_shape_is_refused_even_with_a_valid_chain(tmp_path: 
         read_events(path)
 
 
-def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path):
+def test_text_that_cannot_be_encoded_is_replaced(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     request = NoteRequest(topic="lone \ud800 surrogate", data={"text": "\udfff", "\ud800": 1})
     with EventLog(path, 1) as log:

@@ -6,7 +6,7 @@ import zipfile
 from assay.records.signature import run_digest
 
 
-def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(finished, tmp_path):
+def test_an_export_is_reproducible_and_contains_everything_needed_to_verify_it(finished, tmp_path):
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"
     for path in (one, two):
         result = finished.assay("export", finished.run.path, "--out", path)
@@ -26,7 +26,7 @@ def test_the_same_run_gives_the_same_file_with_all_that_is_needed_to_check_it(fi
     assert set(index["files"]) == names - {"index.json"}
 
 
-def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
+def test_an_unpacked_export_passes_verification(finished, tmp_path):
     assert finished.assay("export", finished.run.path, "--out", tmp_path / "run.zip", "--submissions").returncode == 0
     with zipfile.ZipFile(tmp_path / "run.zip") as archive:
         archive.extractall(tmp_path / "unpacked")
@@ -40,7 +40,7 @@ def test_what_is_unpacked_passes_as_far_as_it_goes(finished, tmp_path):
     assert result.returncode == 1 and "the grade was changed" in result.stdout
 
 
-def test_published_reports_are_added_up_by_seed(finished, tmp_path):
+def test_grading_reports_are_exported_by_seed(finished, tmp_path):
     reports = tmp_path / "reports"
     words = ("export", finished.run.path, "--out", tmp_path / "run.zip", "--reports", reports)
     assert finished.assay(*words).returncode == 0

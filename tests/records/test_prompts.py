@@ -74,16 +74,16 @@ class Conversation:
 
         replayed = tape.replays()
         request = ModelRequest(role="main") if replayed else recorder.request("main", history, [BASH], None)
-        asked = await tape.call(request, ask, step=step, used=BudgetUsed)
-        reply = asked.result.reply.message
+        model_call = await tape.call(request, ask, step=step, used=BudgetUsed)
+        reply = model_call.result.reply.message
         with tape.action(ActionRequest(name="bash", arguments=call.arguments), step=step) as action:
             command = CommandRequest(command=("bash", "-c", "…"), seconds=1.0)
             ran = await tape.call(command, execute, step=step, used=BudgetUsed, changes=True)
             observation = f"Exit code {ran.result.code}.\n\n{ran.result.stdout}"
             acted = action.finish(ActionResult(observation=observation, seconds=1.0), BudgetUsed())
         if not replayed:
-            recorder.add_prompt(asked.number, history, [BASH])
-            recorder.add_reply(asked.number, reply)
+            recorder.add_prompt(model_call.number, history, [BASH])
+            recorder.add_reply(model_call.number, reply)
             recorder.add_observation(acted.number, observation)
         if not tape.replaying:
             tape.snapshot_taken("0" * 64, step)
@@ -117,7 +117,7 @@ def test_a_resumed_trial_repeats_nothing_and_continues_the_same_conversation(tmp
     resumed = Conversation(path)
     anyio.run(resumed.work, 25)
     assert resumed.new_calls == 2 * 5
-    assert path.stat().st_size < 1.3 * size, "what was said before is not stored again"
+    assert path.stat().st_size < 1.3 * size, "earlier messages are not stored again"
     prompts = Prompts(read_events(path))
     assert [prompts.messages(call) for call in prompts.calls] == resumed.prompts
 
@@ -157,7 +157,7 @@ def test_a_message_that_quotes_several_observations_is_restored(tmp_path: Path) 
 @pytest.mark.parametrize(
     "request_", [ModelRequest(role="main", base=0, shared=1), ModelRequest(role="main", base=1, shared=5)]
 )
-def test_a_prompt_that_refers_to_nothing_is_damage(tmp_path: Path, request_: ModelRequest) -> None:
+def test_a_prompt_with_a_dangling_reference_is_damaged(tmp_path: Path, request_: ModelRequest) -> None:
     with EventLog(tmp_path / "log", 1) as log:
         log.append(STARTED)
         log.append(CallStarted(step=0, request=ModelRequest(role="main", messages=(Message(role="user"),))))

@@ -6,8 +6,8 @@ from pathlib import Path
 from assay.records import RunFolder, TrialFile, trial_id
 
 
-def asked(seed: int) -> TrialFile:
-    what = {
+def trial_file(seed: int) -> TrialFile:
+    identity = {
         "task": "pocket/digits",
         "edition": "v1",
         "variant": "real",
@@ -20,12 +20,12 @@ def asked(seed: int) -> TrialFile:
         "environment": "core",
         "sandbox": "bubblewrap",
     }
-    more = {"id": trial_id(what), "label": "starter", "origins": {}, "versions": {}, "hashes": {}}
-    return TrialFile.model_validate(what | more)
+    details = {"id": trial_id(identity), "label": "starter", "origins": {}, "versions": {}, "hashes": {}}
+    return TrialFile.model_validate(identity | details)
 
 
-def test_trials_that_several_add_at_once_are_all_listed(tmp_path: Path):
-    files = [asked(seed) for seed in range(24)]
+def test_concurrently_added_trials_are_all_listed(tmp_path: Path):
+    files = [trial_file(seed) for seed in range(24)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda file: RunFolder(tmp_path / "run").add([file]), files))
     assert set(RunFolder(tmp_path / "run").file.trials) == {file.id for file in files}

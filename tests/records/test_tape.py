@@ -74,7 +74,7 @@ def test_a_resumed_trial_makes_only_the_calls_that_are_missing(tmp_path: Path, d
     assert first.done + second.done == [code for code, _ in CALLS]
 
 
-def test_a_change_without_a_snapshot_is_repeated_and_so_is_what_followed(tmp_path: Path) -> None:
+def test_a_change_without_a_snapshot_is_repeated_together_with_the_calls_after_it(tmp_path: Path) -> None:
     first = Agent(tmp_path / "log", die_before=3)
 
     async def without_snapshots() -> None:
@@ -86,7 +86,7 @@ def test_a_change_without_a_snapshot_is_repeated_and_so_is_what_followed(tmp_pat
     assert past_of(read_events(tmp_path / "log")).snapshot is None
 
 
-def test_a_trial_that_is_interrupted_many_times_comes_to_the_same_end(tmp_path: Path) -> None:
+def test_a_trial_that_is_interrupted_many_times_ends_the_same_way(tmp_path: Path) -> None:
     done = []
     for die_before in (1, 2, 2, 4, 5, None):
         agent = Agent(tmp_path / "log", die_before=die_before)
@@ -98,7 +98,7 @@ def test_a_trial_that_is_interrupted_many_times_comes_to_the_same_end(tmp_path: 
     assert done == [code for code, _ in CALLS]
 
 
-def test_an_agent_that_makes_another_call_than_before_is_noticed(tmp_path: Path) -> None:
+def test_an_agent_that_diverges_from_its_record_is_detected(tmp_path: Path) -> None:
     anyio.run(Agent(tmp_path / "log").work, CALLS)
     with pytest.raises(Diverged, match=r"requests python\(code='run'\), last time it requested python\(code='ask'\)"):
         anyio.run(Agent(tmp_path / "log").work, CALLS[::-1][1:])

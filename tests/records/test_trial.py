@@ -1,4 +1,4 @@
-"""Trial folders: identity, lease, submissions."""
+"""Trial folders: identity, lease, submission."""
 
 import hashlib
 import multiprocessing
@@ -10,7 +10,7 @@ from assay.core.errors import RecordError
 from assay.records import Clock, LeaseLost, OutOfBudget, State, TrialFolder, trial_id
 from assay.tasks import Budget
 
-ASKED = {
+IDENTITY = {
     "task": "pocket/house-price",
     "edition": "v1",
     "variant": "real",
@@ -24,7 +24,7 @@ ASKED = {
 }
 
 
-def test_a_trial_is_the_same_trial_only_if_all_that_was_asked_is_the_same():
+def test_a_trial_id_depends_on_every_setting():
     other = {
         "seed": 2,
         "agent": "starter",
@@ -32,14 +32,14 @@ def test_a_trial_is_the_same_trial_only_if_all_that_was_asked_is_the_same():
         "edition": "fixed",
         "environment": "torch",
     }
-    ids = {trial_id(ASKED)} | {trial_id(ASKED | {key: value}) for key, value in other.items()}
+    ids = {trial_id(IDENTITY)} | {trial_id(IDENTITY | {key: value}) for key, value in other.items()}
     assert len(ids) == 1 + len(other)
-    assert trial_id(dict(reversed(ASKED.items()))) == trial_id(ASKED)
+    assert trial_id(dict(reversed(IDENTITY.items()))) == trial_id(IDENTITY)
 
 
-def test_a_trial_id_can_be_read_and_is_a_plain_file_name():
-    assert trial_id(ASKED).startswith("house-price-automl-1-")
-    assert "/" not in trial_id(ASKED | {"agent": "../x.py:My Agent"})
+def test_a_trial_id_is_readable_and_a_plain_file_name():
+    assert trial_id(IDENTITY).startswith("house-price-automl-1-")
+    assert "/" not in trial_id(IDENTITY | {"agent": "../x.py:My Agent"})
 
 
 def hold(path: Path, held: "multiprocessing.synchronize.Event", let_go: "multiprocessing.synchronize.Event") -> None:
@@ -48,7 +48,7 @@ def hold(path: Path, held: "multiprocessing.synchronize.Event", let_go: "multipr
         let_go.wait()
 
 
-def test_only_one_living_process_has_the_lease_and_a_dead_one_has_none(tmp_path: Path):
+def test_only_one_running_process_holds_the_lease_and_a_dead_one_loses_it(tmp_path: Path):
     context = multiprocessing.get_context("spawn")
     held, let_go = context.Event(), context.Event()
     holder = context.Process(target=hold, args=(tmp_path, held, let_go))
@@ -71,7 +71,7 @@ def test_a_holder_whose_epoch_is_stale_must_stop(tmp_path: Path):
             lease.check()
 
 
-def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
+def test_a_submission_is_stored_with_its_digest(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     assert not folder.submission_entry
     entry = folder.save_submission("submission.csv", b"id,x\n1,2\n")
@@ -81,7 +81,7 @@ def test_what_was_handed_in_is_there_with_its_hash(tmp_path: Path):
     assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
 
 
-def test_handing_in_nothing_ends_the_agents_work_too(tmp_path: Path):
+def test_a_missing_submission_ends_the_agents_work_too(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     folder.submit(folder.save_submission("submission.csv", None, reason="there is none"))
     assert folder.submission_entry and folder.submission is None
@@ -106,7 +106,7 @@ def test_a_damaged_state_is_named(tmp_path: Path):
         ("submitted", None, False),
     ],
 )
-def test_only_what_the_agent_brought_about_is_final(status, cause, final):
+def test_a_trial_is_final_if_it_is_done_or_failed_because_of_the_agent(status, cause, final):
     assert State(status=status, cause=cause).final is final
 
 

@@ -1,4 +1,4 @@
-"""Agents whose surroundings fail them, for a while or for good."""
+"""Agents whose infrastructure fails, temporarily or permanently."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ FAULTS = {"lab": LabError, "lasting": NotPrepared}
 
 
 class Unlucky(Agent):
-    """Works well, after its surroundings have failed it a number of times; `count` is a file that counts them."""
+    """Works after a number of infrastructure failures; `count` is a file that counts them."""
 
     count: str
     times: int = 1
@@ -22,11 +22,11 @@ class Unlucky(Agent):
         before = int(path.read_text()) if path.exists() else 0
         if before < self.times:
             path.write_text(str(before + 1))
-            raise FAULTS[self.fault](f"out of order for the {before + 1}. time")
+            raise FAULTS[self.fault](f"failure number {before + 1}")
 
 
 class Spender(Agent):
-    """Hands in what the starter does, and says that it cost three dollars."""
+    """Submits what the starter does, and reports a cost of three dollars."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
@@ -35,7 +35,7 @@ class Spender(Agent):
 
 
 class Talks(Agent):
-    """Prints what could steer a terminal."""
+    """Prints terminal control characters."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
@@ -44,7 +44,7 @@ class Talks(Agent):
 
 
 class Unpriced(Agent):
-    """Calls a model without a known price."""
+    """Uses a model of unknown price."""
 
     async def work(self, bench: Workbench) -> None:
         """Act."""

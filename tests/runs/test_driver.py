@@ -52,7 +52,7 @@ class BusyOnce:
         pass
 
 
-def test_a_trial_that_falls_due_between_two_readings_of_the_clock_is_not_forgotten(home: Home, tmp_path: Path):
+def test_a_retry_that_falls_due_between_two_clock_readings_is_not_forgotten(home: Home, tmp_path: Path):
     coin = Registry([TINY]).task("tiny/coin")
     prepare(home, coin, progress=NoProgress())
     run = RunFolder(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""One holder at a time, on one machine or several: a paused, dead or slow process never writes at the same time."""
+"""A trial has one holder at a time, on one machine or several; a paused, dead or slow holder never writes again."""
 
 import json
 import multiprocessing
@@ -31,7 +31,7 @@ class Ticks:
 
 
 def found_expired(path: Path) -> Claim:
-    """What a watcher says once it has seen no sign of life for long enough."""
+    """Return the claim that a watcher reports as expired after the lease timeout."""
     ticks = Ticks()
     watch = LeaseWatch(now=ticks)
     assert watch.expired(path) is None
@@ -41,7 +41,7 @@ def found_expired(path: Path) -> Claim:
     return claim
 
 
-def started(target: Callable[..., None], *words: object) -> "multiprocessing.process.BaseProcess":
+def spawn(target: Callable[..., None], *words: object) -> "multiprocessing.process.BaseProcess":
     process = SPAWN.Process(target=target, args=words, daemon=True)
     process.start()
     return process
@@ -56,13 +56,13 @@ def is_paused(pid: int | None) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def hold_on(path: Path, machine: str) -> None:
+def hold_lease(path: Path, machine: str) -> None:
     with acquire_lease(path, machine=machine):
         signal.pause()
 
 
-def test_who_died_on_this_machine_is_followed_at_once(tmp_path: Path):
-    holder = started(hold_on, tmp_path, None)
+def test_a_dead_holder_on_this_machine_is_replaced_at_once(tmp_path: Path):
+    holder = spawn(hold_lease, tmp_path, None)
     wait_until(lambda: newest_claim(tmp_path), holder)
     assert is_held(tmp_path) is True
     holder.kill()
@@ -72,8 +72,8 @@ def test_who_died_on_this_machine_is_followed_at_once(tmp_path: Path):
         assert lease is not None and (lease.epoch, lease.contested) == (2, False)
 
 
-def test_who_died_on_another_machine_is_followed_only_after_being_watched(tmp_path: Path):
-    holder = started(hold_on, tmp_path, "another machine")
+def test_a_dead_holder_on_another_machine_is_replaced_only_after_its_lease_expires(tmp_path: Path):
+    holder = spawn(hold_lease, tmp_path, "another machine")
     wait_until(lambda: newest_claim(tmp_path), holder)
     holder.kill()
     holder.join()
@@ -84,7 +84,7 @@ def test_who_died_on_another_machine_is_followed_only_after_being_watched(tmp_pa
         assert lease is not None and (lease.epoch, lease.contested) == (2, True)
 
 
-def test_who_let_go_on_another_machine_is_followed_at_once(tmp_path: Path):
+def test_a_lease_released_on_another_machine_is_acquired_at_once(tmp_path: Path):
     with acquire_lease(tmp_path, machine="another machine") as lease:
         assert lease is not None
     assert newest_claim(tmp_path).released
@@ -92,7 +92,7 @@ def test_who_let_go_on_another_machine_is_followed_at_once(tmp_path: Path):
         assert lease is not None and (lease.epoch, lease.contested) == (2, False)
 
 
-def test_a_living_holder_never_falls_silent(tmp_path: Path):
+def test_a_running_holder_keeps_renewing_its_lease(tmp_path: Path):
     ticks = Ticks()
     watch = LeaseWatch(now=ticks)
     with acquire_lease(tmp_path, machine="another machine") as lease:
@@ -105,7 +105,7 @@ def test_a_living_holder_never_falls_silent(tmp_path: Path):
             assert watch.expired(tmp_path) is None
 
 
-def test_a_claim_that_was_renewed_since_it_was_watched_is_not_taken_over(tmp_path: Path):
+def test_a_claim_that_was_renewed_after_it_seemed_expired_is_not_taken_over(tmp_path: Path):
     with acquire_lease(tmp_path, machine="another machine") as lease:
         assert lease is not None
         watched = found_expired(tmp_path)
@@ -115,7 +115,7 @@ def test_a_claim_that_was_renewed_since_it_was_watched_is_not_taken_over(tmp_pat
         lease.check()
 
 
-def try_to_take(path: Path, expired: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
+def try_to_acquire(path: Path, expired: Claim, ready: "multiprocessing.synchronize.Barrier", won) -> None:
     ready.wait()
     with acquire_lease(path, expired) as lease:
         if lease:
@@ -123,14 +123,14 @@ def try_to_take(path: Path, expired: Claim, ready: "multiprocessing.synchronize.
         ready.wait()
 
 
-def test_of_many_who_would_take_over_one_does(tmp_path: Path):
-    holder = started(hold_on, tmp_path, "another machine")
+def test_only_one_of_many_concurrent_takeovers_succeeds(tmp_path: Path):
+    holder = spawn(hold_lease, tmp_path, "another machine")
     wait_until(lambda: newest_claim(tmp_path), holder)
     holder.kill()
     holder.join()
     many = 6
     ready, won = SPAWN.Barrier(many), SPAWN.Queue()
-    takers = [started(try_to_take, tmp_path, found_expired(tmp_path), ready, won) for _ in range(many)]
+    takers = [spawn(try_to_acquire, tmp_path, found_expired(tmp_path), ready, won) for _ in range(many)]
     assert won.get() == 2
     for taker in takers:
         taker.join()
@@ -138,7 +138,7 @@ def test_of_many_who_would_take_over_one_does(tmp_path: Path):
     assert TrialFolder(tmp_path).attempts == 2
 
 
-def write_on(path: Path) -> None:
+def write_forever(path: Path) -> None:
     try:
         with TrialFolder(path).acquire() as lease, TrialFolder(path, lease).log() as log:
             while True:
@@ -147,8 +147,8 @@ def write_on(path: Path) -> None:
         sys.exit(STOPPED_BY_LEASE)
 
 
-def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_path: Path):
-    writer = started(write_on, tmp_path)
+def test_a_paused_writer_writes_nothing_after_its_lease_was_taken_over(tmp_path: Path):
+    writer = spawn(write_forever, tmp_path)
     events = TrialFolder(tmp_path).events
     wait_until(lambda: events.exists() and len(read_events(events)) > 3, writer)
     os.kill(writer.pid, signal.SIGSTOP)
@@ -166,8 +166,8 @@ def test_a_writer_that_wakes_up_after_it_was_taken_over_writes_nothing_more(tmp_
     assert {(event.reason, event.epoch) for event in written[:-2]} == {("tick", 1)}
 
 
-def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(tmp_path: Path):
-    paused = started(hold_on, tmp_path, None)
+def test_a_takeover_from_a_paused_holder_survives_that_holders_death(tmp_path: Path):
+    paused = spawn(hold_lease, tmp_path, None)
     wait_until(lambda: newest_claim(tmp_path), paused)
     os.kill(paused.pid, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused.pid))
@@ -175,7 +175,7 @@ def test_who_took_over_from_a_paused_holder_keeps_the_trial_when_that_one_dies(t
         assert lease is not None
         paused.kill()
         paused.join()
-        # The paused process held the lock, which is free now; the trial must not look unclaimed.
+        # The paused holder's lock is free now; the trial must still count as held.
         with acquire_lease(tmp_path) as other:
             assert other is None
         wait_until(lambda: newest_claim(tmp_path).locked)
@@ -189,7 +189,7 @@ def pause_here() -> None:
 
 
 def write_late(path: Path, what: str) -> None:
-    """Write something, and pause in the moment between the last check and the writing."""
+    """Write something, and pause between the last check and the write."""
     with TrialFolder(path).acquire() as lease:
         assert lease is not None
 
@@ -206,8 +206,8 @@ def write_late(path: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["state", "event"])
-def test_a_writer_paused_in_the_last_moment_before_writing_changes_nothing(tmp_path: Path, what: str):
-    writer = started(write_late, tmp_path, what)
+def test_a_writer_paused_between_its_last_check_and_the_write_changes_nothing(tmp_path: Path, what: str):
+    writer = spawn(write_late, tmp_path, what)
     wait_until(lambda: is_paused(writer.pid), writer)
     with acquire_lease(tmp_path, found_expired(tmp_path)) as lease:
         folder = TrialFolder(tmp_path, lease)
@@ -221,7 +221,7 @@ def test_a_writer_paused_in_the_last_moment_before_writing_changes_nothing(tmp_p
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_log_opened_by_a_stale_holder_is_left_as_it_is(tmp_path: Path):
+def test_a_stale_holder_cannot_change_the_log(tmp_path: Path):
     path = tmp_path / "events.jsonl"
     with TrialFolder(tmp_path).acquire() as lease:
         assert lease is not None
@@ -241,7 +241,7 @@ def test_a_log_opened_by_a_stale_holder_is_left_as_it_is(tmp_path: Path):
 @pytest.mark.slow
 def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
     run = tiny.start(*tiny.run_words("Steps,steps=12"))
-    wait_until(lambda: any("snapshot" in kinds for kinds in tiny.events().values()))
+    tiny.wait_until(run, lambda: any("snapshot_taken" in kinds for kinds in tiny.events().values()))
     (trial,) = tiny.folder.trials()
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)

@@ -50,7 +50,7 @@ def plan_in(folder: Path, text: str) -> Path:
     return folder / "plan.toml"
 
 
-def test_a_plan_says_all_that_flags_can_say(tmp_path):
+def test_a_plan_can_contain_every_setting(tmp_path):
     plan = read_plan_file(plan_in(tmp_path, WHOLE))
     assert plan.tasks == ("tiny",) and plan.agents is not None and plan.models is not None
     assert [(agent.name, agent.settings) for agent in plan.agents] == [("starter", {}), ("automl", {"share": 0.5})]
@@ -76,13 +76,13 @@ def test_a_plan_says_all_that_flags_can_say(tmp_path):
         ("tasks = [", "is not TOML"),
     ],
 )
-def test_what_is_wrong_in_a_plan_is_named(tmp_path, text, words):
+def test_errors_in_a_plan_are_named(tmp_path, text, words):
     with pytest.raises(UsageError) as error:
         read_plan_file(plan_in(tmp_path, text))
     assert words in str(error.value) and "plan.toml" in str(error.value)
 
 
-def test_the_plan_in_the_documentation_is_one(tmp_path):
+def test_the_plan_in_the_documentation_is_valid(tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
     plan = read_plan_file(plan_in(tmp_path, text.partition("```toml\n")[2].partition("```")[0]))
     assert plan.agents is not None and plan.total_cost == 200.0
@@ -90,7 +90,7 @@ def test_the_plan_in_the_documentation_is_one(tmp_path):
         find_agent(agent.name, agent.settings)
 
 
-def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(tmp_path):
+def test_flags_override_the_plan_which_overrides_environment_and_user_config(tmp_path):
     (tmp_path / "config.toml").write_text(
         'format = "config/1"\nseeds = 9\nedition = "e"\ncores = 4\n[budget]\ncost = 1.0\nsteps = 9\ntime = 9\n'
     )
@@ -98,8 +98,8 @@ def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(t
         "ASSAY_CONFIG": str(tmp_path / "config.toml"), "ASSAY_SEEDS": "8", "ASSAY_STEPS": "8", "ASSAY_TIME": "8s",
     }  # fmt: skip
     plan = read_plan_file(plan_in(tmp_path, 'format = "plan/1"\nseeds = 7\n[budget]\nsteps = 7\n'))
-    wanted, origins = resolve_config(config_from_flags({"seeds": 6}), plan, variables)
-    assert (wanted.seeds, wanted.budget.steps, wanted.budget.time, wanted.budget.cost) == (6, 7, 8.0, 1.0)
+    config, origins = resolve_config(config_from_flags({"seeds": 6}), plan, variables)
+    assert (config.seeds, config.budget.steps, config.budget.time, config.budget.cost) == (6, 7, 8.0, 1.0)
     assert origins == {
         "seeds": "flag",
         "budget.steps": "plan file",
@@ -110,17 +110,17 @@ def test_a_flag_wins_over_the_plan_and_that_over_environment_and_configuration(t
     }
 
 
-def test_a_wrong_variable_is_named():
+def test_an_invalid_environment_variable_is_named():
     with pytest.raises(UsageError, match="ASSAY_STEPS"):
         config_from_environment({"ASSAY_STEPS": "many"})
 
 
-def test_without_anything_everything_is_left_open(tmp_path):
-    wanted, origins = resolve_config(PlanConfig(), PlanConfig(), {"XDG_CONFIG_HOME": str(tmp_path)})
-    assert origins == {} and wanted == PlanConfig()
+def test_without_any_settings_the_config_is_empty(tmp_path):
+    config, origins = resolve_config(PlanConfig(), PlanConfig(), {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert origins == {} and config == PlanConfig()
 
 
-def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp_path):
+def test_a_plan_is_shown_then_run_and_a_second_run_does_nothing(tiny, tmp_path):
     text = 'format = "plan/1"\ntasks = ["tiny"]\nagents = ["starter"]\nseeds = 2\n[budget]\ntime = 40\n'
     plan = plan_in(tmp_path, f'{text}[resources]\nmemory = "1GB"\n')
     words = (str(plan), "--out", str(tiny.out))
@@ -145,8 +145,8 @@ def test_a_plan_is_shown_then_run_and_then_there_is_nothing_left_to_do(tiny, tmp
     before = [trial.events.read_bytes() for trial in trials]
     assert tiny.call("run", *words, "--steps", "9", "--quiet").returncode == 0
     assert [trial.events.read_bytes() for trial in tiny.folder.trials()] == before
-    plan = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
-    assert (plan["trials"], plan["done"], plan["time"], plan["cost"]) == (2, 2, 0.0, 0.0)
+    forecast = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
+    assert (forecast["trials"], forecast["done"], forecast["time"], forecast["cost"]) == (2, 2, 0.0, 0.0)
 
 
 def test_other_resources_make_another_trial(tiny):
@@ -155,7 +155,7 @@ def test_other_resources_make_another_trial(tiny):
     assert len({trial.file.id for trial in tiny.folder.trials()}) == 2
 
 
-def test_what_models_may_cost_is_told_where_it_is_limited_and_else_called_unknown(tiny, tmp_path):
+def test_the_maximum_cost_is_known_only_if_it_is_limited(tiny, tmp_path):
     replies = tmp_path / "replies.json"
     replies.write_text("[]")
     words = ("plan", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "2")
@@ -174,7 +174,7 @@ def test_own_prices_in_a_plan_give_a_cost(tiny, tmp_path):
     assert trial.state.cost == 1.5, result.stderr  # half a million tokens at 3 dollars per million
 
 
-def test_a_task_that_is_not_prepared_is_told_apart(tiny):
+def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
     result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
     assert result.returncode == 0, result.stderr
     assert "pocket/digits is not ready" in result.stdout and "assay prepare pocket/digits" in result.stdout
@@ -182,7 +182,7 @@ def test_a_task_that_is_not_prepared_is_told_apart(tiny):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("run",), "No tasks given"),
         (("run", "tiny"), "No agent given"),
@@ -191,6 +191,6 @@ def test_a_task_that_is_not_prepared_is_told_apart(tiny):
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
     ],
 )
-def test_a_call_that_asks_for_nothing_is_told_what_is_missing(tiny, words, said):
+def test_missing_or_wrong_arguments_are_named(tiny, words, message):
     result = tiny.call(*words)
-    assert result.returncode == 2 and said in result.stderr
+    assert result.returncode == 2 and message in result.stderr

@@ -42,7 +42,7 @@ def check_complete(tiny) -> None:
     [(0, True), (6, False), (13, True), (22, False)],
     ids=["before-the-first-event", "driver-early", "every-process-midway", "driver-late"],
 )
-def test_a_run_killed_anywhere_is_completed_by_resume(tiny, events, everything):
+def test_a_run_killed_at_any_point_is_completed_by_resume(tiny, events, everything):
     words = tiny.run_words(*AGENTS, seeds=SEEDS)
     kill_after(tiny.start(*words), tiny, events, everything)
     before = finished(tiny)
@@ -56,11 +56,11 @@ def test_a_run_killed_anywhere_is_completed_by_resume(tiny, events, everything):
 
 @pytest.mark.parametrize("everything", [False, True], ids=["driver", "every-process"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_asked_to_stop_cleans_up_and_says_how_to_resume(tiny, number, everything):
+def test_a_run_stopped_by_a_signal_cleans_up_and_says_how_to_resume(tiny, number, everything):
     process = tiny.start(*tiny.run_words("Sleeps", time="600s"))
     while not any("call_started" in kinds for kinds in tiny.events().values()):
         assert process.poll() is None
-    # Ctrl-C in a terminal reaches every process, and the driver then signals its trials once more.
+    # Ctrl-C in a terminal reaches every process, and the driver then signals its trials again.
     (os.killpg if everything else os.kill)(process.pid, number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -82,7 +82,7 @@ def test_two_concurrent_resumes_repeat_nothing(tiny):
 
 
 @pytest.mark.slow
-def test_every_file_that_was_not_written_after_an_event_follows_from_the_log(tiny):
+def test_missing_derived_files_are_rebuilt_from_the_log(tiny):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     (trial,) = tiny.folder.trials()
     lines, grade = trial.events.read_bytes().splitlines(keepends=True), trial.grade
@@ -101,7 +101,7 @@ def test_every_file_that_was_not_written_after_an_event_follows_from_the_log(tin
 
 
 @pytest.mark.parametrize("left", [None, b""], ids=["missing", "empty"])
-def test_a_state_lost_in_a_power_cut_follows_from_the_log(tiny, left):
+def test_a_state_lost_in_a_power_cut_is_rebuilt_from_the_log(tiny, left):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     (trial,) = tiny.folder.trials()
     before, log = trial.state, trial.events.read_bytes()
@@ -109,6 +109,5 @@ def test_a_state_lost_in_a_power_cut_follows_from_the_log(tiny, left):
     if left is not None:
         (trial.path / "state.json").write_bytes(left)
     assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
-    forgotten = {"ended_at"}
-    assert trial.state.model_dump(exclude=forgotten) == before.model_dump(exclude=forgotten)
+    assert trial.state.model_dump(exclude={"ended_at"}) == before.model_dump(exclude={"ended_at"})
     assert trial.events.read_bytes() == log

@@ -1,4 +1,4 @@
-"""How trials end: every cause is distinguished, seeds and budgets apply, and nothing is repeated."""
+"""How trials end: the cause of each failure, seeds and budgets; nothing is repeated."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_more_seeds_in_the_same_folder_run_only_what_is_missing(tiny):
     assert (first / "events.jsonl").read_bytes() == before
 
 
-def test_an_agent_that_crashes_fails_by_its_own_fault(tiny):
+def test_a_crash_of_the_agent_is_an_agent_failure(tiny):
     assert tiny.call(*tiny.run_words("Crashes")).returncode == 0
     state = only_trial(tiny).state
     assert (state.status, state.cause) == ("failed", "agent")
@@ -46,7 +46,7 @@ def test_an_agent_that_crashes_fails_by_its_own_fault(tiny):
     assert "I forgot what I was doing" in (state.reason or "")
 
 
-def test_an_agent_that_hands_nothing_in_fails_by_its_own_fault(tiny):
+def test_a_missing_submission_is_an_agent_failure(tiny):
     result = tiny.call(*tiny.run_words("Idles"))
     assert result.returncode == 0
     trial = only_trial(tiny)
@@ -54,7 +54,7 @@ def test_an_agent_that_hands_nothing_in_fails_by_its_own_fault(tiny):
     assert trial.grade is not None and not trial.grade.submission_exists
 
 
-def test_a_link_handed_in_is_not_followed(tiny):
+def test_a_submitted_link_is_not_followed(tiny):
     assert tiny.call(*tiny.run_words("Links")).returncode == 0
     trial = only_trial(tiny)
     assert trial.state.status == "failed"
@@ -62,20 +62,20 @@ def test_a_link_handed_in_is_not_followed(tiny):
     assert not [path for path in trial.path.rglob("*") if path.is_file() and b"root:x:0" in path.read_bytes()]
 
 
-def test_time_that_runs_out_ends_the_trial_and_what_is_there_counts(tiny):
+def test_the_submission_in_place_counts_when_time_runs_out(tiny):
     assert tiny.call(*tiny.run_words("Sleeps", time="5s")).returncode == 0
     trial = only_trial(tiny)
     assert trial.state.status == "done"
     assert trial.grade is not None and trial.grade.valid_submission
 
 
-def test_steps_that_run_out_end_the_trial_and_what_is_there_counts(tiny):
+def test_the_submission_in_place_counts_when_steps_run_out(tiny):
     assert tiny.call(*tiny.run_words("Greedy"), "--steps", "4").returncode == 0
     trial = only_trial(tiny)
     assert (trial.state.status, trial.state.steps) == ("done", 4)
 
 
-def test_a_process_that_keeps_dying_is_the_infrastructures_failure(tiny):
+def test_a_trial_process_that_keeps_dying_is_an_infrastructure_failure(tiny):
     result = tiny.call(*tiny.run_words("KillsItself", "starter"))
     assert result.returncode == 1
     assert "could not run" in result.stderr
@@ -94,7 +94,7 @@ def test_seeds_reach_the_code_in_the_lab(tiny):
         assert any(path.is_file() and path.read_bytes() == f"{trial.file.seed}\n".encode() for path in last)
 
 
-def test_an_unsealed_run_says_so_everywhere(tiny):
+def test_an_unsealed_run_is_marked_everywhere(tiny):
     result = tiny.call(*tiny.run_words("starter"), "--sandbox", "none")
     assert result.returncode == 0, result.stderr
     trial = only_trial(tiny)
@@ -105,7 +105,7 @@ def test_an_unsealed_run_says_so_everywhere(tiny):
     assert "unsealed" in json.dumps(report) or '"sealed": false' in json.dumps(report)
 
 
-def test_a_new_trial_goes_on_from_a_step_of_another_and_leaves_it_as_it_was(tiny):
+def test_a_fork_continues_from_a_step_of_another_trial_and_leaves_that_unchanged(tiny):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     parent = only_trial(tiny)
     before = parent.events.read_bytes()
@@ -115,11 +115,11 @@ def test_a_new_trial_goes_on_from_a_step_of_another_and_leaves_it_as_it_was(tiny
     assert (new.file.parent, new.file.parent_step) == (old.file.id, 1)
     assert new.state.status == "done" and new.grade is not None and parent.grade is not None
     assert new.grade.score == parent.grade.score
-    # The step was played back, not done again: its one action stands in the lines that both logs share.
+    # The step was replayed, not repeated: its only call is in the lines that both logs share.
     assert tiny.events()[new.path.name].count("call_started") == 1
     assert parent.events.read_bytes() == before
     wrong = tiny.call("resume", str(parent.path), "--step", "9")
-    assert wrong.returncode == 2 and "has no step 9 to begin from; it has: 1 to 1" in wrong.stderr
+    assert wrong.returncode == 2 and "has no step 9 to fork from; its steps: 1 to 1" in wrong.stderr
 
 
 def test_every_step_of_a_trial_can_be_graded(tiny):

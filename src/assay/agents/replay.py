@@ -1,6 +1,7 @@
 """The replay agent: repeats a recorded trial without a model, to check that the result is the same or to show it."""
 
 import hashlib
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from assay.agents.agent import Agent
 from assay.agents.observation import Observation
 from assay.agents.workbench import Workbench
 from assay.core.disk import hash_file
-from assay.core.errors import RecordError, UnsafePath
+from assay.core.errors import LabError, RecordError, UnsafePath
+from assay.lab.sandboxes.base import KILLED
 from assay.records import TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import (
@@ -123,11 +125,17 @@ class Repetition:
         match call.request, call.result:
             case CommandRequest() as request, CommandResult() as before:
                 stdin = self.contents.get(request.stdin) if request.stdin else b""
-                ended = await bench.execute(request.command, seconds=request.seconds, stdin=stdin, changes=call.changes)
-                return _compare(f"{ended.ended} {ended.code}", f"{before.ended} {before.code}")
+                result = await bench.execute(
+                    request.command,
+                    seconds=request.seconds,
+                    stdin=stdin,
+                    changes=call.changes,
+                    check=partial(_check_not_killed, before),
+                )
+                return _compare(f"{result.ended} {result.code}", f"{before.ended} {before.code}")
             case PythonRequest() as request, PythonResult() as before:
-                result = await bench.run_python(request.code, seconds=request.seconds)
-                return _compare(result.ended or "running", before.ended or "running")
+                executed = await bench.run_python(request.code, seconds=request.seconds)
+                return _compare(executed.ended or "running", before.ended or "running")
             case WriteRequest() as request, WriteResult() as before:
                 return await self._write(request, before)
             case ValidationRequest() as request, ValidationResult() as before:
@@ -145,6 +153,12 @@ class Repetition:
         except UnsafePath as refusal:
             return _compare(str(refusal), before.refused or "written")
         return _compare("written", before.refused or "written")
+
+
+def _check_not_killed(before: CommandResult, now: CommandResult) -> None:
+    """Raise `LabError` if a command that once exited by itself was now killed from outside: no limit was the cause."""
+    if before.ended == "exit" and now.ended == "signal" and now.code == KILLED:
+        raise LabError(f"a command was killed by SIGKILL; in the recorded trial it exited with code {before.code}")
 
 
 def _compare(now: str, before: str) -> str | None:

@@ -114,16 +114,21 @@ class Workbench:
         stdin: bytes = b"",
         changes: bool = True,
         lane: str = "",
+        check: Callable[[CommandResult], None] | None = None,
     ) -> CommandResult:
         """Run a command as part of a step; pass `changes=False` if it only reads the workspace.
 
         Commands that run concurrently need a `lane` each. The workspace can be read and written when all have ended.
+        A result for which `check` raises an error is not recorded, so a trial that is retried runs the command again.
         """
         allowed = self._limit_seconds(seconds)
 
         async def perform() -> CommandResult:
             variables = await self.publish_budget(allowed)
-            return CommandResult.of(await self.lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
+            result = CommandResult.of(await self.lab.run(command, seconds=allowed, stdin=stdin, variables=variables))
+            if check:
+                check(result)
+            return result
 
         content = self._recorder.contents.put(stdin) if stdin else None
         request = CommandRequest(command=tuple(command), seconds=round(allowed, 3), stdin=content)

@@ -1,6 +1,6 @@
-"""Runs the commands that arrive on its standard input, one JSON line each, in one namespace. Lives inside the lab.
+"""Run commands from standard input, one JSON line each, in one namespace; runs inside the lab.
 
-What is printed goes to standard output as it comes, errors too, and after it the mark that came with the command.
+Their output and errors go to standard output, followed by the marker that came with the command.
 """
 
 import ast
@@ -12,20 +12,20 @@ import types
 
 
 def main() -> None:
-    """Take commands until there are no more."""
+    """Execute commands until standard input ends."""
     commands = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(1, 2)
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
-    itself = os.getpid()
+    session = os.getpid()
     while line := commands.readline():
-        order = json.loads(line)
-        execute(order["command"], module.__dict__)
+        request = json.loads(line)
+        execute(request["command"], module.__dict__)
         flush()
-        if os.getpid() != itself:
-            os._exit(0)  # a fork of ours that came to the end of its command
-        os.write(1, order["mark"].encode())
+        if os.getpid() != session:
+            os._exit(0)  # a fork of the session that has finished the command
+        os.write(1, request["mark"].encode())
 
 
 def execute(command: str, names: dict[str, object]) -> None:
@@ -39,15 +39,15 @@ def execute(command: str, names: dict[str, object]) -> None:
             if value is not None:
                 print(repr(value))
     except SystemExit:
-        print("(exit was called; the session goes on)")
-    except BaseException as error:  # noqa: BLE001 - whatever a command raises is its own affair, and the session goes on
+        print("(exit was called; the session continues)")
+    except BaseException as error:  # noqa: BLE001 - a command may raise anything, and the session continues
         trace = error.__traceback__
         own = trace.tb_next if trace else None
         traceback.print_exception(type(error), error, own)
 
 
 def flush() -> None:
-    """Bring out what is still held back; a command may have closed or replaced the streams."""
+    """Flush the output streams, which a command may have closed or replaced."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""What became of a run: whether it is whole, whatever was done to it."""
+"""Checks that a run is complete, whatever happened to it."""
 
 from assay.lab.snapshots import load_snapshot
 from assay.records import TrialFolder, read_events
@@ -6,21 +6,21 @@ from tiny_run import TinyRun
 
 
 def finished(run: TinyRun) -> dict[str, bytes]:
-    """The log of every trial that is over."""
+    """Return the log of every finished trial."""
     if not (run.folder.path / "run.json").exists():
         return {}
     return {trial.path.name: trial.events.read_bytes() for trial in run.folder.trials() if trial.state.final}
 
 
 def workspace(trial: TrialFolder) -> dict[str, str]:
-    """What a trial's workspace held when it was last kept."""
+    """Return the content of a trial's workspace in its last snapshot."""
     last = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"][-1]
     kept = load_snapshot(trial.snapshots, last.snapshot)
     return {name: (trial.snapshots / "objects" / file.sha256).read_text() for name, file in kept.files.items()}
 
 
-def check_whole(run: TinyRun, trials: int) -> None:
-    """Every trial exists, is done, submitted once and graded once, and its records are consistent."""
+def check_complete(run: TinyRun, trials: int) -> None:
+    """Check that every trial is done, submitted once and graded once, and that the records verify."""
     folders = list(run.folder.trials())
     assert len(folders) == trials
     for folder in folders:
@@ -35,8 +35,8 @@ def check_whole(run: TinyRun, trials: int) -> None:
     assert verified.returncode == 0, verified.stdout
 
 
-def go_on(run: TinyRun, *words: str) -> None:
-    """Complete a run: with `resume`, or with the call that began it where it had not come to a run."""
-    there = (run.folder.path / "run.json").exists()
-    done = run.call(*(["resume", str(run.out), "--quiet"] if there else words))
+def complete(run: TinyRun, *words: str) -> None:
+    """Complete a run with `resume`, or with the original command if exists is no run yet."""
+    exists = (run.folder.path / "run.json").exists()
+    done = run.call(*(["resume", str(run.out), "--quiet"] if exists else words))
     assert done.returncode == 0, done.stderr
