@@ -1,4 +1,4 @@
-"""What data tests share: a home that shares nothing, wheels made on the spot, and toy tasks."""
+"""Fixtures for data tests: an isolated home, wheels built for the test, and toy tasks."""
 
 import hashlib
 import os
@@ -16,13 +16,13 @@ from assay.tasks import Package, Task
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Home:
-    """A home of its own, downloads included."""
+    """A home with its own downloads."""
     return Home(tmp_path / "home")
 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all pip knows of: put packages into it to publish them."""
+    """The only package index pip uses, as a folder: put packages into it to publish them."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -61,7 +61,7 @@ def wheel(index: Path) -> MakeWheel:
 
 @pytest.fixture
 def toy(tmp_path: Path) -> MakeTask:
-    """A task whose `prepare.py` is given, with a package or without."""
+    """Make a task with this `prepare.py`, with or without a package."""
 
     def make(prepare: str, package: Package | None = None, **source: object) -> Task:
         folder = tmp_path / "toys" / "toy"
@@ -87,7 +87,7 @@ def toy(tmp_path: Path) -> MakeTask:
     return make
 
 
-_opened: list[list[Path]] = []  # who wants to know which files are opened for writing; a hook can never be removed
+_opened: list[list[Path]] = []  # recordings of files opened for writing; an audit hook cannot be removed
 
 
 def _note(event: str, arguments: tuple[object, ...]) -> None:
@@ -101,7 +101,7 @@ sys.addaudithook(_note)
 
 @pytest.fixture
 def created() -> Created:
-    """Do some work, and list the files that it opened for writing, in order."""
+    """Do some work, and return the files that it opened for writing, in order."""
 
     def listed(work: Callable[[], object]) -> list[Path]:
         _opened.append([])

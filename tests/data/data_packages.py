@@ -1,4 +1,4 @@
-"""Packages that tests publish to an index of their own."""
+"""Packages that tests publish to their own index."""
 
 import io
 import tarfile

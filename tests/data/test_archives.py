@@ -23,7 +23,7 @@ def packed(folder: Path) -> Path:
     return folder / "a.zip"
 
 
-def test_what_is_packed_is_what_other_programs_unpack(tmp_path: Path) -> None:
+def test_other_programs_unpack_what_was_packed(tmp_path: Path) -> None:
     with zipfile.ZipFile(packed(tmp_path)) as archive:
         assert archive.testzip() is None
         assert {name: archive.read(name) for name in archive.namelist()} == {
@@ -32,7 +32,7 @@ def test_what_is_packed_is_what_other_programs_unpack(tmp_path: Path) -> None:
     subprocess.run(["python3", "-m", "zipfile", "-t", tmp_path / "a.zip"], check=True, capture_output=True)
 
 
-def test_what_is_compressed_already_is_stored_and_the_rest_deflated(tmp_path: Path) -> None:
+def test_compressed_formats_are_stored_and_others_deflated(tmp_path: Path) -> None:
     methods = {info.filename: info.compress_type for info in zipfile.ZipFile(packed(tmp_path)).infolist()}
     assert methods["train/ä.jpg"] == zipfile.ZIP_STORED
     assert methods["train/b.csv"] == zipfile.ZIP_DEFLATED
@@ -59,7 +59,7 @@ def test_large_files_are_packed_in_parts(tmp_path: Path, method: str, monkeypatc
 
 
 def test_archives_beyond_four_gigabytes_can_be_read(tmp_path: Path) -> None:
-    """A sparse file of five gigabytes is stored before a small one, so that sizes and places need the long fields."""
+    """A sparse file of five gigabytes is stored before a small one, so that sizes and offsets need 64-bit fields."""
     with (tmp_path / "a.zip").open("wb") as file:
         hollow = Hollow(file)
         with zip_writer.ZipWriter(hollow) as writer:  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def test_archives_beyond_four_gigabytes_can_be_read(tmp_path: Path) -> None:
 
 
 class Hollow:
-    """Writes zeros by moving on, so that the file system keeps none of them."""
+    """Writes zeros by seeking, so that the file stays sparse."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -84,7 +84,7 @@ class Hollow:
             self.file.write(content)
 
 
-def test_members_are_taken_over_without_packing_them_again(tmp_path: Path) -> None:
+def test_members_are_copied_without_recompression(tmp_path: Path) -> None:
     source = packed(tmp_path)
     archives.repack(tmp_path / "new.zip", source, [("train/b.csv", "x/1.csv"), ("train/ä.jpg", "0.jpg")])
     with zipfile.ZipFile(tmp_path / "new.zip") as new, zipfile.ZipFile(source) as old:
@@ -102,14 +102,14 @@ def test_files_are_unpacked_in_the_order_of_their_new_names(tmp_path: Path, crea
         assert (tmp_path / "out/990").read_bytes() == archive.read("009")
 
 
-def test_names_are_those_of_files_sorted_as_text(tmp_path: Path) -> None:
+def test_names_of_files_are_sorted_as_text(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("train/", "train/10.png", "train/2.png", "train/note.txt", "other/1.png"):
             archive.writestr(name, b"")
     assert archives.list_names(tmp_path / "a.zip", below="train/", suffix=".png") == ["train/10.png", "train/2.png"]
 
 
-def test_only_files_directly_in_a_folder_are_listed_and_each_once(tmp_path: Path) -> None:
+def test_only_files_directly_in_a_folder_are_listed_once_each(tmp_path: Path) -> None:
     members = ["train/", "train/b.png", "train/deep/", "train/deep/c.png", "train/a.png", "train/d.PNG", "train2/e.png"]
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in members:
@@ -121,14 +121,14 @@ def test_only_files_directly_in_a_folder_are_listed_and_each_once(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["../x.png", "/x.png", "train/../../x.png"])
-def test_a_name_that_leads_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_name_outside_the_folder_is_refused(name: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr(name, b"")
     with pytest.raises(SourceError, match="outside its folder"):
         archives.list_names(tmp_path / "a.zip")
 
 
-def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: Path) -> None:
+def test_an_archive_can_start_with_the_folder_of_its_members(tmp_path: Path) -> None:
     archives.repack(
         tmp_path / "new.zip", packed(tmp_path), [("train/b.csv", "1.csv"), ("top.txt", "0.txt")], folder="x"
     )
@@ -139,7 +139,7 @@ def test_an_archive_can_begin_with_the_folder_that_its_members_lie_in(tmp_path: 
     assert (tmp_path / "out/x").is_dir() and (tmp_path / "out/x/1.csv").read_bytes() == TEXT
 
 
-def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
+def test_missing_or_damaged_archives_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"has no none\.zip"):
         archives.list_names(tmp_path / "none.zip")
     (tmp_path / "bad.zip").write_bytes(b"PK nothing")

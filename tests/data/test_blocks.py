@@ -190,7 +190,7 @@ def test_rows_of_an_array_are_written_as_numpy_saves_them(tmp_path: Path) -> Non
         npy.open_array(tmp_path / "torn.npy")
 
 
-def test_tar_files_hold_the_members_and_are_reproducible(tmp_path: Path) -> None:
+def test_tar_files_contain_the_members_and_are_reproducible(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("1")
     for name in ("one.tar", "two.tar"):
         tar.pack_tar(tmp_path / name, [("b/x", tmp_path / "x"), ("a/x", tmp_path / "x")])
@@ -199,7 +199,7 @@ def test_tar_files_hold_the_members_and_are_reproducible(tmp_path: Path) -> None
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
 
 
-def test_json_lines_come_back_and_a_broken_line_is_named(tmp_path: Path) -> None:
+def test_json_lines_round_trip_and_a_malformed_line_is_named(tmp_path: Path) -> None:
     records = [{"id": 1, "text": "é"}, {"id": 2, "text": None}]
     json_lines.write_json_lines(tmp_path / "a.jsonl", records)
     assert (tmp_path / "a.jsonl").read_text() == '{"id": 1, "text": "\\u00e9"}\n{"id": 2, "text": null}\n'
@@ -221,7 +221,7 @@ def test_the_checksum_of_tfrecords_does_not_depend_on_the_library() -> None:
         (6, struct.pack("<H", 1), r"train\.csv is encrypted with a password"),
     ],
 )
-def test_an_inner_archive_that_cannot_be_read_is_named(tmp_path: Path, offset: int, value: bytes, why: str) -> None:
+def test_an_unreadable_inner_archive_is_named(tmp_path: Path, offset: int, value: bytes, why: str) -> None:
     """The member's flags are at byte 6 of its local header and at 8 of its central one, its method two bytes later."""
     path = tmp_path / "train.csv.zip"
     with zipfile.ZipFile(path, "w") as content:

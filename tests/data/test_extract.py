@@ -1,4 +1,4 @@
-"""Archives are extracted whole, and only ever to the folder meant for them."""
+"""Archives are extracted completely or not at all, and only to the target folder."""
 
 import io
 import resource
@@ -31,14 +31,14 @@ def files_in(folder: Path) -> Content:
 
 
 def refused(tmp_path: Path, archive: Path, why: str) -> None:
-    """The archive is refused for this reason, and nothing but the archive is there afterwards."""
+    """Check that the archive is refused for this reason and that nothing is written."""
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SourceError, match=why):
         extract(archive, tmp_path / "raw", progress=NoProgress())
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_all_members_arrive_as_they_are(tmp_path: Path) -> None:
+def test_all_members_are_extracted_unchanged(tmp_path: Path) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("../inside.csv", "not ours to open")
@@ -52,7 +52,7 @@ def test_all_members_arrive_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compressions_are_read(tmp_path: Path, method: int) -> None:
+def test_other_compression_methods_are_supported(tmp_path: Path, method: int) -> None:
     extract(zipped(tmp_path / "a.zip", {"a": b"12" * 9999}, method), tmp_path / "raw", progress=NoProgress())
     assert files_in(tmp_path / "raw") == {"a": b"12" * 9999}
 
@@ -84,7 +84,7 @@ def test_progress_adds_up_to_the_bytes_written(tmp_path: Path) -> None:
     "name",
     ["../evil", "a/../../evil", "..", "/etc/evil", "//evil", "C:evil", "C:/evil", "..\\evil", "\\\\host\\evil", "../"],
 )
-def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_path_outside_the_target_is_refused(tmp_path: Path, name: str) -> None:
     refused(
         tmp_path, zipped(tmp_path / "a.zip", {"good": b"1", name: b"2"}), "outside its folder; nothing is extracted"
     )
@@ -123,15 +123,15 @@ def test_a_file_that_is_also_a_folder_is_refused(tmp_path: Path, names: tuple[st
     refused(tmp_path, archive, "'a' is both a file and a folder")
 
 
-def test_a_locked_member_is_refused(tmp_path: Path) -> None:
+def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "a.zip", {"a": b"1"})
     content = bytearray(archive.read_bytes())
-    content[content.index(b"PK\x01\x02") + 8] |= 1  # where the directory keeps a member's flags
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the flags of a member in the central directory
     archive.write_bytes(content)
     refused(tmp_path, archive, "'a' is encrypted with a password")
 
 
-def test_a_member_that_holds_more_than_it_announces_fills_no_more_than_that(tmp_path: Path) -> None:
+def test_a_member_is_never_extracted_beyond_its_declared_size(tmp_path: Path) -> None:
     archive = announcing(zipped(tmp_path / "a.zip", {"bomb": bytes(50_000_000)}), 1000)
     written: list[float] = []
 
@@ -154,13 +154,13 @@ def test_an_archive_larger_than_the_disk_is_refused_before_anything_is_written(t
     refused(tmp_path, archive, r"extracting a\.zip needs 900TB, but the disk of .* has only .*B free")
 
 
-def test_room_is_needed_only_for_what_there_is_to_write(tmp_path: Path) -> None:
+def test_disk_space_is_needed_only_for_the_extracted_bytes(tmp_path: Path) -> None:
     check_space(tmp_path, 1, "writing")
     with pytest.raises(SourceError, match=r"writing needs 900TB, .* ASSAY_HOME"):
         check_space(tmp_path, 900 * 10**12, "writing")
 
 
-def test_a_disk_that_fills_up_is_told_and_cleared(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_cleaned_up(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "a.zip", {"small": b"1", "large": bytes(5_000_000)})
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
@@ -170,7 +170,7 @@ def test_a_disk_that_fills_up_is_told_and_cleared(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_damage_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+def test_damage_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "a.zip", {"a": b"1234567890" * 1000, "b": b"2"}, zipfile.ZIP_STORED)
     content = bytearray(archive.read_bytes())
     content[5000] ^= 1
@@ -182,7 +182,7 @@ def test_damage_is_told_and_nothing_is_left(tmp_path: Path) -> None:
     refused(tmp_path, archive, "damaged or not a zip archive")
 
 
-def test_an_unknown_compression_is_told(tmp_path: Path) -> None:
+def test_an_unknown_compression_method_is_reported(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "a.zip", {"a": b"1"}, zipfile.ZIP_STORED)
     content = bytearray(archive.read_bytes())
     for start, offset in ((0, 8), (content.index(b"PK\x01\x02"), 10)):
@@ -192,7 +192,7 @@ def test_an_unknown_compression_is_told(tmp_path: Path) -> None:
 
 
 def announcing(archive: Path, size: int) -> Path:
-    """Let the directory of an archive with one member say that the member has this size."""
+    """Set the size of the only member in the central directory of an archive."""
     content = bytearray(archive.read_bytes())
     start = content.index(b"PK\x01\x02")
     content[start + 24 : start + 28] = struct.pack("<I", size)

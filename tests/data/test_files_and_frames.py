@@ -1,4 +1,4 @@
-"""Files are copied, not linked, in the order of their new names; tables come out as pandas writes them."""
+"""Files are copied, not linked, in the order of their new names; tables are written as pandas writes them."""
 
 from pathlib import Path
 
@@ -12,9 +12,7 @@ from assay.data import files, pandas_tables
 from assay.data.splits import random_rows
 
 
-def test_copies_have_inodes_of_their_own_and_are_made_in_the_order_of_their_names(
-    tmp_path: Path, created: Created
-) -> None:
+def test_copies_have_their_own_inodes_and_are_made_in_name_order(tmp_path: Path, created: Created) -> None:
     names = [f"{place * 7919 % 1000:03d}" for place in range(300)]
     (tmp_path / "raw").mkdir()
     for name in names:
@@ -29,7 +27,7 @@ def test_copies_have_inodes_of_their_own_and_are_made_in_the_order_of_their_name
     assert not set(inodes) & {path.stat().st_ino for path in (tmp_path / "raw").iterdir()}
 
 
-def test_two_files_never_go_to_one_place(tmp_path: Path) -> None:
+def test_two_files_cannot_have_the_same_destination(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     with pytest.raises(ValueError, match="two files would be written to"):
         files.copy([(tmp_path / "a", tmp_path / "c"), (tmp_path / "a", tmp_path / "c")])
@@ -58,7 +56,7 @@ def test_files_may_be_nested_by_the_first_characters_of_their_ids(tmp_path: Path
     assert (tmp_path / "new/a/b/abd.png").is_file()
 
 
-def test_listed_files_are_sorted_as_text_and_exactly_so_called(tmp_path: Path) -> None:
+def test_listed_files_are_sorted_as_text_and_match_case(tmp_path: Path) -> None:
     for name in ("10.jpg", "2.jpg", "3.JPG", "x.png"):
         (tmp_path / name).touch()
     (tmp_path / "folder.jpg").mkdir()
@@ -70,8 +68,8 @@ RAW = "id,a,b,text,gap\n" + "".join(
 )
 
 
-def test_a_split_table_has_the_bytes_of_scikit_learn_and_pandas(tmp_path: Path) -> None:
-    """An independent way to the same files, as the published benchmark describes it."""
+def test_a_split_table_equals_that_of_scikit_learn_and_pandas(tmp_path: Path) -> None:
+    """An independent implementation, as the published benchmark describes it."""
     (tmp_path / "train.csv").write_text(RAW)
     table = pandas_tables.read(tmp_path / "train.csv")
     train, test = pandas_tables.split(table, random_rows(len(table), test=0.1, seed=0))
@@ -102,7 +100,7 @@ def test_one_hot_columns_follow_the_listed_classes() -> None:
     assert hot.to_csv(index=False) == "id,a,b\n7,0,1.0\n8,1,\n"
 
 
-def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Path) -> None:
+def test_a_sample_submission_keeps_the_order_of_columns(tmp_path: Path) -> None:
     frame = pd.DataFrame({"more": ["x", "y"], "b": [1, 0], "id": [7, 8]})
     pandas_tables.write_csv_split(
         frame, frame, public=tmp_path, private=tmp_path / "private", id="id", sample={"b": 0.5}, whole_sample=True
@@ -110,7 +108,7 @@ def test_a_whole_sample_submission_keeps_every_column_in_its_place(tmp_path: Pat
     assert (tmp_path / "sample_submission.csv").read_text() == "more,b,id\nx,0.5,7\ny,0.5,8\n"
 
 
-def test_a_raw_table_with_other_columns_is_refused_by_name() -> None:
+def test_unexpected_columns_of_a_raw_table_are_named() -> None:
     frame = pd.DataFrame({"b": [1], "a": [2]})
     pandas_tables.check_columns(frame, ["b", "a"], "train.csv")
     with pytest.raises(SourceError, match=r"train\.csv has the columns b, a; expected are a, b"):

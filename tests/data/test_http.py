@@ -97,7 +97,7 @@ def fetch(home: Home, file: WebFile, local_copy: Path | None = None) -> Path:
     return http.fetch(home, file, local_copy=local_copy, progress=NoProgress())
 
 
-def test_a_file_is_fetched_once_and_kept(alone: Home, web: Server) -> None:
+def test_a_file_is_downloaded_once_and_kept(alone: Home, web: Server) -> None:
     kept = fetch(alone, web.file(sha256=SHA256, size=len(CONTENT)))
     assert kept.read_bytes() == CONTENT
     assert fetch(alone, web.file(sha256=SHA256)) == kept
@@ -105,7 +105,7 @@ def test_a_file_is_fetched_once_and_kept(alone: Home, web: Server) -> None:
     assert [path.name for path in kept.parent.iterdir()] == ["data.bin"]
 
 
-def test_two_who_want_the_same_file_fetch_it_once(alone: Home, web: Server) -> None:
+def test_concurrent_requests_download_a_file_once(alone: Home, web: Server) -> None:
     threads = [threading.Thread(target=fetch, args=(alone, web.file(sha256=SHA256))) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -114,13 +114,13 @@ def test_two_who_want_the_same_file_fetch_it_once(alone: Home, web: Server) -> N
     assert web.asked == ["/data.bin whole"]
 
 
-def test_a_broken_connection_is_gone_on_with(alone: Home, web: Server) -> None:
+def test_a_broken_connection_is_resumed(alone: Home, web: Server) -> None:
     web.pieces = [100_000, 50_000]
     assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
     assert web.asked == ["/data.bin whole", "/data.bin bytes=100000-", "/data.bin bytes=150000-"]
 
 
-def test_what_came_before_a_failure_is_not_fetched_again(alone: Home, web: Server) -> None:
+def test_a_retry_continues_after_the_received_bytes(alone: Home, web: Server) -> None:
     web.pieces = [100_000, 0]
     with pytest.raises(SourceError, match=r"the connection broke while downloading http.*the partial download is kept"):
         fetch(alone, web.file())
@@ -128,7 +128,7 @@ def test_what_came_before_a_failure_is_not_fetched_again(alone: Home, web: Serve
     assert web.asked[-1] == "/data.bin bytes=100000-"
 
 
-def test_a_file_that_changed_in_between_comes_whole(alone: Home, web: Server) -> None:
+def test_a_file_that_changed_meanwhile_is_downloaded_whole(alone: Home, web: Server) -> None:
     web.pieces = [100_000, 0]
     with pytest.raises(SourceError, match="connection broke"):
         fetch(alone, web.file())
@@ -136,7 +136,7 @@ def test_a_file_that_changed_in_between_comes_whole(alone: Home, web: Server) ->
     assert fetch(alone, web.file()).read_bytes() == b"another file"
 
 
-def test_a_part_longer_than_the_file_is_dropped(alone: Home, web: Server) -> None:
+def test_a_partial_file_longer_than_the_file_is_discarded(alone: Home, web: Server) -> None:
     web.pieces = [100_000, 0]
     with pytest.raises(SourceError, match="connection broke"):
         fetch(alone, web.file())
@@ -144,12 +144,12 @@ def test_a_part_longer_than_the_file_is_dropped(alone: Home, web: Server) -> Non
     assert fetch(alone, web.file()).read_bytes() == CONTENT[:1000]
 
 
-def test_a_server_that_sends_no_parts_is_asked_for_all(alone: Home, web: Server) -> None:
+def test_without_range_support_the_whole_file_is_downloaded(alone: Home, web: Server) -> None:
     web.pieces, web.ranges = [100_000], False
     assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
 
 
-def test_a_file_with_another_sum_is_kept_and_refused_until_deleted(alone: Home, web: Server) -> None:
+def test_a_file_with_a_wrong_checksum_is_refused_until_deleted(alone: Home, web: Server) -> None:
     web.content = CONTENT[:-1] + b"\0"
     expected = re.escape(f"its SHA-256 is {hashlib.sha256(web.content).hexdigest()}, not {SHA256}; delete it")
     for _ in range(2):
@@ -163,7 +163,7 @@ def test_a_file_with_another_sum_is_kept_and_refused_until_deleted(alone: Home, 
     assert fetch(alone, web.file(sha256=SHA256)).read_bytes() == CONTENT
 
 
-def test_a_file_of_another_size_is_refused_even_without_a_sum(alone: Home, web: Server) -> None:
+def test_a_file_of_another_size_is_refused_even_without_a_checksum(alone: Home, web: Server) -> None:
     with pytest.raises(SourceError, match="it has 300,000 bytes, not 300,001"):
         fetch(alone, web.file(size=300_001))
 
@@ -183,25 +183,25 @@ def test_a_redirect_is_followed(alone: Home, web: Server) -> None:
         (503, "returned 503"),
     ],
 )
-def test_a_refusal_is_told_in_one_sentence(alone: Home, web: Server, status: int, said: str) -> None:
+def test_an_http_error_is_reported_in_one_sentence(alone: Home, web: Server, status: int, said: str) -> None:
     web.status = status
     with pytest.raises(SourceError, match=said):
         fetch(alone, web.file())
 
 
-def test_a_server_that_is_not_there_is_told(alone: Home, web: Server) -> None:
+def test_an_unreachable_server_is_reported(alone: Home, web: Server) -> None:
     unreachable = WebFile(url="http://127.0.0.1:1/data.bin", file="data.bin")
     with pytest.raises(SourceError, match=r"cannot be reached \(.*refused\); check the network"):
         fetch(alone, unreachable)
 
 
-def test_a_file_larger_than_the_disk_is_not_begun(alone: Home, web: Server) -> None:
+def test_a_file_larger_than_the_disk_is_not_downloaded(alone: Home, web: Server) -> None:
     web.announced = 10**18
     with pytest.raises(SourceError, match=r"needs 1e\+06TB, but the disk of .* free; free some space"):
         fetch(alone, web.file())
 
 
-def test_a_disk_that_fills_up_keeps_what_has_come(alone: Home, web: Server) -> None:
+def test_a_full_disk_keeps_the_received_bytes(alone: Home, web: Server) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
@@ -213,7 +213,7 @@ def test_a_disk_that_fills_up_keeps_what_has_come(alone: Home, web: Server) -> N
     assert web.asked[-1] == "/data.bin bytes=100000-"
 
 
-def test_a_copy_that_the_user_has_is_checked_and_taken(alone: Home, web: Server, tmp_path: Path) -> None:
+def test_a_local_copy_is_verified_and_used(alone: Home, web: Server, tmp_path: Path) -> None:
     own = tmp_path / "data.bin"
     own.write_bytes(CONTENT)
     assert fetch(alone, web.file(sha256=SHA256), local_copy=own) == fetch(alone, web.file(), local_copy=tmp_path) == own
@@ -225,7 +225,7 @@ def test_a_copy_that_the_user_has_is_checked_and_taken(alone: Home, web: Server,
     assert web.asked == []
 
 
-def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, web: Server) -> None:
+def test_a_path_outside_the_target_is_refused(tmp_path: Path, web: Server) -> None:
     own = tmp_path / "data.bin"
     own.write_bytes(CONTENT)
     with pytest.raises(SourceError, match="outside its folder"):
@@ -242,6 +242,6 @@ def test_a_task_is_prepared_from_the_web(
     assert made.manifest.raw["deep/data.bin"].sha256 == SHA256
 
 
-def test_only_addresses_of_the_web_are_taken() -> None:
+def test_only_http_urls_are_accepted() -> None:
     with pytest.raises(ValueError, match="url"):
         WebFile(url="file:///etc/passwd", file="passwd")

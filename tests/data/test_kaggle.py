@@ -26,7 +26,7 @@ def little(tmp_path: Path, alone: Home) -> Iterator[LittleKaggle]:
         yield running
 
 
-def test_an_archive_is_fetched_checked_and_extracted(little: LittleKaggle) -> None:
+def test_an_archive_is_downloaded_verified_and_extracted(little: LittleKaggle) -> None:
     little.publish()
     lines = little.fetch({})
     assert little.is_complete(lines[-1])
@@ -52,7 +52,7 @@ def test_downloaded_data_needs_no_network(little: LittleKaggle) -> None:
     assert little.requests() == requests
 
 
-def test_a_folder_that_is_gone_is_extracted_again_without_the_network(little: LittleKaggle) -> None:
+def test_a_deleted_folder_is_extracted_again_without_the_network(little: LittleKaggle) -> None:
     little.publish()
     shutil.rmtree(little.result()["folder"])
     assert little.is_complete(little.fetch({}, reachable=False)[-1])
@@ -65,7 +65,7 @@ def test_a_broken_connection_resumes_where_it_broke(little: LittleKaggle) -> Non
     assert little.requests() == ["ask toy", "get toy 0", *starts]
 
 
-def test_an_address_that_expires_is_asked_for_again(little: LittleKaggle) -> None:
+def test_an_expired_url_is_requested_again(little: LittleKaggle) -> None:
     little.publish(piece=2 * BLOCK, address_lasts=2)
     assert little.is_complete(little.result())
     assert little.requests() == [
@@ -203,7 +203,7 @@ def test_parts_of_two_archives_never_mix(little: LittleKaggle) -> None:
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_moment_of_extraction_leaves_nothing_half_done(alone: Home, tmp_path: Path) -> None:
+def test_a_kill_at_any_time_of_extraction_leaves_nothing_incomplete(alone: Home, tmp_path: Path) -> None:
     archive = tmp_path / "toy.zip"
     archive.write_bytes(CONTENT)
     words = [sys.executable, HERE / "kaggle_kill.py", alone.root, archive]

@@ -22,7 +22,7 @@ def ask(home: Home, local_copy: Path, *, unverified: bool = False) -> RawData:
 
 
 @pytest.mark.parametrize("name", ["toy.zip", "download (1)"])
-def test_a_users_own_archive_is_checked_extracted_and_left_alone(alone: Home, tmp_path: Path, name: str) -> None:
+def test_a_local_archive_is_verified_extracted_and_left_unchanged(alone: Home, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / name).write_bytes(CONTENT)
@@ -36,9 +36,7 @@ def test_a_users_own_archive_is_checked_extracted_and_left_alone(alone: Home, tm
     assert later == RawData(result.folder, Origin(kind="kaggle", verified=True, md5=MD5))
 
 
-def test_a_users_extracted_folder_is_used_where_it_is(
-    alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_local_folder_is_used_in_place(alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "train.csv").write_text("a")
@@ -47,7 +45,7 @@ def test_a_users_extracted_folder_is_used_where_it_is(
     assert list(alone.downloads.iterdir()) == []
 
 
-def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: Home, tmp_path: Path) -> None:
+def test_a_local_archive_of_another_version_must_be_accepted_and_replaces_nothing(alone: Home, tmp_path: Path) -> None:
     good, other = tmp_path / "toy.zip", tmp_path / "other.zip"
     good.write_bytes(CONTENT)
     other.write_bytes(packed(seed=3))
@@ -63,14 +61,14 @@ def test_a_users_other_archive_must_be_accepted_and_takes_nothings_place(alone: 
     assert noise == [np.random.default_rng(seed).bytes(300_000) for seed in (0, 3)]
 
 
-def test_a_place_without_data_is_a_wrong_call(alone: Home, tmp_path: Path) -> None:
+def test_a_path_without_data_is_a_usage_error(alone: Home, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
         with pytest.raises(UsageError, match=rf"{name} holds no data; pass toy\.zip"):
             ask(alone, tmp_path / name)
 
 
-def test_an_evil_archive_is_refused_whatever_its_sum(alone: Home, tmp_path: Path) -> None:
+def test_a_malicious_archive_is_refused_whatever_its_checksum(alone: Home, tmp_path: Path) -> None:
     archive = tmp_path / "toy.zip"
     with zipfile.ZipFile(archive, "w") as content:
         content.writestr("../../../evil", "1")

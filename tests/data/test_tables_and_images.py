@@ -1,4 +1,4 @@
-"""Tables pass through as text, and pictures come out as PNG files that others read."""
+"""Tables pass through as text, and images are written as PNG files that other programs read."""
 
 import struct
 import zlib
@@ -19,7 +19,7 @@ def test_values_pass_through_unchanged(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == text
 
 
-def test_a_split_is_written_with_the_answers_apart(tmp_path: Path) -> None:
+def test_a_split_is_written_with_private_answers(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": ["a", "b", "c"], "x": ["1", "2", "3"], "y": ["0", "1", "1"]})
     public, private = tmp_path / "public", tmp_path / "private"
     polars_tables.write_split(table[:1], table[1:], id="id", sample={"y": 0.5}, public=public, private=private)
@@ -46,7 +46,7 @@ def test_new_numbers_do_not_keep_the_old_order() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (4, 2, 3)])
-def test_a_png_holds_the_pixels(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_a_png_contains_the_pixels(tmp_path: Path, shape: tuple[int, ...]) -> None:
     pixels = np.arange(np.prod(shape), dtype=np.uint8).reshape(shape)
     png.write_png(tmp_path / "a.png", pixels)
     content = (tmp_path / "a.png").read_bytes()
@@ -58,6 +58,6 @@ def test_a_png_holds_the_pixels(tmp_path: Path, shape: tuple[int, ...]) -> None:
     assert lines[:, 1:].tolist() == pixels.reshape(height, -1).tolist()
 
 
-def test_pixels_of_another_kind_are_refused(tmp_path: Path) -> None:
+def test_pixels_of_another_type_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="uint8"):
         png.write_png(tmp_path / "a.png", np.zeros((2, 2)))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""TFRecords round-trip and are guarded by their checksum; miniatures are seeded and open in ordinary programs."""
+"""TFRecords round-trip and are protected by their checksum; miniatures are seeded and open in ordinary programs."""
 
 import io
 import struct
@@ -25,18 +25,18 @@ EXAMPLES = [
 ]
 
 
-def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_records_round_trip(tmp_path: Path) -> None:
     tfrecord.write(tmp_path / "a.tfrec", EXAMPLES)
     assert list(tfrecord.read(tmp_path / "a.tfrec")) == EXAMPLES
 
 
-def test_the_checksum_is_the_one_the_format_asks_for() -> None:
+def test_the_checksum_follows_the_format() -> None:
     """CRC-32C of "123456789" is E3069283; the format rotates it by 15 bits and adds a constant."""
     rotated = (0xE3069283 >> 15 | 0xE3069283 << 17) & 0xFFFFFFFF
     assert tfrecord._masked_checksum(b"123456789") == (rotated + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def test_a_message_worked_out_by_hand(tmp_path: Path) -> None:
+def test_a_message_worked_by_hand(tmp_path: Path) -> None:
     """Field 1 (features) > field 1 (entry) > field 1 the name, field 2 the value > field 3 (integers) > packed 1."""
     tfrecord.write(tmp_path / "a", [{"t": [1]}])
     message = bytes([10, 12, 10, 10, 10, 1, ord("t"), 18, 5, 26, 3, 10, 1, 1])
@@ -58,7 +58,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
         list(tfrecord.read(tmp_path / "a"))
 
 
-def test_the_same_seed_makes_the_same() -> None:
+def test_the_same_seed_gives_the_same_values() -> None:
     def made(seed: int) -> tuple[object, ...]:
         make = Miniature(seed)
         return make.hex_ids(3, 8), make.words(4), make.labels(10).tolist(), make.texture((4, 4), 0.5).tobytes()
@@ -66,14 +66,14 @@ def test_the_same_seed_makes_the_same() -> None:
     assert made(3) == made(3) != made(4)
 
 
-def test_ids_cannot_be_taken_for_numbers() -> None:
+def test_ids_do_not_parse_as_numbers() -> None:
     ids = Miniature(0).hex_ids(500, 6)
     assert len(set(ids)) == 500
     assert all(name[0] in "abcdf" and len(name) == 6 for name in ids)
 
 
 @pytest.mark.parametrize("suffix", [".bmp", ".jpg", ".png", ".tif"])
-def test_pictures_open_and_are_as_bright_as_asked(suffix: str) -> None:
+def test_images_open_and_have_the_requested_brightness(suffix: str) -> None:
     make = Miniature(0)
     dark, light = (
         np.asarray(Image.open(io.BytesIO(make.encode_image(make.texture((24, 20, 3), level), suffix))))
@@ -83,7 +83,7 @@ def test_pictures_open_and_are_as_bright_as_asked(suffix: str) -> None:
     assert light.mean() - dark.mean() > 80
 
 
-def test_sounds_and_dicom_files_have_their_heads_right(tmp_path: Path) -> None:
+def test_audio_and_dicom_files_have_correct_headers(tmp_path: Path) -> None:
     make = Miniature(0)
     with wave.open(io.BytesIO(make.wav(make.tone(0.5, 8000, 440), 8000))) as file:
         assert (file.getframerate(), file.getnframes(), file.getnchannels()) == (8000, 4000, 1)

@@ -1,4 +1,4 @@
-"""Looks at babylm's model and judge where torch is installed, and prints what it finds as JSON; see test_babylm.py.
+"""Examine BabyLM's model and judge where torch is installed, and print the findings as JSON; see test_babylm.py.
 
 Takes a folder, in which it leaves checkpoints of a small model: `plain.npz`, whose tokens are bytes, and `merged.npz`.
 """
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def lively(settings: dict[str, int], merges: np.ndarray) -> LanguageModel:
-    """A model with weights large enough for every part of it to matter."""
+    """Return a model with weights large enough for every part to matter."""
     torch.manual_seed(1)
     model = LanguageModel(Settings(**settings), merges)
     with torch.no_grad():
@@ -58,7 +58,7 @@ def lively(settings: dict[str, int], merges: np.ndarray) -> LanguageModel:
 
 
 def spelt_out(text: bytes) -> list[int]:
-    """Byte-pair encoding as textbooks have it, token by token."""
+    """Encode by textbook byte-pair encoding, token by token."""
     tokens = list(text)
     for row, pair in enumerate(MERGES.tolist()):
         found, place = [], 0
@@ -71,26 +71,26 @@ def spelt_out(text: bytes) -> list[int]:
 
 
 def sum_over_next(model: LanguageModel) -> float:
-    """Probabilities of all that can come after some tokens, added up."""
+    """Return the sum of the probabilities of all next tokens."""
     with torch.no_grad():
         scores = model(torch.tensor([[model.start, 97, 258, 32]]))[:, -1:].expand(model.vocabulary, 1, -1)
     return float((2 ** -surprise(scores, torch.arange(model.vocabulary)[:, None])).sum())
 
 
 def sum_over_texts(model: LanguageModel) -> float:
-    """Probabilities of all texts of two bytes, added up."""
+    """Return the sum of the probabilities of all texts of two bytes."""
     texts = [bytes([first, second]) for first in range(256) for second in range(256)]
     return float((2 ** -bits(model.eval(), texts)).sum())
 
 
 def share_of_equals(count: int) -> float:
-    """The probability of one of some scores that are equal and so large that a sum of them has no digits left."""
+    """Return the probability of one of several equal scores that are too large to be summed."""
     scores = torch.full((1, 1, count), 1e38)
     return float(2 ** -surprise(scores, torch.zeros((1, 1), dtype=torch.long)).item())
 
 
 def changed_before(model: LanguageModel) -> float:
-    """How much scores change at places before the one whose token is changed."""
+    """Return how much scores change at positions before a changed token."""
     tokens = torch.arange(97, 107)[None]
     other = tokens.clone()
     other[0, 6] = 32
@@ -99,7 +99,7 @@ def changed_before(model: LanguageModel) -> float:
 
 
 def by_hand(model: LanguageModel, text: bytes) -> float:
-    """The bits of a text, each token looked up alone in the first window that has it."""
+    """Return the bits of a text, each token scored alone in the first window that contains it."""
     tokens, context, cost = spelt_out(text), model.settings.context, 0.0
     for place in range(len(tokens)):
         end = min(len(tokens), context)
@@ -113,7 +113,7 @@ def by_hand(model: LanguageModel, text: bytes) -> float:
 
 
 def doubled() -> list[int]:
-    """How many tokens and, spelt again, bytes there are where each row of merges doubles the token before it."""
+    """Return the number of tokens and decoded bytes where each merge doubles the previous token."""
     merges = np.array([[97, 97], *([row, row] for row in range(256, 256 + MOST_MERGES - 1))])
     [tokens] = encode([b"a" * 1000], merges)
     return [len(tokens), len(decode(tokens, merges))]
@@ -144,7 +144,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 def refused(changes: dict[str, Any]) -> str | None:
-    """What the judge says to the small model with some arrays changed, or taken out."""
+    """Return the judge's error for the small model with some arrays changed or removed."""
     with np.load(FOLDER / "merged.npz", allow_pickle=False) as file:
         arrays = {**file, **changes}
     path = FOLDER / "bad.npz"

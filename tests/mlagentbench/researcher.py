@@ -1,4 +1,4 @@
-"""A scripted model that researches any task of the suite: it looks, measures the starter, betters it, measures again.
+"""A scripted model that works on any task of the suite: it explores, measures the starter, improves and measures it.
 
 It uses only its prompt: the script to work on from the problem, its place in the plan from the steps that
 are left, and how to better a script from the script itself.
@@ -35,7 +35,7 @@ BETTER = {
 
 
 def answer(messages, tools):
-    """The next reply: an edited script, a remark on a file, or the next action of the plan."""
+    """Return the next reply: an edited script, a remark on a file, or the next action of the plan."""
     asked = messages[-1].text
     if asked.startswith("Edit the script"):
         script = asked.rpartition("````")[0].partition("````\n")[2]
@@ -59,7 +59,7 @@ def answer(messages, tools):
 
 
 def script_of(asked):
-    """The script to work on: the one that is named in the plan, or else that the list of files shows."""
+    """Return the script to work on: the one named in the plan, or else in the list of files."""
     planned = re.findall(r"I work on (\w+\.py);", asked)
     listed = re.findall(r"^(\w+\.py)$", asked, re.MULTILINE)
     if planned or not listed:
@@ -68,7 +68,7 @@ def script_of(asked):
 
 
 def better(script):
-    """A script with what is known to better it; one that is not known is tried with another seed."""
+    """Return a script with its known improvement, or else with another seed."""
     for changes in BETTER.values():
         if all(old in script for old in changes):
             for old, new in changes.items():

@@ -1,4 +1,4 @@
-"""A language model is judged by the bits it spends on hidden text, in code that no checkpoint can talk round."""
+"""The BabyLM task: a model is graded by its bits on hidden text, in code that checkpoints cannot influence."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def babylm() -> Task:
 
 @pytest.fixture(scope="module")
 def made(babylm: Task, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    """The miniature with its raw data, made once."""
+    """Prepare the miniature once and keep its raw data."""
     home = Home(tmp_path_factory.mktemp("home"))
     return prepare(home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
@@ -73,7 +73,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def seen(babylm: Task, checkpoints: Path) -> dict[str, Any]:
-    """What was found of model and judge where torch is installed, once; checkpoints are left behind."""
+    """Examine model and judge once where torch is installed; keep the checkpoints."""
     python = find_environment(Home.default(), "torch") / "bin" / "python"
     script = Path(__file__).with_name("babylm_model.py")
     variables = os.environ | {"PYTHONPATH": str(babylm.folder), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -98,7 +98,7 @@ def test_a_miniature_passes_every_check(made: Prepared) -> None:
     assert findings["no private file is public"]
 
 
-def test_the_task_says_what_agents_need(babylm: Task) -> None:
+def test_the_description_names_files_and_limits(babylm: Task) -> None:
     assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("v1",), 5 * 3600, 50)
     words = [*babylm.starter, babylm.submission.file, "data/model.py", "data/judge.py", "bits per byte", *SOURCES]
     assert [word for word in words if word not in babylm.description] == []
@@ -106,7 +106,7 @@ def test_the_task_says_what_agents_need(babylm: Task) -> None:
     assert said.startswith("elsewhere do not compare:")
 
 
-def test_training_and_development_text_is_shown_as_it_is_published_and_nothing_else(made: Prepared) -> None:
+def test_only_training_and_development_text_is_public_and_unchanged(made: Prepared) -> None:
     raw = members(made)
     shown = {path.relative_to(made.public).as_posix(): path.read_bytes() for path in made.public.rglob("*.txt")}
     expected = {f"train/{name}.txt": raw[f"babylm_data/babylm_10M/{name}.train"] for name in SOURCES}
@@ -115,12 +115,12 @@ def test_training_and_development_text_is_shown_as_it_is_published_and_nothing_e
     assert sorted(path.name for path in made.public.iterdir()) == ["dev", "judge.py", "model.py", "train"]
 
 
-def test_the_code_that_is_shown_is_the_code_that_judges(made: Prepared, babylm: Task) -> None:
+def test_the_public_code_is_the_grading_code(made: Prepared, babylm: Task) -> None:
     for name in ("model.py", "judge.py"):
         assert (made.public / name).read_bytes() == (babylm.folder / name).read_bytes()
 
 
-def test_hidden_text_is_test_text_and_is_not_shown(made: Prepared) -> None:
+def test_hidden_text_is_test_text_and_not_public(made: Prepared) -> None:
     tests = [text for name, text in members(made).items() if name.endswith(".test")]
     shown = [path.read_bytes() for path in made.public.rglob("*") if path.is_file()]
     assert len(hidden(made.private)) == 40
@@ -129,13 +129,11 @@ def test_hidden_text_is_test_text_and_is_not_shown(made: Prepared) -> None:
         [found] = [text for text in tests if block in text]
         place = found.index(block)
         assert place == 0 or found[place - 1 : place] == b"\n"
-        # Not even a part of it, if it is long enough to say something.
+        # Not even a part of it that is long enough to matter.
         assert not any(block[part : part + 128] in text for text in shown for part in range(0, 2048, 128))
 
 
-def test_a_copy_of_the_archive_that_the_user_has_will_do_and_counts_as_not_verified(
-    babylm: Task, made: Prepared, tmp_path: Path
-) -> None:
+def test_a_local_archive_is_accepted_as_unverified(babylm: Task, made: Prepared, tmp_path: Path) -> None:
     given = made.folder / "raw" / "babylm_data.zip"
     ready = prepare(Home(tmp_path), babylm, given=given, progress=NoProgress())
     assert (ready.manifest.origin.kind, ready.manifest.origin.verified) == ("local", False)
@@ -149,7 +147,7 @@ def test_answers_are_the_sizes_of_the_hidden_texts(made: Prepared) -> None:
     assert answers["id"].tolist() == list(range(40))
 
 
-def test_of_much_test_text_the_same_blocks_are_drawn_each_time_from_all_over(babylm: Task, tmp_path: Path) -> None:
+def test_blocks_of_a_long_test_text_are_spread_and_reproducible(babylm: Task, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     texts = {name: random.choice(np.frombuffer(b"some\nletters", np.uint8), 60_000).tobytes() for name in SOURCES}
     with zipfile.ZipFile(tmp_path / "babylm_data.zip", "w") as archive:
@@ -170,13 +168,13 @@ def test_of_much_test_text_the_same_blocks_are_drawn_each_time_from_all_over(bab
     assert min(places) < 0.1 and max(places) > 0.9
 
 
-def test_tokens_are_those_of_the_textbook_and_spell_every_byte(seen: dict[str, Any]) -> None:
+def test_tokens_equal_textbook_encoding_and_decode_to_every_byte(seen: dict[str, Any]) -> None:
     assert seen["tokens"] == seen["tokens by hand"] == seen["tokens one by one"]
     assert all(seen["spelt again"])
     assert {token for tokens in seen["tokens"] for token in tokens} >= {*range(256, 262)}
 
 
-def test_a_table_that_could_spell_without_end_costs_nothing(seen: dict[str, Any]) -> None:
+def test_exponentially_growing_merges_cost_nothing(seen: dict[str, Any]) -> None:
     """Worked by hand: 1,000 is 512 + 256 + 128 + 64 + 32 + 8, so that doubling makes six tokens of it."""
     assert seen["doubled"] == [6, 1000]
 
@@ -187,30 +185,30 @@ def test_probabilities_add_up_to_one(seen: dict[str, Any]) -> None:
     assert seen["probability of one of ten equal scores"] == pytest.approx(0.1, rel=1e-9)
 
 
-def test_no_place_knows_what_comes_after_it(seen: dict[str, Any]) -> None:
+def test_attention_is_causal(seen: dict[str, Any]) -> None:
     assert seen["changed before"] == [0, 0, 0, 0]
 
 
-def test_each_token_costs_what_it_costs_alone_in_its_window(seen: dict[str, Any]) -> None:
+def test_batching_does_not_change_the_bits_of_a_token(seen: dict[str, Any]) -> None:
     assert max(map(len, seen["tokens"])) > 2 * 16 > min(map(len, seen["tokens"]))
     for bits, by_hand in zip(seen["bits"], seen["bits by hand"], strict=True):
         assert bits == pytest.approx(by_hand, rel=1e-5)
 
 
-def test_a_checkpoint_brings_back_the_model(seen: dict[str, Any]) -> None:
+def test_a_checkpoint_restores_the_model(seen: dict[str, Any]) -> None:
     assert seen["bits once more"] == seen["bits"][0]
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_model_is_refused_with_a_sentence(seen: dict[str, Any], name: str) -> None:
+def test_an_invalid_language_model_is_refused_with_a_sentence(seen: dict[str, Any], name: str) -> None:
     assert seen["refused"][name] == REFUSED[name]
 
 
-def test_every_bad_checkpoint_that_was_tried_is_listed_here(seen: dict[str, Any]) -> None:
+def test_every_invalid_checkpoint_is_covered(seen: dict[str, Any]) -> None:
     assert seen["refused"].keys() == REFUSED.keys()
 
 
-def test_a_model_of_bytes_that_has_learnt_nothing_costs_eight_bits_per_byte(
+def test_an_untrained_byte_model_costs_eight_bits_per_byte(
     made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
@@ -219,7 +217,7 @@ def test_a_model_of_bytes_that_has_learnt_nothing_costs_eight_bits_per_byte(
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
 
 
-def test_merges_that_lose_bytes_make_no_valid_submission(
+def test_merges_that_lose_bytes_are_an_invalid_submission(
     made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
@@ -229,7 +227,7 @@ def test_merges_that_lose_bytes_make_no_valid_submission(
 
 
 @pytest.mark.slow
-def test_what_the_starter_trains_is_graded_better_than_tokens_alone(
+def test_the_starter_scores_better_than_tokens_alone(
     babylm: Task, made: Prepared, assay: Callable[..., Any], home: Home, tmp_path: Path
 ) -> None:
     assert assay("prepare", babylm.id, "--synthetic").returncode == 0
@@ -247,12 +245,12 @@ def test_what_the_starter_trains_is_graded_better_than_tokens_alone(
 
 
 def changed(path: Path, folder: Path, change: Callable[[str, np.ndarray], Any]) -> Path:
-    """A checkpoint like another, with its arrays changed."""
+    """Copy a checkpoint with some arrays changed."""
     with np.load(path, allow_pickle=False) as file:
         np.savez(folder / "checkpoint.npz", **{name: change(name, file[name]) for name in file.files})
     return folder / "checkpoint.npz"
 
 
 def forgotten(name: str, array: np.ndarray) -> np.ndarray:
-    """Settings and tokens as they are, and weights of zero."""
+    """Return the same settings and tokens with zero weights."""
     return np.zeros_like(array) if array.dtype.kind == "f" else array

@@ -110,7 +110,7 @@ def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None
     }
 
 
-def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Task, miniature: Prepared) -> None:
+def test_public_files_contain_the_grading_code_and_no_hidden_graph(clrs: Task, miniature: Prepared) -> None:
     shown = sorted(path.name for path in miniature.public.iterdir())
     assert shown == ["model.py", "train.npz", "validation.npz"]
     assert hash_file(miniature.public / "model.py") == hash_file(clrs.folder / "model.py")
@@ -118,9 +118,7 @@ def test_agents_get_the_very_code_that_judges_them_and_no_hidden_graph(clrs: Tas
     assert graphs.shape[1] > max(array.shape[1] for name, array in train.items() if name.startswith("graphs_"))
 
 
-def test_a_changed_model_makes_prepared_data_stale_and_a_changed_description_does_not(
-    clrs: Task, tmp_path: Path
-) -> None:
+def test_data_becomes_stale_with_the_model_but_not_with_the_description(clrs: Task, tmp_path: Path) -> None:
     folder, home = shutil.copytree(clrs.folder, tmp_path / "clrs"), Home(tmp_path / "home")
     task = clrs.model_copy(update={"folder": folder})
     prepare(home, task, variant="synthetic-0", progress=NoProgress())
@@ -131,7 +129,7 @@ def test_a_changed_model_makes_prepared_data_stale_and_a_changed_description_doe
         load_prepared(home, task, variant="synthetic-0")
 
 
-def test_the_task_says_what_agents_need(clrs: Task) -> None:
+def test_the_description_names_files_and_limits(clrs: Task) -> None:
     assert (clrs.editions, clrs.budget.time, clrs.budget.steps) == (("v1",), 5 * 3600, 50)
     assert clrs.judged_in_lab and not clrs.timed
     words = [*clrs.starter, "data/", "checkpoint.npz", "model.py", "hidden graphs of 64 nodes", "20 minutes", "10 MB"]
@@ -142,7 +140,7 @@ def test_the_task_says_what_agents_need(clrs: Task) -> None:
     assert "BATCHES = 300" in starter and "for 300 batches" in clrs.description
 
 
-def test_the_kept_figures_rise_and_leave_room(clrs: Task) -> None:
+def test_panel_scores_improve_and_the_best_counts_as_success_on_graphs(clrs: Task) -> None:
     kept = clrs.measured
     assert kept is not None and kept.baseline_seeds >= 3
     scores = [one.score for one in kept.panel]
@@ -150,7 +148,7 @@ def test_the_kept_figures_rise_and_leave_room(clrs: Task) -> None:
     assert scores[-1] > 1.1 * kept.baseline
 
 
-def test_what_is_quick_on_large_graphs_is_what_was_trained(run: Run) -> None:
+def test_inference_equals_training_mode(run: Run) -> None:
     """Without gradients the model works node by node, with them all at once; both must give the same."""
     output = run(
         """
@@ -168,7 +166,7 @@ for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints":
     assert output.splitlines() == lines
 
 
-def test_a_checkpoint_comes_back_as_it_was_and_its_arrays_are_plain(run: Run) -> None:
+def test_a_checkpoint_round_trips_as_plain_arrays(run: Run) -> None:
     output = run(
         """
 network = Network(Settings(width=5, edge_pointers=1))
@@ -198,7 +196,7 @@ FAULTS = {
 }
 
 
-def test_a_checkpoint_that_is_not_the_models_is_refused_in_a_sentence(run: Run) -> None:
+def test_an_invalid_checkpoint_is_refused_with_a_sentence(run: Run) -> None:
     output = run(
         f"""
 import warnings
@@ -219,7 +217,7 @@ for change in {list(FAULTS)!r}:
 
 
 @pytest.mark.slow
-def test_untrained_and_spoilt_weights_are_judged_in_the_lab(
+def test_untrained_and_corrupt_weights_are_graded_in_the_lab(
     clrs: Task, miniature: Prepared, home: Home, run: Run, tmp_path: Path
 ) -> None:
     run("save(Network(Settings(width=4)), 'checkpoint.npz')")
@@ -233,7 +231,7 @@ def test_untrained_and_spoilt_weights_are_judged_in_the_lab(
 
 
 @pytest.mark.slow
-def test_the_starter_learns_on_the_miniature_and_hands_in_what_can_be_graded(
+def test_the_starter_learns_on_the_miniature_and_submits_a_valid_checkpoint(
     clrs: Task, assay: Callable[..., Any], home: Home
 ) -> None:
     assert assay("prepare", clrs.id, "--synthetic").returncode == 0
@@ -248,7 +246,7 @@ def test_the_starter_learns_on_the_miniature_and_hands_in_what_can_be_graded(
 
 
 @pytest.mark.slow
-def test_the_published_sampler_draws_right_graphs_and_a_model_learns_from_them(
+def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them(
     clrs: Task, home: Home, tmp_path: Path
 ) -> None:
     ready = prepare(home, clrs, progress=NoProgress())

@@ -89,7 +89,7 @@ def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
     assert not list((trial.path).rglob("train.csv"))
 
 
-def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_what_is_left(tiny):
+def test_invalid_actions_cost_all_agents_the_same_and_prompts_show_the_remaining_budget(tiny):
     trials = tiny(
         "no move at all", say("Fly", "{}"), say("List Files", "{not json"), say("List Files", '{"dir": "."}'), END,
         agents=("research", "react", "act"),
@@ -104,7 +104,7 @@ def test_what_cannot_be_carried_out_costs_every_agent_the_same_and_all_are_told_
         assert [int(match[1]) for match in left] == [20, 20, 19, 18, 17]
 
 
-def test_a_trial_that_is_taken_up_again_has_its_data_and_only_the_rest_of_its_budget(tiny, assay, tmp_path):
+def test_a_resumed_trial_has_its_data_and_the_rest_of_its_budget(tiny, assay, tmp_path):
     (trial,) = tiny(do("Execute Script", script_name="train.py"), {"error": "refused"})
     assert trial.state.cause == "infrastructure"
     used = [event.used for event in read_events(trial.events) if event.kind == "call_finished"][-1]
@@ -130,7 +130,7 @@ def test_the_record_of_a_step_does_not_grow_with_the_number_of_steps(tmp_path):
     assert max(sizes) - min(sizes) <= 3  # event numbers get longer
 
 
-def test_no_code_of_ours_unpickles_or_evaluates():
+def test_no_code_of_assay_unpickles_or_evaluates():
     """W6: what agents hand in is data to us, and what must run runs in a lab, through a driver or a starter."""
     unwanted = {
         "pickle",
@@ -156,7 +156,7 @@ def test_no_code_of_ours_unpickles_or_evaluates():
             assert not isinstance(node, ast.Attribute) or ast.unparse(node) != "torch.load", f"{path}:{node.lineno}"
 
 
-def test_nothing_swallows_what_went_wrong():
+def test_no_code_swallows_exceptions():
     """W17: no bare `except`; one that takes everything raises it again or says why nothing narrower is right."""
     for path in SOURCE.rglob("*.py"):
         lines = path.read_text().splitlines()
@@ -169,7 +169,7 @@ def test_nothing_swallows_what_went_wrong():
                     assert raises or "#" in lines[node.lineno - 1], f"{path}:{node.lineno}"
 
 
-def test_a_lab_gets_exactly_the_gpus_it_is_given_and_none_by_default(tmp_path):
+def test_a_lab_gets_exactly_the_assigned_gpus_and_none_by_default(tmp_path):
     for name in ("nvidia0", "nvidia1", "nvidia2", "nvidiactl"):
         (tmp_path / name).touch()
     # W26: several devices, or none.
@@ -177,7 +177,7 @@ def test_a_lab_gets_exactly_the_gpus_it_is_given_and_none_by_default(tmp_path):
     assert gpu_nodes((), tmp_path) == ()
 
 
-def test_every_weakness_is_answered_for_by_tests_that_exist():
+def test_every_weakness_is_covered_by_existing_tests():
     page = (TESTS.parent / "docs" / "mlagentbench.md").read_text()
     rows = re.findall(r"^\| W(\d+) \|(.*)\|$", page, flags=re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, 27))

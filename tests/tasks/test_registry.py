@@ -1,4 +1,4 @@
-"""Tasks are loaded from their folders with the suite's defaults, and every departure from the rules has a name."""
+"""Tasks are loaded from their folders with the suite's defaults, and every override of the rules is a named quirk."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ direction = "lower"
 
 
 def load(folder: Path, extra: str = "") -> Task:
-    """The toy task of a suite that is written for it."""
+    """Write a suite with a toy task and load the task."""
     toy = folder / "toys" / "toy"
     toy.mkdir(parents=True, exist_ok=True)
     (toy.parent / "suite.toml").write_text(SUITE)
@@ -84,7 +84,7 @@ def test_values_that_a_task_does_not_set_come_from_the_suite(tmp_path: Path) -> 
     assert (own.resources.cores, own.resources.memory) == (3, 10**9)
 
 
-def test_a_task_names_its_quirks_and_the_suite_has_their_texts(tmp_path: Path) -> None:
+def test_a_task_names_its_quirks_and_the_suite_explains_them(tmp_path: Path) -> None:
     task = load(
         tmp_path,
         """
@@ -126,7 +126,7 @@ def test_an_override_without_a_named_quirk_is_refused(tmp_path: Path, extra: str
         load(tmp_path, extra)
 
 
-def test_an_edition_changes_columns_or_says_that_it_replaces_them(tmp_path: Path) -> None:
+def test_an_edition_changes_columns_or_replaces_them_explicitly(tmp_path: Path) -> None:
     changed = '[rules.v1]\nquirks = ["any-number"]\n[rules.v1.submission.columns.a]\nmax = 5\n'
     columns = load(tmp_path, changed).in_edition("v1").submission.columns
     assert [(name, column.min, column.max) for name, column in columns.items()] == [("a", 0, 5), ("b", 0, 1)]

@@ -1,7 +1,7 @@
-"""Prepares a task again and again, killed before its first, second, third, … act on files, and looks at what is left.
+"""Prepare a task repeatedly, killed before its first, second, third, … file operation, and check what is left.
 
-A program of its own, because it forks: `kill_everywhere.py HOME TASKS WAY`, where WAY is `first`, `again` or `fetch`.
-An audit hook stops the process, and all it started, as dead as a power cut would.
+A separate program, because it forks: `kill_preparation.py HOME TASKS WAY`, where WAY is `first`, `again` or `fetch`.
+An audit hook kills the process and its children, like a power failure.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from assay.data import Prepared, load_prepared, prepare
 from assay.data.sources import pypi
 from assay.tasks import Registry
 
-ACTS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
+OPERATIONS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
 
 
 def main(root: str, tasks: str, way: str) -> None:
@@ -36,12 +36,12 @@ def main(root: str, tasks: str, way: str) -> None:
         finished = in_child(work, kill_at=number)
         if way == "fetch":
             kept = [path for path in home.downloads.iterdir() if path.suffix == ".whl"]
-            assert all(hash_file(path) == path.stem for path in kept), "a part of a wheel was kept"
+            assert all(hash_file(path) == path.stem for path in kept), "a partial wheel was kept"
         else:
             try:
-                check_whole(load_prepared(home, task))
+                check_complete(load_prepared(home, task))
             except NotPrepared:
-                assert way == "first", "what was prepared before is lost"
+                assert way == "first", "the data prepared before is lost"
                 assert not finished
         if finished:
             break
@@ -53,14 +53,14 @@ def main(root: str, tasks: str, way: str) -> None:
 
 
 def in_child(work: object, kill_at: int | None = None) -> bool:
-    """Do the work in a child; False if it was killed."""
+    """Do the work in a child process; return False if it was killed."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        acts = itertools.count(1)
+        operations = itertools.count(1)
 
         def hook(event: str, arguments: object) -> None:
-            if event.startswith(ACTS) and next(acts) == kill_at:
+            if event.startswith(OPERATIONS) and next(operations) == kill_at:
                 os.killpg(0, signal.SIGKILL)
 
         if kill_at is not None:
@@ -73,7 +73,7 @@ def in_child(work: object, kill_at: int | None = None) -> bool:
 
 
 def drop(home: Home) -> None:
-    """Forget that the task is prepared, as if this were the first time; what is left of killed attempts stays."""
+    """Make the task unprepared again, but keep leftovers of killed attempts."""
     (home.data / "toys/toy/v1/real").unlink(missing_ok=True)
 
 
@@ -82,11 +82,11 @@ def drop_downloads(home: Home) -> None:
         path.unlink()
 
 
-def check_whole(ready: Prepared) -> None:
+def check_complete(ready: Prepared) -> None:
     for folder, files in ((ready.public, ready.manifest.public), (ready.private, ready.manifest.private)):
         found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         assert found == set(files), "files are missing"
-        assert all(hash_file(folder / name) == file.sha256 for name, file in files.items()), "a file is torn"
+        assert all(hash_file(folder / name) == file.sha256 for name, file in files.items()), "a file is incomplete"
 
 
 main(*sys.argv[1:])
