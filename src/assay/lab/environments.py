@@ -31,7 +31,7 @@ INSIDE = "/opt/env"
 TOOLS_INSIDE = "/opt/agent"
 """Where a lab sees the environment of an agent that runs inside it."""
 
-_FORMAT = "environment/1"
+_FORMAT = "environment/2"
 _BUNDLED = Path(__file__).parent / "environments"
 _EXCLUDED = (
     "__pycache__", "test", "tests", "idle_test", "idlelib", "tkinter", "turtledemo", "ensurepip", "config-*",
