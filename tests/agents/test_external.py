@@ -82,7 +82,7 @@ async def test_only_a_lab_with_the_network_policy_models_can_reach_the_harness(t
         async with await trial.lab.listen("models"):
             program = "import os, socket; s = socket.socket(socket.AF_UNIX); s.connect('/lab/models'); print('in')"
             done = await trial.lab.run(["python", "-c", program], seconds=30)
-        assert done.stdout == "in\n"
+        assert done.stdout.text == "in\n"
 
 
 async def test_a_flood_of_requests_ends_with_the_budget(trial, external_agent, tmp_path):
