@@ -110,7 +110,7 @@ def make_page() -> str:
     sections = [INTRODUCTION]
     for model in union_members(events.Event):
         sections.append(describe(model, "### ", f"`{literal(model, 'kind')}`", skip=("kind", *HEADER)))
-    sections.append("## Calls\n\nRequests and results are told apart by their field `type`.\n")
+    sections.append("## Calls\n\nThe field `type` distinguishes requests and results.\n")
     results = {literal(model, "type"): model for model in union_members(events.AnyResult)}
     for model in union_members(events.AnyRequest):
         name = literal(model, "type")
