@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from inside import Open, python
 
+from assay.core.disk import hash_file
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
@@ -47,10 +48,11 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
 
 
 def test_the_environment_does_not_contain_the_data_of_a_task(core: Path):
-    members = [member for task in Registry().tasks() for source in task.source.installed for member in source.members]
-    assert members
-    for member in members:
-        assert not list(core.rglob(Path(member).name)), member
+    sources = [source for task in Registry().tasks() for source in (*task.source.packages, *task.source.installed)]
+    digests = {digest for source in sources for digest in source.members.values()}
+    names = {Path(member).name for source in sources for member in source.members}
+    assert "digits.csv.gz" in names
+    assert not [path for path in core.rglob("*") if path.name in names and hash_file(path) in digests]
 
 
 def test_a_file_to_exclude_must_exist(own: Home, tmp_path: Path):

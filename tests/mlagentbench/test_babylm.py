@@ -134,8 +134,8 @@ def test_hidden_text_is_test_text_and_not_public(made: Prepared) -> None:
 
 
 def test_a_local_archive_is_accepted_as_unverified(babylm: Task, made: Prepared, tmp_path: Path) -> None:
-    given = made.folder / "raw" / "babylm_data.zip"
-    ready = prepare(Home(tmp_path), babylm, given=given, progress=NoProgress())
+    archive = made.folder / "raw" / "babylm_data.zip"
+    ready = prepare(Home(tmp_path), babylm, local_copy=archive, progress=NoProgress())
     assert (ready.manifest.origin.kind, ready.manifest.origin.verified) == ("local", False)
     assert (ready.manifest.public, ready.manifest.private) == (made.manifest.public, made.manifest.private)
 

@@ -152,7 +152,8 @@ def test_rules_are_merged_table_by_table() -> None:
 def test_every_override_of_a_shipped_task_is_explained() -> None:
     """Loading refuses others, so this holds if there are overrides at all and loading looks at them."""
     overrides = {task.id: find_overrides(task, "v1") for task in Registry().select("mlebench")}
-    assert sum("submission.more_columns" in found for found in overrides.values()) == 24
+    assert "submission.more_columns" in overrides["mlebench/spaceship-titanic"]
+    assert sum(map(bool, overrides.values())) > len(overrides) / 2
     assert all(task.rules["v1"].quirks for task in Registry().select("mlebench") if overrides[task.id])
 
 
