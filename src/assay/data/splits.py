@@ -7,13 +7,18 @@ or a share of them (`float`).
 import math
 import random
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Rows = NDArray[np.intp]
 Size = int | float
+Keys: TypeAlias = "Sequence[Hashable] | pd.Series[Any]"
+"""The key of every row."""
 
 
 class Split(NamedTuple):
@@ -47,7 +52,7 @@ def random_rows(count: int, *, seed: int, test: Size | None = None, train: Size 
     return Split(train=order[n_test : n_test + n_train], test=order[:n_test])
 
 
-def random_groups(keys: Sequence[Hashable], *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
+def random_groups(keys: Keys, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     """Split rows so that those with the same key stay together; sizes count groups, and rows keep their order.
 
     Groups are numbered in the order in which they first appear.
@@ -57,9 +62,7 @@ def random_groups(keys: Sequence[Hashable], *, seed: int, test: Size | None = No
     return Split(*(np.flatnonzero(np.isin(numbers, side)) for side in groups))
 
 
-def random_sorted_groups(
-    keys: Sequence[Any], *, seed: int, test: Size | None = None, train: Size | None = None
-) -> Split:
+def random_sorted_groups(keys: Keys, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     """Split rows by group, with groups sorted by key and then written one after the other in the shuffled order.
 
     Rows of a group keep their order. This is `train_test_split` of a pandas `groupby`.
@@ -73,7 +76,7 @@ def random_sorted_groups(
 
 
 def random_rows_or_groups(
-    keys: Sequence[Hashable], *, by_group: bool, seed: int, test: Size | None = None, train: Size | None = None
+    keys: Keys, *, by_group: bool, seed: int, test: Size | None = None, train: Size | None = None
 ) -> Split:
     """Split by group if `by_group`, else row by row: for tasks whose `fixed` edition keeps groups whole."""
     if by_group:
@@ -119,7 +122,7 @@ def per_class(labels: Sequence[Hashable], *, test: float, seed: int, min_random:
     return Split(np.array(train_rows, dtype=np.intp), np.array(test_rows, dtype=np.intp))
 
 
-def appearance_numbers(keys: Sequence[Hashable]) -> Rows:
+def appearance_numbers(keys: Keys) -> Rows:
     """Number each distinct key 0, 1, 2, … as it first appears, and return the number of every row's key.
 
     Rows without a key, i.e. with None or NaN, have one in common.

@@ -1,6 +1,8 @@
 """Shared by tasks that are graded by speed: the slow reference implementation and an example to check against."""
 
 import shutil
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from assay.data.job import PrepareJob
 from assay.tasks import load_plugin
 
 
-def write_example(job: PrepareJob, file: str, function: str, arguments: dict[str, object]) -> None:
+def write_example(job: PrepareJob, file: str, function: str, arguments: Mapping[str, Any]) -> None:
     """Write the starter code as the reference, publicly and privately, and its output for one example input."""
     starter = job.task.folder / "starter" / file
     shutil.copyfile(starter, job.private / "reference.py")

@@ -25,7 +25,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     names = [f"{number}.jpg" for number in make.rng.choice(4 * 10**9, PHOTOS, replace=False)]
     make.csv(job.raw / "train.csv", {"image_id": names, "label": labels})
     (job.raw / "label_num_to_disease_map.json").write_text(json.dumps({str(k): v for k, v in enumerate(DISEASES)}))
-    examples = []
+    examples: list[tfrecord.Example] = []
     for name, label in zip(names, labels, strict=True):
         shades = [make.texture((24, 24), level) for level in (0.4, 0.1 + 0.2 * label, 0.3)]
         picture = make.encode_image(np.stack(shades, axis=-1), ".jpg")

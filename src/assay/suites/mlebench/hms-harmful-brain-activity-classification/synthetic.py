@@ -1,5 +1,7 @@
 """Miniature raw data for hms-harmful-brain-activity-classification: each pattern has a channel that is loud."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -13,7 +15,7 @@ SPECTROGRAMS = 90
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """A spectrogram has one or two EEGs, an EEG one to four labeled windows, and a window 3 to 12 votes."""
     names = job.columns
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     ids = iter((make.rng.permutation(10**6)[: 5 * SPECTROGRAMS] * 4000 + 1000).tolist())
     for spectrogram in [next(ids) for _ in range(SPECTROGRAMS)]:
         pattern, patient = int(make.rng.integers(6)), int(make.rng.integers(20_000, 65_000))

@@ -1,5 +1,7 @@
 """A miniature of the camera traps: small photographs, brighter the further down the list of animals."""
 
+from typing import Any
+
 import numpy as np
 
 from assay.data.job import SynthesisJob
@@ -19,7 +21,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         pixels = make.texture((24, 32, 3), 0.05 + 0.9 * place / len(CATEGORIES))
         members[f"{id}.jpg"] = make.encode_image(pixels, ".jpg")
     make.zip(job.raw / "train_images.zip", members)
-    table = {
+    table: dict[str, Any] = {
         "category_id": np.array(CATEGORIES)[places],
         "date_captured": [f"2011-05-{1 + number % 28:02d} 23:43:18" for number in range(PHOTOS)],
         "file_name": [f"{id}.jpg" for id in ids],

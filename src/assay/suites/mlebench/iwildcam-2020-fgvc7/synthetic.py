@@ -1,5 +1,7 @@
 """A miniature of the camera traps: small photographs, brighter the further down the list of animals."""
 
+from typing import Any
+
 import numpy as np
 
 from assay.data.job import SynthesisJob
@@ -16,7 +18,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     locations = make.rng.permutation(np.repeat(np.arange(len(SIZES)), SIZES))
     places = make.labels(len(locations), len(CATEGORIES))
     ids = [f"{id[:8]}-21bc-11ea-{id[8:]}" for id in make.hex_ids(len(locations), 20)]
-    images, annotations = [], []
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
     for number, (id, place, location) in enumerate(zip(ids, places, locations, strict=True)):
         make.image(job.raw / "train" / f"{id}.jpg", make.texture((24, 32, 3), 0.05 + 0.9 * place / len(CATEGORIES)))
         time = f"2013-10-04 13:{number % 60:02d}:00.000"

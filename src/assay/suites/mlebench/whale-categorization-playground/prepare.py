@@ -12,7 +12,7 @@ SAMPLE = "new_whale w_1287fbc w_98baff9 w_7554f44 w_1eafe46"
 def prepare(job: PrepareJob) -> None:
     """Call whales of the test set that have no training photograph `new_whale`; rows keep their order."""
     photos = pandas_tables.read(job.raw / "train.csv")
-    pandas_tables.check_columns(photos[sorted(photos)], ["Id", "Image"], "train.csv")
+    pandas_tables.check_columns(photos[sorted(photos.columns)], ["Id", "Image"], "train.csv")
     train, test = pandas_tables.split(photos, by_predicate(_choose_test(list(photos["Id"]))))
     files.copy_by_id(job.raw / "train", job.public / "train", train["Image"], "")
     files.copy_by_id(job.raw / "train", job.public / "test", test["Image"], "")
