@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
+# Half of the tests' time is spent waiting, so there are more workers than processors.
+WORKERS := $(shell echo $$((2 * $$(nproc))))
 
 .PHONY: demo test test-quick lint docs bench clean
 
@@ -13,11 +15,11 @@ demo:
 
 test:
 	@$(PYTHON) tools/install.py test
-	@$(BIN)/python -m pytest -n auto --dist worksteal --durations=20
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=20
 
 test-quick:
 	@$(PYTHON) tools/install.py test
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 lint:
 	@$(PYTHON) tools/install.py lint
