@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 
@@ -135,6 +136,62 @@ async def test_only_offered_actions_can_be_used(trial, script):
     assert "x" not in files
     assert "## Copy File" not in prompts_of(trial)[0]
     assert "## Request Help" not in prompts_of(trial)[0]
+
+
+async def test_lists_and_objects_serve_as_prose_but_not_as_paths(trial, script, helpers):
+    looked_for = ["columns", {"of": "the table"}]
+    replies = [
+        say("Understand File", file_name="data/train.csv", things_to_look_for=looked_for),
+        say("Edit Script (AI)", **{**EDIT, "edit_instruction": ["Every third", "shows its head."]}),
+        say("List Files", dir_path=["."]),
+        say("Understand File", file_name="data/train.csv", things_to_look_for=None),
+        say("Final Answer", final_answer={"accuracy": 1.0}),
+    ]
+    await trial.work(Research(), {"main": script(*replies), **helpers})
+    assert trial.actions() == [
+        ("Understand File", None), ("Edit Script (AI)", None), ("List Files", "arguments"),
+        ("Understand File", "arguments"), ("Final Answer", None),
+    ]  # fmt: skip
+    assert str(looked_for) in prompts_of(trial, "fast")[0]
+    assert "['Every third', 'shows its head.']" in prompts_of(trial, "edit")[0]
+
+
+async def test_under_the_published_rules_malformed_calls_take_no_step_and_hidden_actions_work(trial, script):
+    broken = say("List Files", dir_path=".").replace('"."}', '"."')
+    replies = [
+        say("Fly", to="the moon"),
+        broken,
+        say("List Files", folder="."),
+        say("Read File", file_name="train.py"),
+        say("Validate Submission"),
+        say("List Files", dir_path=["."]),
+        END,
+    ]
+    await trial.work(Research(rules="published"), {"main": script(*replies)})
+    assert trial.actions() == [("Read File", None), ("List Files", "arguments"), ("Final Answer", None)]
+    prompts = prompts_of(trial)
+    assert "There is no action called 'Fly'." in prompts[1]
+    assert "The Action Input is not JSON" in prompts[2] and "is not JSON" in prompts[3]
+    assert "'dir_path' is missing, there is no argument 'folder'" in prompts[3]
+    assert "is not JSON" not in prompts[4] and "'dir_path' is missing" not in prompts[4]
+    names = ["List Files", "Copy File", "Undo Edit Script", "Execute Script", "Final Answer", "Understand File"]
+    names += ["Inspect Script Lines", "Edit Script (AI)"]
+    assert re.findall("^## (.*)$", prompts[0], re.M)[: len(names)] == names
+    assert "steps and" not in prompts_of(trial)[0].rpartition("# Previous steps")[2]
+
+
+async def test_endless_malformed_calls_end_a_trial_under_the_published_rules(trial, script):
+    await trial.work(Research(rules="published"), {"main": script(*[say("List Files", folder=".")] * 60)})
+    assert trial.actions() == []
+    assert trial.calls("note")[-1]["about"]["reason"] == "50 malformed actions in a row"
+
+
+@pytest.mark.parametrize("settings", [{"rules": "published"}, {"max_repeats": 0}])
+async def test_the_limit_on_repetition_can_be_switched_off(trial, script, settings):
+    replies = [say("List Files", dir_path=".")] * 12
+    await trial.work(Research(**settings), {"main": script(*replies, END)})
+    assert [name for name, _ in trial.actions()] == [*["List Files"] * 12, "Final Answer"]
+    assert "times in a row" not in prompts_of(trial)[-1]
 
 
 def test_settings_are_validated():

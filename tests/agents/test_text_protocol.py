@@ -45,6 +45,13 @@ def test_a_complete_reply_is_parsed():
         "Thought: go\nAction: List Files\nAction Input: {'dir_path': '.'}\nObservation: train.py",
         'Sure!\n\nThought: go\n\nAction: List Files\n(nothing else)\n\nAction Input: {"dir_path": "."} as I said.',
         'Thought: go\nAction: [List Files]\nAction Input: {"dir_path": "."}\nThought: b\nAction: X\nAction Input: {}',
+        'Thought: go\nAction: Action: List Files\nAction Input: {"dir_path": "."}',
+        'Thought: go\nAction:\n**Action:** `List Files`\nAction Input: Action Input: {"dir_path": "."}',
+        'Thought: go\nAction: List Files\nAction Input: * {"dir_path": "."}',
+        'Thought: go\nAction: List Files\nAction Input:\n- {"dir_path": "."}\n',
+        'Thought: go\nAction: List Files\nAction Input:\n1. `{"dir_path": "."}`',
+        'Thought: go\nAction: List Files\nAction Input:\n\n* ```json\n{"dir_path": "."}\n```',
+        'Well. Thought: go Action: List Files Action Input: {"dir_path": "."}',
     ],
 )
 def test_variations_of_the_format_are_accepted(text):
@@ -52,6 +59,18 @@ def test_variations_of_the_format_are_accepted(text):
     assert (call.thoughts, call.action, call.arguments, call.parse_error) == (
         {"Thought": "go"}, "List Files", {"dir_path": "."}, None,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("empty", [thought.name for thought in SIX])
+@pytest.mark.parametrize("blank", ["", "\n", " \n\n"])
+def test_a_thought_may_be_left_empty_but_not_out(empty, blank):
+    lines = [f"{empty}:{blank}" if line.startswith(f"{empty}:") else line for line in WHOLE.splitlines()]
+    if empty == "Research Plan and Status":
+        lines.remove("2. **Train.**")
+    call = parse_text("\n".join(lines), SIX)
+    assert (call.thoughts[empty], call.action, call.arguments) == ("", "List Files", {"dir_path": "."})
+    with pytest.raises(UnreadableReply, match=f'It has no "{empty}".'):
+        parse_text("\n".join(line for line in lines if not line.startswith(f"{empty}:")), SIX)
 
 
 def test_invented_observations_are_ignored():
@@ -79,7 +98,9 @@ def test_raw_line_breaks_in_strings_are_accepted():
         ("I give up.", 'It has no "Thought", "Action" and "Action Input".'),
         ("Thought: go\nAction: List Files", 'It has no "Action Input".'),
         ('Thought: go\nAction Input: {"dir_path": "."}', 'It has no "Action" and "Action Input".'),
-        ("Thought:\nAction: List Files\nAction Input: {}", 'It has no "Thought".'),
+        ("Thought: go\nAction:\nAction Input: {}", 'It has no "Action".'),
+        ("Thought: go\nAction: Action:\nAction Input: {}", 'It has no "Action".'),
+        ("Thought: go\nAction: List Files\nAction Input:", 'It has no "Action Input".'),
         ('Action: List Files\nAction Input: {"dir_path": "."}', 'It has no "Thought".'),
     ],
 )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import ClassVar, Literal
 
@@ -14,6 +15,7 @@ from assay.agents.mlagentbench.actions import (
     ACTIONS,
     DEFAULT_ACTIONS,
     FINAL_ANSWER,
+    PUBLISHED_ORDER,
     REQUEST_HELP,
     VALIDATE,
     Action,
@@ -34,20 +36,25 @@ from assay.core.text import cut_middle
 from assay.models import MAIN, Message, Reply, Tool
 from assay.records.events import GAVE_UP
 
+PACKAGE = "assay.agents.mlagentbench"
 SHORT_OBSERVATION = 1_000
 MAX_COMPRESSION = 4
 WARN_AFTER_REPEATS = 3
+MAX_MALFORMED = 50
+"""Malformed calls in a row, none of which takes a step, that end a trial under the published rules."""
 
 
 @dataclass
 class AgentState:
     """The progress of an agent: its turns so far, and how much its context had to be compressed.
 
+    `actions` are those the prompt describes, `callable_actions` those that are performed.
     At `compression` 1 only the last observation is shown, at 2 it is also shortened, at 3 only the last step is shown.
     """
 
     context: ActionContext
     actions: Sequence[Action]
+    callable_actions: Sequence[Action]
     turns: list[Turn] = field(default_factory=list)
     compression: int = 0
     repeats: int = 0
@@ -62,11 +69,18 @@ class ActionAgent(Agent):
     templates: ClassVar[Traversable | None] = None
     """A folder with templates that replace those of this package, for custom agents."""
 
+    rules: Literal["default", "published"] = Field(
+        "default",
+        description="published: prompts structured as in the paper, actions in its order, hidden ones can be called, "
+        "malformed calls take no step, repetition does not end the trial",
+    )
     protocol: Literal["text", "tools"] = Field("text", description="how the model calls actions: text or tools")
     steps_in_context: int = Field(3, ge=1, description="number of recent steps shown to the model")
     observations_in_context: int = Field(3, ge=1, description="number of these steps shown with their observation")
     max_attempts: int = Field(5, ge=1, description="attempts to get a readable reply per step")
-    max_repeats: int = Field(10, ge=2, description="identical consecutive actions that end the trial")
+    max_repeats: int = Field(
+        10, ge=0, description="identical consecutive actions that end the trial, with a warning before; 0: no limit"
+    )
     add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
     remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
     interactive: bool = Field(False, description="offer Request Help; requires a person at the terminal")
@@ -86,13 +100,18 @@ class ActionAgent(Agent):
         """Perform one action after another until the final answer or the end of the budget."""
         context = ActionContext(
             bench,
-            Templates("assay.agents.mlagentbench", self.templates),
+            Templates(PACKAGE, self._template_folder()),
             self.script_seconds,
             self.session_seconds,
             self.max_output,
         )
-        state = AgentState(context, self.offered_actions())
+        state = AgentState(context, self.offered_actions(), self.callable_actions())
         while (call := await self._next_call(state)) is not None:
+            if self.rules == "published" and (fault := _find_fault(state, call)):
+                if not await self._add_malformed(state, call, fault):
+                    return
+                continue
+            state.turns = [turn for turn in state.turns if not turn.malformed]
             observation = await self._perform(state, call)
             if call.action == FINAL_ANSWER and observation.cause is None:
                 return
@@ -103,11 +122,20 @@ class ActionAgent(Agent):
 
     def offered_actions(self) -> list[Action]:
         """Return the actions that the model may choose from."""
-        names = [*DEFAULT_ACTIONS, *self.add_actions, VALIDATE]
-        if self.interactive:
-            names.append(REQUEST_HELP)
-        names.append(FINAL_ANSWER)
-        return [ACTIONS[name] for name in dict.fromkeys(names) if name not in self.remove_actions]
+        if self.rules == "published":
+            names = [*PUBLISHED_ORDER, *self.add_actions]
+        else:
+            names = [*DEFAULT_ACTIONS, *self.add_actions, VALIDATE, REQUEST_HELP, FINAL_ANSWER]
+        removed = self.remove_actions if self.interactive else (*self.remove_actions, REQUEST_HELP)
+        return [ACTIONS[name] for name in dict.fromkeys(names) if name not in removed]
+
+    def callable_actions(self) -> list[Action]:
+        """Return the actions that are performed; under the published rules, also those the prompt does not describe."""
+        offered = self.offered_actions()
+        if self.rules == "default":
+            return offered
+        hidden = (VALIDATE, REQUEST_HELP)
+        return list(dict.fromkeys([*offered, *(each for each in ACTIONS.values() if each.name not in hidden)]))
 
     def parse_reply(self, state: AgentState, reply: Reply) -> ActionCall:
         """Return the action call of a reply; raise `UnreadableReply` if it does not follow the format."""
@@ -115,7 +143,9 @@ class ActionAgent(Agent):
             call = parse_tool_call(reply.message, self.thoughts)
         else:
             call = parse_text(reply.message.text, self.thoughts)
-        action = find_action(call.action, state.actions)
+        action = find_action(call.action, state.callable_actions)
+        if action is None and self.rules == "published":
+            raise UnreadableReply(f"There is no action called {call.action!r}.")
         return replace(call, action=action.name) if action else call
 
     async def shorten_observation(self, state: AgentState, call: ActionCall, observation: str) -> str:
@@ -158,7 +188,7 @@ class ActionAgent(Agent):
         while state.compression < MAX_COMPRESSION:
             if state.compression == 2 and state.turns and len(state.turns[-1].observation) > SHORT_OBSERVATION:
                 last = state.turns[-1]
-                state.turns[-1] = Turn(last.call, await self.condense(state, last))
+                state.turns[-1] = replace(last, observation=await self.condense(state, last))
             try:
                 return await bench.ask(MAIN, self._messages(state, memory, complaint), self._tools(state))
             except PromptTooLong:
@@ -173,23 +203,44 @@ class ActionAgent(Agent):
 
         if call.parse_error:
             return await bench.act(call.action, {}, fail)
-        return await perform_action(state.context, call.action, call.arguments, state.actions)
+        return await perform_action(state.context, call.action, call.arguments, state.callable_actions)
+
+    async def _add_malformed(self, state: AgentState, call: ActionCall, fault: str) -> bool:
+        """Add a turn for a call that takes no step; return False when there were too many in a row."""
+        bench = state.context.bench
+        await bench.note("malformed action", cause="format", reason=fault)
+        state.turns.append(Turn(call, fault, malformed=True))
+        count = sum(turn.malformed for turn in state.turns)
+        if count < MAX_MALFORMED:
+            return True
+        await bench.note(GAVE_UP, cause="format", reason=f"{count} malformed actions in a row")
+        return False
 
     async def _add_turn(self, state: AgentState, call: ActionCall, shown: str) -> bool:
         """Add a turn; return False when the agent keeps repeating itself and should stop."""
         last = state.turns[-1].call if state.turns else None
         same = last is not None and (last.action, last.arguments) == (call.action, call.arguments)
         state.repeats = state.repeats + 1 if same else 1
-        if state.repeats >= self.max_repeats:
+        limit = self._repeat_limit()
+        if limit and state.repeats >= limit:
             why = f"{call.action} was called {state.repeats} times in a row with the same arguments"
             await state.context.bench.note(GAVE_UP, cause="repeats", reason=why)
             return False
-        if state.repeats >= WARN_AFTER_REPEATS:
+        if limit and state.repeats >= WARN_AFTER_REPEATS:
             shown += f"\n\n(You have done exactly this {state.repeats} times in a row. Try something else.)"
         if call.ignored:
             shown += f"\n\n(Only the first of your {call.ignored + 1} calls was executed. Call one tool at a time.)"
         state.turns.append(Turn(call, shown))
         return True
+
+    def _repeat_limit(self) -> int:
+        """Return how many identical actions end a trial; 0 for no limit, as in the published rules unless set."""
+        return 0 if self.rules == "published" and "max_repeats" not in self.model_fields_set else self.max_repeats
+
+    def _template_folder(self) -> Traversable | None:
+        if self.templates is None and self.rules == "published":
+            return files(PACKAGE).joinpath("templates", "published")
+        return self.templates
 
     def _messages(self, state: AgentState, memory: str, complaint: str) -> list[Message]:
         bench, templates = state.context.bench, state.context.templates
@@ -235,3 +286,11 @@ class ActionAgent(Agent):
 
     def _tools(self, state: AgentState) -> list[Tool]:
         return make_tools(state.actions, self.thoughts) if self.protocol == "tools" else []
+
+
+def _find_fault(state: AgentState, call: ActionCall) -> str | None:
+    """Return why the arguments of a call cannot be passed to its action, or None if they can."""
+    if call.parse_error:
+        return call.parse_error
+    action = find_action(call.action, state.callable_actions)
+    return action.mismatch(call.arguments) if action else None

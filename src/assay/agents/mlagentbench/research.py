@@ -47,7 +47,7 @@ class Research(ActionAgent):
         """Return the usual actions; with a research log, also the one that reflects on it."""
         offered = super().offered_actions()
         if self.retrieval and "Reflection" not in self.remove_actions:
-            offered.insert(-1, ACTIONS["Reflection"])
+            offered.insert(len(offered) if self.rules == "published" else -1, ACTIONS["Reflection"])
         return list(dict.fromkeys(offered))
 
     def parse_reply(self, state: AgentState, reply: Reply) -> ActionCall:

@@ -19,6 +19,8 @@ ACTION = ThoughtField("Action", "the name of one action, exactly as it appears i
 INPUT = ThoughtField("Action Input", "the arguments of that action, as one JSON object")
 OMITTED = "(executed; the observation is omitted here)"
 
+_BEFORE_JSON = re.compile(rf"^(?:\s|{INPUT.name}[ \t]*:|[*_\-+>•–·](?!\w)|\d{{1,2}}[.)](?=\s)|`+\w*)*", re.I)
+
 
 def describe_actions(actions: Sequence[Action]) -> str:
     """Describe all actions with their arguments and results."""
@@ -33,19 +35,26 @@ def describe_fields(thoughts: Sequence[ThoughtField]) -> str:
 def parse_text(text: str, thoughts: Sequence[ThoughtField]) -> ActionCall:
     """Return the first action call of a reply; raise `UnreadableReply` if fields are missing.
 
-    Field names may be bold, headings, or in another case. Whatever follows the first call was invented by the model
-    without having seen an observation, and is ignored. Arguments that are not JSON make a call with a fault.
+    Field names may be bold, headings, or in another case. A thought may be left empty, but its field has to be there.
+    Whatever follows the first call was invented by the model without having seen an observation, and is ignored.
+    Arguments that are not JSON make a call with a fault.
     """
     if not text.strip():
         raise UnreadableReply("It was empty.")
     names = [field.name for field in (*thoughts, ACTION, INPUT)]
     sections = _split_sections(text, names)
-    missing = [name for name in names if not sections.get(name, "").strip()]
+    if not set(names) <= set(sections):
+        sections = _split_anywhere(text, names) or sections
+    needed = (ACTION.name, INPUT.name)
+    missing = [name for name in names if name not in sections or (name in needed and not sections[name].strip())]
     if missing:
         raise UnreadableReply(f"It has no {_enumerate(missing)}.")
+    action = _parse_name(sections[ACTION.name])
+    if not action:
+        raise UnreadableReply(f'It has no "{ACTION.name}".')
     arguments, fault = _parse_arguments(sections[INPUT.name])
     kept = {field.name: sections[field.name].strip() for field in thoughts}
-    return ActionCall(kept, _parse_name(sections[ACTION.name]), arguments, fault)
+    return ActionCall(kept, action, arguments, fault)
 
 
 def format_turn(turn: Turn, *, with_observation: bool) -> str:
@@ -77,14 +86,28 @@ def _split_sections(text: str, names: Sequence[str]) -> dict[str, str]:
     return {name: text[match.end() : ends[match.start()]] for name, match in first.items()}
 
 
+def _split_anywhere(text: str, names: Sequence[str]) -> dict[str, str] | None:
+    """Return the text after each name as MLAgentBench's parser does: in order, but not only at the start of lines.
+
+    Some models write all fields on one line. As there, the last of several equal names counts.
+    """
+    pattern = "".join(rf"{re.escape(name)}:(.*)" for name in names)
+    match = re.search(pattern, text.partition("\nObservation:")[0], re.S)
+    return dict(zip(names, match.groups(), strict=True)) if match else None
+
+
 def _parse_name(text: str) -> str:
-    line = text.strip().splitlines()[0]
-    return line.strip(" \t`'\"*_.[]")
+    """Return the name of an action; the name of the field may be repeated before it."""
+    lines = re.sub(rf"^(?:[\s*_#>`\-]*{ACTION.name}[ \t]*:)+", "", text, flags=re.I).strip().splitlines()
+    return lines[0].strip(" \t`'\"*_.[]") if lines else ""
 
 
 def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str | None]:
-    """Parse the first JSON object of a text, fenced or not; tolerate raw line breaks in strings and Python quotes."""
-    body = re.sub(r"^\s*```\w*\s*", "", text).lstrip()
+    """Parse the first JSON object of a text; tolerate raw line breaks in strings and Python quotes.
+
+    In front of it there may be the name of the field again, a list bullet or quote mark, and a code fence.
+    """
+    body = _BEFORE_JSON.sub("", text, count=1)
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(body)
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ def parse_tool_call(message: Message, thoughts: Sequence[ThoughtField]) -> Actio
     if call.parse_error:
         return ActionCall({}, call.name, {}, f"The arguments of {call.name} are not JSON: {call.parse_error}.")
     keys = {argument_name(field): field.name for field in thoughts}
-    missing = [key for key in keys if not str(call.arguments.get(key) or "").strip()]
+    missing = [key for key in keys if call.arguments.get(key) is None]
     if missing:
         raise UnreadableReply(f"The call of {call.name} omits {', '.join(missing)}.")
     kept = {name: str(call.arguments[key]).strip() for key, name in keys.items()}

@@ -31,10 +31,14 @@ class ActionCall:
 
 @dataclass(frozen=True)
 class Turn:
-    """An action call and its observation, as the model is shown it again."""
+    """An action call and its observation, as the model is shown it again.
+
+    `malformed` marks a call that was not performed and took no step; it is shown until the next one that is.
+    """
 
     call: ActionCall
     observation: str
+    malformed: bool = False
 
 
 def find_unserializable(arguments: Mapping[str, Any]) -> str | None:

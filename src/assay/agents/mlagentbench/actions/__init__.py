@@ -47,10 +47,17 @@ DEFAULT_ACTIONS = (
 )  # fmt: skip
 """The actions that the published agents are offered, besides the final answer."""
 
+PUBLISHED_ORDER = (
+    "List Files", "Copy File", "Undo Edit Script", "Execute Script", REQUEST_HELP, FINAL_ANSWER, "Understand File",
+    "Inspect Script Lines", "Edit Script (AI)",
+)  # fmt: skip
+"""The same with the final answer, in the order of the published prompt."""
+
 __all__ = [
     "ACTIONS",
     "DEFAULT_ACTIONS",
     "FINAL_ANSWER",
+    "PUBLISHED_ORDER",
     "REQUEST_HELP",
     "RESEARCH_LOG",
     "VALIDATE",

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from assay.agents.mlagentbench.actions.definition import ActionContext, action, model_errors_as_failures
+from assay.agents.mlagentbench.actions.definition import PROSE, ActionContext, action, model_errors_as_failures
 from assay.agents.mlagentbench.actions.files import read_text, read_workspace_file, write_workspace_file
 from assay.agents.mlagentbench.summaries import summarize
 from assay.agents.observation import ActionFailed
@@ -16,7 +16,7 @@ FINAL_ANSWER = "Final Answer"
 async def understand_file(
     context: ActionContext,
     file_name: Annotated[str, "the file to understand"],
-    things_to_look_for: Annotated[str, "what you want to know about it, in full detail"],
+    things_to_look_for: Annotated[str, "what you want to know about it, in full detail", PROSE],
 ) -> str:
     """Have an assistant read a whole file and answer your question about it, e.g. when it is too long to read."""
     text = await read_text(context, file_name)
@@ -44,13 +44,15 @@ async def append_summary(
 
 
 @action("Retrieval from Research Log", returns="what the research log says that is relevant to your plan")
-async def retrieval(context: ActionContext, current_plan: Annotated[str, "what you are about to do"]) -> str:
+async def retrieval(context: ActionContext, current_plan: Annotated[str, "what you are about to do", PROSE]) -> str:
     """Retrieve what is relevant to your plan from the research log."""
     return await search_log(context, await _read_log(context), current_plan)
 
 
 @action("Reflection", returns="a reflection on it, based on the research log")
-async def reflection(context: ActionContext, things_to_reflect_on: Annotated[str, "the question to reflect on"]) -> str:
+async def reflection(
+    context: ActionContext, things_to_reflect_on: Annotated[str, "the question to reflect on", PROSE]
+) -> str:
     """Reflect on everything in the research log with a question in mind."""
     log = await _read_log(context)
     with model_errors_as_failures():
@@ -60,7 +62,9 @@ async def reflection(context: ActionContext, things_to_reflect_on: Annotated[str
 
 
 @action(REQUEST_HELP, returns="the person's answer")
-async def request_help(context: ActionContext, request: Annotated[str, "what you need to know, in full detail"]) -> str:
+async def request_help(
+    context: ActionContext, request: Annotated[str, "what you need to know, in full detail", PROSE]
+) -> str:
     """Ask the person who supervises you for help."""
     answer = await context.bench.ask_human(request)
     if answer is None:
@@ -70,7 +74,7 @@ async def request_help(context: ActionContext, request: Annotated[str, "what you
 
 @action(FINAL_ANSWER, returns="nothing; your work ends here")
 async def final_answer(
-    context: ActionContext, final_answer: Annotated[str, "a summary of what you did and the results"]
+    context: ActionContext, final_answer: Annotated[str, "a summary of what you did and the results", PROSE]
 ) -> str:
     """End your work. Whatever is in the workspace is then graded."""
     return "The work has ended."

@@ -9,7 +9,7 @@ Names, arguments and meanings are those of MLAgentBench; the descriptions are sh
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -20,6 +20,9 @@ from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong
 
 Implementation = Callable[..., Awaitable[str | Observation]]
+
+PROSE = "prose"
+"""Marks an argument that only a model or a person reads, so that a list or an object serves as well as a text."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,12 @@ class ActionContext:
 
 @dataclass(frozen=True)
 class Argument:
-    """A required argument of an action, either text or an integer."""
+    """A required argument of an action, either text or an integer; `prose` if it is text for a model or a person."""
 
     name: str
     kind: type
     description: str
+    prose: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,29 +65,40 @@ class Action:
         """Return the description of each argument."""
         return {argument.name: argument.description for argument in self.arguments}
 
+    def mismatch(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return which arguments are missing or unknown, or None if exactly the right ones are there."""
+        faults = self._find_mismatches(arguments)
+        return self._describe_faults(faults) if faults else None
+
     async def perform(self, context: ActionContext, arguments: Mapping[str, Any]) -> Observation:
         """Perform the action; raise `ActionFailed` if the arguments are wrong or it does not succeed."""
         result = await self.implementation(context, **self._check_arguments(arguments))
         return result if isinstance(result, Observation) else Observation(result)
 
     def _check_arguments(self, values: Mapping[str, Any]) -> dict[str, str | int]:
-        known = {argument.name for argument in self.arguments}
-        faults = [f"{name!r} is missing" for name in sorted(known - set(values))]
-        faults += [f"there is no argument {name!r}" for name in sorted(set(values) - known)]
+        faults = self._find_mismatches(values)
         checked: dict[str, str | int] = {}
         for argument in self.arguments:
             if argument.name not in values:
                 continue
-            value = _convert(argument.kind, values[argument.name])
+            value = _convert(argument, values[argument.name])
             if value is None:
                 kind = "an integer" if argument.kind is int else "a string"
                 faults.append(f"{argument.name!r} must be {kind}, not {values[argument.name]!r:.100}")
             else:
                 checked[argument.name] = value
         if faults:
-            usage = "; ".join(f"{name}: {description}" for name, description in self.usage().items())
-            raise ActionFailed("arguments", f"Wrong arguments for {self.name}: {', '.join(faults)}. Usage: {usage}.")
+            raise ActionFailed("arguments", self._describe_faults(faults))
         return checked
+
+    def _find_mismatches(self, values: Mapping[str, Any]) -> list[str]:
+        known = {argument.name for argument in self.arguments}
+        missing = [f"{name!r} is missing" for name in sorted(known - set(values))]
+        return missing + [f"there is no argument {name!r}" for name in sorted(set(values) - known)]
+
+    def _describe_faults(self, faults: Sequence[str]) -> str:
+        usage = "; ".join(f"{name}: {description}" for name, description in self.usage().items())
+        return f"Wrong arguments for {self.name}: {', '.join(faults)}. Usage: {usage}."
 
 
 def action(name: str, *, returns: str) -> Callable[[Implementation], Action]:
@@ -92,7 +107,7 @@ def action(name: str, *, returns: str) -> Callable[[Implementation], Action]:
     def make(implementation: Implementation) -> Action:
         hints = get_type_hints(implementation, include_extras=True)
         names = list(inspect.signature(implementation).parameters)[1:]
-        arguments = tuple(Argument(each, hints[each].__origin__, hints[each].__metadata__[0]) for each in names)
+        arguments = tuple(_make_argument(each, hints[each]) for each in names)
         description = " ".join((inspect.getdoc(implementation) or "").split())
         return Action(name, description, arguments, returns, implementation)
 
@@ -115,11 +130,21 @@ def model_errors_as_failures() -> Iterator[None]:
         raise ActionFailed("connection", f"The assistant is unavailable: {error}.") from None
 
 
-def _convert(kind: type, value: Any) -> str | int | None:
-    """Return a value as an argument's type: numbers may be given as text and text as numbers, nothing else."""
+def _make_argument(name: str, hint: Any) -> Argument:
+    description, *marks = hint.__metadata__
+    return Argument(name, hint.__origin__, description, PROSE in marks)
+
+
+def _convert(argument: Argument, value: Any) -> str | int | None:
+    """Return a value as an argument's type: numbers may be given as text and text as numbers.
+
+    In prose, lists and objects are shown as they are, as in MLAgentBench. Anything else has no such reading.
+    """
+    if argument.prose and isinstance(value, list | dict):
+        return str(value)
     if isinstance(value, bool):
         return None
-    if kind is int:
+    if argument.kind is int:
         if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
             return int(value)
         return value if isinstance(value, int) else None

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from assay.agents.mlagentbench.actions.definition import ActionContext, action, model_errors_as_failures
+from assay.agents.mlagentbench.actions.definition import PROSE, ActionContext, action, model_errors_as_failures
 from assay.agents.mlagentbench.actions.files import (
     LOOKUP_SECONDS,
     check_line_range,
@@ -39,7 +39,7 @@ PROBLEMS: dict[str, tuple[FailureCause, str]] = {
 async def edit_script(
     context: ActionContext,
     script_name: Annotated[str, "the script to edit; a script that does not exist counts as empty"],
-    edit_instruction: Annotated[str, "what to change and how, in full detail, in words or as code"],
+    edit_instruction: Annotated[str, "what to change and how, in full detail, in words or as code", PROSE],
     save_name: Annotated[str, "the file to save the result to; it may be the same script"],
 ) -> str:
     """Have an assistant edit a script according to your instructions. It only sees the script and the instructions."""
@@ -55,7 +55,7 @@ async def edit_script_segment(
     script_name: Annotated[str, "the script to edit; it must exist"],
     start_line_number: Annotated[int, "the first line to edit; lines are numbered from 1"],
     end_line_number: Annotated[int, "the last line to edit"],
-    edit_instruction: Annotated[str, "what to change and how, in full detail, in words or as code"],
+    edit_instruction: Annotated[str, "what to change and how, in full detail, in words or as code", PROSE],
     save_name: Annotated[str, "the file to save the whole edited script to; it may be the same script"],
 ) -> str:
     """Have an assistant edit some lines of a script according to your instructions. All other lines stay the same."""
