@@ -80,7 +80,7 @@ from assay.agents import Agent, Workbench
 from assay.models import Message
 
 class Obedient(Agent):
-    \"\"\"Runs what a model tells it to.\"\"\"
+    \"\"\"Run the commands in the replies of a model.\"\"\"
 
     asks_models = True
 

@@ -93,7 +93,7 @@ def reached(trial, script, tmp_path):
 
 
 async def test_an_openai_client_can_chat_and_use_tools_and_is_metered(trial, reached):
-    tool = {"type": "function", "function": {"name": "weather", "description": "tells it", "parameters": WEATHER}}
+    tool = {"type": "function", "function": {"name": "weather", "description": "the weather", "parameters": WEATHER}}
     async with reached({**CALL, "usage": USAGE}, "It rains.") as door:
         client = door.openai()
         messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Will it rain?"}]
@@ -154,7 +154,7 @@ async def test_openai_responses_work_whole_and_streamed(trial, reached):
 
 
 async def test_an_anthropic_client_can_chat_use_tools_and_stream(trial, reached):
-    tool = {"name": "weather", "description": "tells it", "input_schema": WEATHER}
+    tool = {"name": "weather", "description": "the weather", "input_schema": WEATHER}
     async with reached({"text": "Let me see.", **CALL, "usage": USAGE}, "It rains.") as door:
         client = door.anthropic()
         messages = [{"role": "user", "content": "Will it rain?"}]
@@ -188,7 +188,7 @@ async def test_an_anthropic_client_assembles_a_streamed_tool_call(reached):
 
 async def test_googles_format_works_with_calls_without_ids(trial, reached):
     schema = {"type": "OBJECT", "properties": {"place": {"type": "STRING"}}, "required": ["place"]}
-    tools = [{"functionDeclarations": [{"name": "weather", "description": "tells it", "parameters": schema}]}]
+    tools = [{"functionDeclarations": [{"name": "weather", "description": "the weather", "parameters": schema}]}]
     contents = [{"role": "user", "parts": [{"text": "Rain?"}]}]
     async with reached(CALL, "It rains.") as door, door.http() as client:
         path = "/v1beta/models/gemini-9"

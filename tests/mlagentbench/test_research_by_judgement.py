@@ -40,7 +40,7 @@ def test_a_research_agent_improves_on_the_starter(assay, home, name):
     script = "train.py" if "train.py" in task.starter else task.submission.file
     assert [act["arguments"]["script_name"] for act in acts[3:7]] == [script] * 4
     assert "Changes:" in acts[5]["observation"]
-    # A speed differs from measurement to measurement: that it was measured is all that can be promised of it.
+    # Speed varies between measurements, so only its presence is checked.
     assert trial.grade.deterministic is not task.timed
     if name in BETTER and name not in TOO_SMALL and not task.timed:
         scores = {point.step: point.score for point in grade_steps(trial, task, home)}

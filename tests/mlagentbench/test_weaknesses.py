@@ -25,7 +25,7 @@ THOUGHTS = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")
 
 
 def say(action, arguments):
-    """A reply with every thought that any agent wants."""
+    """A reply with every thought field that any of the agents requires."""
     thoughts = [f"{name}: Well." for name in THOUGHTS]
     return "\n".join([*thoughts, f"Action: {action}", f"Action Input: {arguments}"])
 
@@ -79,11 +79,11 @@ def test_a_trial_reaches_neither_the_harness_nor_a_copy_of_the_data(tiny, home):
         END,
     )
     repl, _, script, inode, _ = [act["observation"] for act in done(trial, "action")]
-    # W4: the session is a process of its own in the lab, to which Assay does not exist.
+    # W4: the session is a process of its own in the lab, which cannot see Assay.
     assert "[]" in repl and "No module named 'assay'" in repl
-    # W12: a stream that ends early is no stream of empty lines.
+    # W12: a stream that ends early is not read as endless empty lines.
     assert re.search(r"stderr:\nlate 0\nlate 1\nlate 2\s*$", script) and "\n\n\n" not in script
-    # W19: the lab sees the prepared data itself, and no copy of it.
+    # W19: the lab mounts the prepared data itself, not a copy.
     public = load_prepared(home, Registry([TESTS / "tiny"]).task("tiny/coin")).public
     assert f"inode {(public / 'train.csv').stat().st_ino}\n" in f"{inode}\n"
     assert not list((trial.path).rglob("train.csv"))
@@ -131,7 +131,7 @@ def test_the_record_of_a_step_does_not_grow_with_the_number_of_steps(tmp_path):
 
 
 def test_no_code_of_assay_unpickles_or_evaluates():
-    """W6: what agents hand in is data to us, and what must run runs in a lab, through a driver or a starter."""
+    """W6: a submission is only data on the host; code runs in a lab, through a driver or a starter."""
     unwanted = {
         "pickle",
         "cloudpickle",
@@ -157,7 +157,7 @@ def test_no_code_of_assay_unpickles_or_evaluates():
 
 
 def test_no_code_swallows_exceptions():
-    """W17: no bare `except`; one that takes everything raises it again or says why nothing narrower is right."""
+    """W17: no bare `except`; one that catches everything re-raises it or says why nothing narrower is right."""
     for path in SOURCE.rglob("*.py"):
         lines = path.read_text().splitlines()
         for node in ast.walk(ast.parse("\n".join(lines))):
