@@ -33,9 +33,12 @@ def read_zipped(archive: Path, name: str | None = None, **options: Any) -> pd.Da
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read a Parquet file, or only some columns of it."""
-    frame = _fastparquet().ParquetFile(path).to_pandas(columns=None if columns is None else list(columns))
-    return cast(pd.DataFrame, frame)
+    """Read a Parquet file, or only some columns of it, as pandas does with fastparquet.
+
+    As in a CSV file, whole numbers with gaps become floats.
+    """
+    file = _fastparquet().ParquetFile(str(path), pandas_nulls=False)
+    return cast(pd.DataFrame, file.to_pandas(columns=None if columns is None else list(columns)))
 
 
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
@@ -62,11 +65,14 @@ def write_json_lines(frame: pd.DataFrame, path: Path, **options: Any) -> None:
     frame.to_json(path, orient="records", lines=True, **options)
 
 
-def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    """Write a Parquet file with fastparquet, the published writer; its footer names the versions of both libraries."""
+def write_parquet(frame: pd.DataFrame, path: Path, *, index: bool = False) -> None:
+    """Write a Parquet file as pandas does with fastparquet, the published writer; by default without row labels.
+
+    The footer names the versions of pandas and fastparquet, so the bytes are the same only where these are.
+    """
     library = _fastparquet()
     path.parent.mkdir(parents=True, exist_ok=True)
-    library.write(str(path), frame, compression="snappy", write_index=False)
+    library.write(str(path), frame, compression="snappy", write_index=index)
 
 
 def split(frame: pd.DataFrame, rows: Split) -> tuple[pd.DataFrame, pd.DataFrame]:

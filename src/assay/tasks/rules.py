@@ -74,6 +74,9 @@ class Column(Model):
     only_numbers: bool = Field(
         default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
     )
+    no_booleans: bool = Field(
+        default=False, description="whether a lenient parser refuses a column of numbers that pandas reads as booleans"
+    )
     text_is_missing: bool = Field(default=False, description="whether text that is no number is a missing value")
     rank_text: bool = Field(
         default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"

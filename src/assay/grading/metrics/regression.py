@@ -189,8 +189,9 @@ def haversine_p50_p95(
 def _angles(truth: NDArray[Any], prediction: NDArray[Any]) -> NDArray[Any]:
     (azimuth, zenith), (given_azimuth, given_zenith) = truth.T, prediction.T
     with np.errstate(invalid="ignore"):
-        flat = np.sin(zenith) * np.sin(given_zenith) * np.cos(azimuth - given_azimuth)
-        cosine = flat + np.cos(zenith) * np.cos(given_zenith)
+        # The cosine of the difference, written out: subtracting first would lose a small angle next to a huge one.
+        turn = np.cos(azimuth) * np.cos(given_azimuth) + np.sin(azimuth) * np.sin(given_azimuth)
+        cosine = np.sin(zenith) * np.sin(given_zenith) * turn + np.cos(zenith) * np.cos(given_zenith)
     angle: NDArray[Any] = np.arccos(np.clip(cosine, -1, 1))
     return angle
 

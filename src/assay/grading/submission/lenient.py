@@ -334,6 +334,8 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
     missing = np.isnan(values) if rule.text_is_missing else series.isna().to_numpy()
     if rule.only_numbers and not pd.api.types.is_numeric_dtype(series.dtype):
         return values, np.zeros(len(values), bool)
+    if rule.no_booleans and series.dtype == bool:
+        return values, np.zeros(len(values), bool)
     if rule.missing == "refuse":
         return values, np.isfinite(values) & within_bounds(values, rule)
     if rule.missing != "keep":
