@@ -11,6 +11,8 @@ import pytest
 
 from assay.core.home import Home
 from assay.grading import Grade, grade_submission, grade_submission_async
+from assay.grading.grade import make_grade
+from assay.grading.result import Judgement
 from assay.tasks import Leaderboard, Measured, Solution
 
 PUBLISHED = [
@@ -88,6 +90,35 @@ def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_n
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement) == (2, 2, 4.0, 0.5)
     assert grade.success is True
     assert not grade.any_medal and not grade.above_median and grade.gold_threshold is None and grade.percentile is None
+
+
+@pytest.mark.parametrize("variant", ["synthetic-0", "unverified"])
+def test_data_that_is_not_real_wins_no_medal_and_has_no_thresholds(variant, submitted, make_task, prepared):
+    other = dataclasses.replace(prepared, variant=variant)
+    grade = grade_submission(submitted, make_task(leaderboard=BOARD), other, home=Home(submitted.parent))
+    assert grade.score == 2.0 and grade.valid_submission  # which wins silver on real data
+    assert not (grade.any_medal or grade.gold_medal or grade.silver_medal or grade.bronze_medal or grade.above_median)
+    thresholds = (grade.gold_threshold, grade.silver_threshold, grade.bronze_threshold, grade.median_threshold)
+    assert thresholds == (None,) * 4
+    assert (grade.medal, grade.percentile, grade.success, grade.success_published) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("spread", "tolerance", "success"),
+    [
+        (0.9, None, True),  # a gain of 2 of 4, more than twice the spread
+        (1.1, None, False),
+        (0.9, 0.5, True),  # at its worse end the score is 3, a gain of 25 %
+        (0.9, 0.8, False),  # at its worse end the score is 3.6, a gain of exactly 10 %
+    ],
+)
+def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, tolerance, success, make_task, prepared):
+    task = make_task(measured=MEASURED.model_copy(update={"baseline_spread": spread}))
+    judged = Judgement(score=2.0, tolerance=tolerance)
+    grade = make_grade(b"", task, prepared, judged)
+    assert (grade.success, grade.success_published) == (success, True)
+    as_published = task.model_copy(update={"success_as_published": ("v1",)})
+    assert make_grade(b"", as_published, prepared, judged).success
 
 
 @pytest.mark.parametrize("other", [{"edition": "fixed"}, {"variant": "synthetic-1"}])

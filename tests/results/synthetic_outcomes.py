@@ -62,6 +62,7 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
                 "panel_size": len(PANELS[task]),
                 "improvement": improvement,
                 "success": improvement > 0.1,
+                "success_published": improvement > 0.1,
             }
         )
     return made.model_copy(update=fields)

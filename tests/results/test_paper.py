@@ -27,11 +27,11 @@ FELL = Trajectory(
 PUBLISHED = load_published_figures(BUILT_IN / "mlagentbench")
 
 
-def valid(
-    score: float, *, beyond: bool | None = True, agent: str = "research", went: Trajectory = WENT
-) -> EvaluatedTrial:
+def valid(score: float, *, beyond: bool = True, agent: str = "research", went: Trajectory = WENT) -> EvaluatedTrial:
     """A trial on digits, whose starter scores 0.9167."""
     graded = grade("pocket/digits", score, beyond_spread=beyond)
+    if not beyond:
+        graded = graded.model_copy(update={"success": False})
     return EvaluatedTrial(outcome(agent=agent, score=score, grade=graded), went)
 
 
@@ -50,12 +50,12 @@ def printed(trials, published=None, width=80):
     return console.file.getvalue()
 
 
-def test_success_is_a_share_of_all_finished_trials_with_and_without_the_spread():
-    # Success needs more than 0.9167 · 1.1 = 1.00837, so that two of four trials succeed, one of them within the spread.
+def test_success_is_a_share_of_all_finished_trials_with_and_without_noise():
+    # Success needs more than 0.9167 · 1.1 = 1.00837, so that two of four trials succeed, one of them within noise.
     paper = only([valid(1.1), valid(1.05, beyond=False), valid(0.95), crashed()])
     gains = paper.gains["pocket/digits", "research"]
     assert (gains.success.count, gains.success.trials) == (2, 4)
-    assert (gains.beyond_spread.count, gains.beyond_spread.trials) == (1, 4)
+    assert (gains.beyond_noise.count, gains.beyond_noise.trials) == (1, 4)
 
 
 def test_improvement_is_averaged_over_valid_submissions_and_over_all_with_invalid_as_zero():
@@ -65,15 +65,10 @@ def test_improvement_is_averaged_over_valid_submissions_and_over_all_with_invali
 
 
 def test_without_a_measured_baseline_there_are_no_figures():
-    bare = grade("pocket/digits", 0.95, baseline=None, improvement=None, success=None)
+    bare = grade("pocket/digits", 0.95, baseline=None, improvement=None, success=None, success_published=None)
     gains = only([EvaluatedTrial(outcome(grade=bare), WENT), crashed("starter")]).gains["pocket/digits", "starter"]
-    assert (gains.success, gains.beyond_spread, gains.improvement, gains.improvement_of_all) == (None,) * 4
+    assert (gains.success, gains.beyond_noise, gains.improvement, gains.improvement_of_all) == (None,) * 4
     assert "no baseline was measured" in printed([EvaluatedTrial(outcome(grade=bare), WENT)])
-
-
-def test_grades_without_a_spread_have_no_rate_beyond_it():
-    gains = only([valid(1.1, beyond=None)]).gains["pocket/digits", "research"]
-    assert gains.success.count == 1 and gains.beyond_spread is None
 
 
 def test_pending_and_inapplicable_trials_are_not_counted():

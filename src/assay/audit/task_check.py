@@ -24,7 +24,8 @@ from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.data.store import Prepared
 from assay.grading.by_running.checkpoint import with_predictions_table
-from assay.grading.grade import grade_submission
+from assay.grading.grade import find_medal, grade_submission
+from assay.grading.result import Grade, Medal
 from assay.tasks import Task
 
 
@@ -158,9 +159,17 @@ def _check_sample(prepared: Prepared, home: Home) -> Finding:
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
     grade = grade_submission(path, prepared.task, prepared, home=home)
-    if grade.valid_submission and not grade.any_medal:
+    if grade.valid_submission and _reachable_medal(grade, prepared.task) is None:
         return Finding(name, True, f"score {_format_score(grade.score)}")
     return Finding(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")
+
+
+def _reachable_medal(grade: Grade, task: Task) -> Medal | None:
+    """Return the medal that this score would win on real data: on any other, grades have no medals."""
+    if task.leaderboard is None or not grade.valid_submission:
+        return None
+    score = float(grade.not_finite) if grade.not_finite else grade.score
+    return None if score is None else find_medal(score, task.leaderboard, task.metric)
 
 
 def _check_gold(key: _AnswerKey, home: Home) -> Finding:
@@ -173,7 +182,7 @@ def _check_gold(key: _AnswerKey, home: Home) -> Finding:
     detail = grade.why or f"score {_format_score(grade.score)}"
     if task.leaderboard is None:
         return Finding(name, grade.valid_submission, f"{detail}, no leaderboard")
-    return Finding(name, grade.gold_medal, detail)
+    return Finding(name, _reachable_medal(grade, task) == "gold", detail)
 
 
 def _check_tables(key: _AnswerKey) -> Finding:

@@ -248,7 +248,9 @@ def _print_grade(task: Task, grade: Grade) -> None:
     if grade.rank is not None:
         panel_size = grade.panel_size or 0
         echo(f"  rank {grade.rank} of {panel_size + 1}, among {panel_size} reference solutions and itself")
-    if task.leaderboard:
+    if task.leaderboard and grade.gold_threshold is None:
+        echo(f"  no medals: the human leaderboard is of the real data, not of {grade.variant} data")
+    elif task.leaderboard:
         echo(f"  {grade.medal or 'no'} medal, {'above' if grade.above_median else 'not above'} the median team")
         if grade.percentile is not None:
             echo(f"  better than {grade.percentile:.1f} % of {task.leaderboard.teams} human teams")
@@ -269,7 +271,6 @@ def _verdict(task: Task, grade: Grade) -> str:
     """Say whether the improvement is a success, where success is an improvement and not a medal."""
     if task.leaderboard:
         return ""
-    verdict = "success" if grade.success else "no success"
-    if grade.success and grade.beyond_spread is False:
-        verdict += ", but within the spread of the starter"
-    return f": {verdict} (needs more than +10 %)"
+    if grade.success_published and not grade.success:
+        return ": no success (more than +10 %, but within noise)"
+    return f": {'success' if grade.success else 'no success'} (needs more than +10 %, beyond noise)"

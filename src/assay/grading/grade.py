@@ -143,12 +143,18 @@ def _read_code(source: Source, task: Task) -> bytes:
 
 def make_grade(source: Source, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
     """Return the grade of a judged submission: its score, and what it is worth on the leaderboard and in the panel."""
-    board, measured, metric = task.leaderboard, _comparable(task, prepared), task.metric
+    board = task.leaderboard if prepared.variant == "real" else None  # human teams never saw any other data
+    measured, metric = _comparable(task, prepared), task.metric
     rules = task.rules.get(prepared.edition, EditionRules())
     score = None if judgement.score is None else round_score(judgement.score)
     finite = score is not None and math.isfinite(score)
     medal = find_medal(score, board, metric) if board and score is not None else None
     improvement = compute_improvement(score, measured.baseline, metric) if measured and score is not None else None
+    beyond_spread = is_beyond_spread(score, measured, metric) if measured and score is not None else None
+    published = _is_published_success(board, measured, medal, improvement)
+    success = published
+    if published and measured and score is not None and not board and prepared.edition not in task.success_as_published:
+        success = _is_beyond_noise(score, judgement.tolerance or 0.0, measured, metric)
     return Grade(
         competition_id=task.name,
         score=score if finite else None,
@@ -173,21 +179,22 @@ def make_grade(source: Source, task: Task, prepared: "Prepared", judgement: Judg
         not_finite=None if score is None or finite else _NOT_FINITE[str(score)],
         quirks=tuple(rules.quirks),
         repairs=tuple(rules.repairs),
-        indicative=rules.indicative or (board is not None and prepared.variant != "real"),
+        indicative=rules.indicative,
         percentile=find_percentile(score, board, metric) if board and score is not None else None,
         rank=rank_in_panel(score, measured.panel, metric) if measured and score is not None else None,
         panel_size=len(measured.panel) if measured else None,
         baseline=measured.baseline if measured else None,
         improvement=improvement,
-        success=_is_success(board, measured, medal, improvement),
-        beyond_spread=is_beyond_spread(score, measured, metric) if measured and score is not None else None,
+        success=success,
+        success_published=published,
+        beyond_spread=beyond_spread,
         deterministic=not task.timed,
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
     )
 
 
-def _is_success(
+def _is_published_success(
     board: Leaderboard | None, measured: Measured | None, medal: Medal | None, improvement: float | None
 ) -> bool | None:
     """Return whether a medal was won or, without a leaderboard, the baseline was beaten by more than 10 %."""
@@ -196,6 +203,13 @@ def _is_success(
     if measured:
         return beats_baseline(improvement)
     return None
+
+
+def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
+    """Return whether a gain of more than 10 % is left at the worse end of the score's interval, beyond the spread."""
+    worse_end = score * (1 - tolerance if metric.direction == "higher" else 1 + tolerance)
+    still_gains = beats_baseline(compute_improvement(worse_end, measured.baseline, metric))
+    return still_gains and is_beyond_spread(score, measured, metric)
 
 
 def _exists(source: Source, task: Task) -> bool:

@@ -121,8 +121,8 @@ class RunRecord:
 
 _COLUMNS = (
     "trial", "suite", "task", "edition", "variant", "agent", "model", "seed", "status", "cause", "error_type", "reason",
-    "score", "valid", "success", "medal", "percentile", "improvement", "steps", "tokens", "cost", "seconds", "waited",
-    "validations", "sealed", "attempts", "parent", "started_at", "ended_at",
+    "score", "valid", "success", "success_published", "medal", "percentile", "improvement", "steps", "tokens", "cost",
+    "seconds", "waited", "validations", "sealed", "attempts", "parent", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -160,6 +160,7 @@ def _row(trial: TrialRecord) -> dict[str, Any]:
         "score": outcome.score,
         "valid": outcome.valid,
         "success": outcome.success,
+        "success_published": outcome.success_published,
         "medal": grade.medal if grade else None,
         "percentile": grade.percentile if grade else None,
         "improvement": outcome.improvement,

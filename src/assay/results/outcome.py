@@ -99,6 +99,13 @@ class Outcome:
         return self.grade.success
 
     @property
+    def success_published(self) -> bool | None:
+        """Whether the trial succeeded by the published rule, which ignores noise."""
+        if self.failure is not None or self.grade is None or not self.valid:
+            return self.success
+        return self.grade.success_published
+
+    @property
     def has_leaderboard(self) -> bool:
         """Whether the task has a leaderboard of human teams."""
         return self.grade is not None and self.grade.gold_threshold is not None

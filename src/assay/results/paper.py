@@ -16,7 +16,6 @@ from assay.results.statistics import (
     Estimate,
     Rate,
     estimate_mean,
-    estimate_rate,
     group_by,
     summarize_cells,
     wilson_interval,
@@ -36,16 +35,17 @@ class EvaluatedTrial:
 class Gains:
     """One agent on one task.
 
-    `success` is more than 10 % over the measured mean of the starter, and `beyond_spread` the share of trials that are
-    also further from it than the starter's own seeds. `improvement` is the mean over valid submissions, as in the
-    paper, and `improvement_of_all` over all finished trials, with 0 for those without a valid submission. A value is
-    None if no baseline was measured for this task on this data, or if no trial has finished.
+    `success` is as published: more than 10 % over the measured mean of the starter. `beyond_noise` is the share of
+    trials whose gain is also beyond the spread of the starter's own seeds and the error of a measured time.
+    `improvement` is the mean over valid submissions, as in the paper, and `improvement_of_all` over all finished
+    trials, with 0 for those without a valid submission. A value is None if no baseline was measured for this task on
+    this data, or if no trial has finished.
     """
 
     task: str
     agent: str
     success: Rate | None
-    beyond_spread: Rate | None
+    beyond_noise: Rate | None
     improvement: Estimate | None
     improvement_of_all: Estimate | None
 
@@ -134,13 +134,11 @@ def _gains(outcomes: Sequence[Outcome]) -> Gains:
     known = all(outcome.improvement is not None for outcome in outcomes if outcome.valid) and all(
         outcome.grade.baseline is not None for outcome in outcomes if outcome.grade
     )
-    beyond = [outcome.grade.beyond_spread for outcome in outcomes if outcome.valid and outcome.grade]
-    sure = [bool(outcome.success and outcome.grade and outcome.grade.beyond_spread) for outcome in outcomes]
     return Gains(
         task=cell.task,
         agent=cell.agent,
-        success=cell.success,
-        beyond_spread=estimate_rate(sum(sure), len(sure)) if cell.success and None not in beyond else None,
+        success=cell.success_published,
+        beyond_noise=cell.success,
         improvement=cell.improvement,
         improvement_of_all=estimate_mean(outcome.improvement or 0.0 for outcome in outcomes) if known else None,
     )

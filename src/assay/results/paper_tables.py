@@ -50,8 +50,8 @@ class _Figure:
 SUCCESS = _Figure(
     "success rate",
     lambda gains: _share_of(gains.success),
-    "beyond spread",
-    lambda gains: wording.format_percent(gains.beyond_spread.value) if gains.beyond_spread else wording.NOTHING,
+    "beyond noise",
+    lambda gains: wording.format_percent(gains.beyond_noise.value) if gains.beyond_noise else wording.NOTHING,
     lambda gains: gains.success.value if gains.success else None,
     wording.format_percent,
     lambda figures: figures.success,
@@ -224,7 +224,7 @@ def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
     lines = [
         "Success: more than 10 % over the starter's measured mean, or a medal where there is a leaderboard; share of "
         "all finished trials, with a 95 % Wilson interval.",
-        "Beyond spread: of these, better than the starter by more than two standard deviations of its seeds.",
+        "Beyond noise: also better than the starter by more than two standard deviations of its seeds.",
         "Improvement: mean ± standard error of valid submissions; invalid as 0: mean of all finished trials.",
         "Means over tasks weight all tasks equally. had: share of trials in which it happened.",
     ]
@@ -260,7 +260,7 @@ def _gains_row(gains: Gains) -> dict[str, Any]:
         "task": gains.task,
         "agent": gains.agent,
         **rate_columns("success", gains.success),
-        **rate_columns("beyond_spread", gains.beyond_spread),
+        **rate_columns("beyond_noise", gains.beyond_noise),
         **estimate_columns("improvement", gains.improvement),
         "improvement_trials": gains.improvement.n if gains.improvement else 0,
         **estimate_columns("improvement_of_all", gains.improvement_of_all),

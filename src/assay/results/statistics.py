@@ -80,6 +80,7 @@ class Cell:
     score: Estimate | None
     improvement: Estimate | None
     success: Rate | None
+    success_published: Rate | None
     rank: Estimate | None
     panel_size: int | None
     percentile: Estimate | None
@@ -111,6 +112,7 @@ class Standing:
     failures: Mapping[Cause, int]
     valid: Rate | None
     success: Rate | None
+    success_published: Rate | None
     success_without_infrastructure: Rate | None
     mean_over_tasks: Estimate | None
     sealed: bool
@@ -185,7 +187,8 @@ def _cell(group: Sequence[Outcome]) -> Cell:
         reasons=_reasons(group),
         score=estimate_mean(o.score for o in valid if o.score is not None),
         improvement=estimate_mean(o.improvement for o in valid if o.improvement is not None),
-        success=_success(group),
+        success=_success(group, lambda o: o.success),
+        success_published=_success(group, lambda o: o.success_published),
         rank=estimate_mean(grade.rank for grade in grades if grade.rank is not None),
         panel_size=sizes.pop() if len(sizes) == 1 else None,
         percentile=estimate_mean(grade.percentile for grade in grades if grade.percentile is not None),
@@ -198,6 +201,7 @@ def _standing(group: Sequence[Outcome]) -> Standing:
     tasks = [_cell(task) for task in group_by(group, lambda o: o.task)]
     judged = [cell.success for cell in tasks if cell.success is not None]
     successes, trials = sum(success.count for success in judged), sum(success.trials for success in judged)
+    published = [cell.success_published for cell in tasks if cell.success_published is not None]
     infrastructure = sum(cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None)
     return Standing(
         rules=group[0].rules,
@@ -209,17 +213,18 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         failures=_failures(group),
         valid=estimate_rate(sum(cell.valid for cell in tasks), sum(cell.finished for cell in tasks)),
         success=estimate_rate(successes, trials),
+        success_published=estimate_rate(sum(rate.count for rate in published), sum(rate.trials for rate in published)),
         success_without_infrastructure=estimate_rate(successes, trials - infrastructure) if infrastructure else None,
         mean_over_tasks=estimate_mean(success.value for success in judged),
         sealed=_sealed(group),
     )
 
 
-def _success(group: Sequence[Outcome]) -> Rate | None:
+def _success(group: Sequence[Outcome], succeeded: Callable[[Outcome], bool | None]) -> Rate | None:
     """Return the success rate over finished trials; None where the task does not define success."""
-    if any(outcome.valid and outcome.success is None for outcome in group):
+    if any(outcome.valid and succeeded(outcome) is None for outcome in group):
         return None
-    judged = [outcome.success for outcome in group if outcome.success is not None]
+    judged = [verdict for verdict in map(succeeded, group) if verdict is not None]
     return estimate_rate(sum(judged), len(judged))
 
 

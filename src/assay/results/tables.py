@@ -79,6 +79,7 @@ def cell_row(cell: Cell) -> dict[str, Value]:
         "score_max": cell.score.high if cell.score else None,
         **estimate_columns("improvement", cell.improvement),
         **rate_columns("success", cell.success),
+        **rate_columns("success_published", cell.success_published),
         "rank_mean": cell.rank.mean if cell.rank else None,
         "panel_size": cell.panel_size,
         "percentile_mean": cell.percentile.mean if cell.percentile else None,
@@ -102,6 +103,7 @@ def standing_row(standing: Standing) -> dict[str, Value]:
         **_failure_columns(standing),
         **rate_columns("valid", standing.valid),
         **rate_columns("success", standing.success),
+        **rate_columns("success_published", standing.success_published),
         **rate_columns("success_without_infrastructure", standing.success_without_infrastructure),
         **estimate_columns("success_over_tasks", standing.mean_over_tasks),
         "sealed": standing.sealed,
@@ -113,6 +115,8 @@ _CELL_COLUMNS = (
     *("trials", "valid", "pending", "inapplicable", "failed_agent", "failed_infrastructure", "failed_user"),
     *("score_mean", "score_error", "score_min", "score_max", "improvement_mean", "improvement_error"),
     *("success_count", "success_trials", "success_rate", "success_low", "success_high"),
+    *("success_published_count", "success_published_trials", "success_published_rate"),
+    *("success_published_low", "success_published_high"),
     *("rank_mean", "panel_size", "percentile_mean", "gold", "silver", "bronze", "sealed", "best"),
 )
 
@@ -228,6 +232,7 @@ def _trial_row(outcome: Outcome) -> dict[str, object]:
         "valid": outcome.valid,
         "failure": outcome.failure,
         "success": outcome.success,
+        "success_published": outcome.success_published,
     }
     return row | {"grade": outcome.grade.model_dump(mode="python") if outcome.grade else None}
 

@@ -165,6 +165,7 @@ class Task(TaskFile):
     folder: Path
     editions: tuple[str, ...]
     lenient: tuple[str, ...] = ()
+    success_as_published: tuple[str, ...] = ()
     measured: Measured | None = None
 
     @property
@@ -237,6 +238,9 @@ class Suite(Model):
     title: str
     editions: tuple[str, ...]
     lenient: tuple[str, ...] = Field(default=(), description="editions that parse as the published graders do")
+    success_as_published: tuple[str, ...] = Field(
+        default=(), description="editions in which an improvement counts as success without being beyond noise"
+    )
     tasks: tuple[str, ...]
     splits: dict[str, tuple[str, ...]] = Field(default={})
     defaults: Defaults = Defaults()

@@ -139,7 +139,7 @@ def load_task(folder: Path, suite: Suite) -> Task:
     _apply_defaults(content, suite)
     quirks = _resolve_quirks(content, suite, path)
     content |= {"suite": suite.name, "editions": suite.editions, "lenient": suite.lenient}
-    content |= {"name": folder.name, "folder": folder}
+    content |= {"name": folder.name, "folder": folder, "success_as_published": suite.success_as_published}
     if "leaderboard" in content and folder.name in (humans := _read_humans(folder.parent / "humans.json")):
         content["leaderboard"]["percentiles"] = humans[folder.name]
     measured = folder / "measured.json"

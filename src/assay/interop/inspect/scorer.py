@@ -15,8 +15,8 @@ from assay.interop.inspect.sandbox import LabSandbox
 from assay.tasks import Task
 
 _METADATA = {
-    "edition", "variant", "improvement", "percentile", "rank", "panel_size", "baseline", "success", "beyond_spread",
-    "indicative", "quirks", "repairs", "not_finite", "deterministic", "tolerance",
+    "edition", "variant", "improvement", "percentile", "rank", "panel_size", "baseline", "success",
+    "success_published", "beyond_spread", "indicative", "quirks", "repairs", "not_finite", "deterministic", "tolerance",
 }  # fmt: skip
 
 
