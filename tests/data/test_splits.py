@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
-from assay.data.splits import random_groups, random_rows
+from assay.data.splits import fill_groups, random_groups, random_rows
 
 
 @given(count=st.integers(2, 500), share=st.floats(0.01, 0.99), seed=st.integers(0, 100))
@@ -45,3 +45,9 @@ def test_groups_stay_whole_and_rows_keep_their_order() -> None:
     assert {keys[row] for row in train}.isdisjoint(keys[row] for row in test)
     # Groups in order of appearance are b a d c e; RandomState(0).permutation(5) starts with 2 and 0.
     assert {keys[row] for row in test} == {"d", "b"}
+
+
+def test_groups_fill_the_test_side_as_far_as_they_fit() -> None:
+    """Of the groups a (2 rows), b (3), c (1) and d (1), b is too large for the place that a leaves, and d for c's."""
+    split = fill_groups(list("abbacbd"), test=3)
+    assert (split.train.tolist(), split.test.tolist()) == ([1, 2, 5, 6], [0, 3, 4])

@@ -67,8 +67,10 @@ class Competition:
     """The submission's id column."""
     targets: ClassVar[Sequence[str]]
     """The columns that are graded."""
-    predictions: ClassVar[Literal["probability", "distribution", "class", "number"]] = "probability"
-    """What a row predicts: a share per column, shares that add up to 1, values of the answers, or numbers near them."""
+    predictions: ClassVar[Literal["probability", "distribution", "class", "number", "order"]] = "probability"
+    """What a row predicts: a share per column, shares that add up to 1, values of the answers, numbers near them, or
+    the words of its own answer in another order.
+    """
     fixed_changes: ClassVar[Sequence[str]] = ()
     """Patterns of the prepared files that edition `fixed` changes, adds or removes."""
     max_rows: ClassVar[int] = 60
@@ -145,10 +147,13 @@ class Competition:
         rows = truth.reindex(columns=sample.columns, fill_value="").to_dict("records")
         known = {target: sorted(set(truth[target])) for target in self.targets}
         for row in rows:
-            row |= self._predict(known, draw)
+            row |= self._predict(row, known, draw)
         return Table(self.id, tuple(self.targets), tuple(sample.columns), rows)
 
-    def _predict(self, known: Mapping[str, list[str]], draw: random.Random) -> dict[str, str]:
+    def _predict(self, row: Mapping[str, str], known: Mapping[str, list[str]], draw: random.Random) -> dict[str, str]:
+        if self.predictions == "order":
+            words = {target: row[target].split() for target in known}
+            return {target: " ".join(draw.sample(items, len(items))) for target, items in words.items()}
         if self.predictions == "class":
             return {target: draw.choice(values) for target, values in known.items()}
         if self.predictions == "number":

@@ -84,6 +84,22 @@ def random_rows_or_groups(
     return random_rows(len(keys), seed=seed, test=test, train=train)
 
 
+def fill_groups(keys: Keys, *, test: int) -> Split:
+    """Split by group, filling the test side to at most `test` rows; rows keep their order.
+
+    Groups come in the order in which they first appear. One that no longer fits is for training, and smaller ones after
+    it may still fit.
+    """
+    numbers = appearance_numbers(keys)
+    chosen = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=bool)
+    free = test
+    for group, size in enumerate(np.bincount(numbers).tolist()):
+        if size <= free:
+            chosen[group] = True
+            free -= size
+    return by_predicate(chosen[numbers])
+
+
 def first_rows(count: int, *, train: float) -> Split:
     """Split in the order of the rows: the first share is for training, the rest for test."""
     cut = int(train * count)
