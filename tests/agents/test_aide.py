@@ -246,8 +246,8 @@ def test_the_best_submission_is_restored_whatever_a_script_does_to_the_workspace
     assert [point.score for point in points] == [coins(20)] * (len(more) + 2)
 
 
-def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
-    two = proposal("print(1)") + proposal("print(2)")
+def test_a_reply_without_a_script_is_rejected_and_retried(trials):
+    two = proposal("print(1") + proposal("print(2")
     cut = {"text": "```python\nprint(1)", "stop": "length"}
     replies = ["I would rather not.", two, proposal(script(9)), "no", cut, "no", proposal(script(10))]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
@@ -255,7 +255,7 @@ def test_a_reply_without_exactly_one_script_is_rejected_and_retried(trials):
     assert journal(trial).nodes[1].failure == "none of 3 replies was readable" and not journal(trial).nodes[1].code
     prompts = questions(trial)
     assert len(prompts) == 7
-    assert "could not be used" not in prompts[0] and "exactly one code block" in prompts[1]
+    assert "could not be used" not in prompts[0] and "in one code block" in prompts[1]
     assert "cut off" in prompts[5]
     assert trial.grade.score == coins(10)
 

@@ -69,8 +69,8 @@ def test_the_oldest_node_wins_ties():
 
 @pytest.mark.parametrize("policy", ["greedy", "random"])
 def test_a_node_is_abandoned_after_too_many_failed_fixes(policy):
-    settings = PolicySettings(policy=policy, drafts=1, debug_prob=1, max_debug_depth=1)
-    # Fixes led to node 1 once and to node 2 twice, which is more than once.
+    settings = PolicySettings(policy=policy, drafts=1, debug_prob=1, max_debug_depth=2)
+    # Two fixes of node 0 are tried, nodes 1 and 2.
     assert grow(settings, [None] * 5) == [DRAFT, debug(0), debug(1), DRAFT, debug(3)]
 
 
@@ -152,7 +152,7 @@ def test_mcts_debugs_at_once_and_continues_from_the_fix():
 
 
 def test_mcts_never_descends_into_a_dead_node():
-    settings = PolicySettings(policy="mcts", width=2, max_debug_depth=0)
+    settings = PolicySettings(policy="mcts", width=2, max_debug_depth=1)
     assert grow(settings, [None, None, 0.1, 0.2, 0.3]) == [DRAFT, debug(0), DRAFT, improve(2), improve(2)]
     assert grow(settings, [None, None, None, None, 0.1, 0.2]) == [DRAFT, debug(0), DRAFT, debug(2), DRAFT, improve(4)]
 

@@ -73,6 +73,18 @@ def test_the_summary_is_limited_and_keeps_the_best_nodes():
     assert summary.endswith("more omitted)")
 
 
+def test_scripts_written_side_by_side_get_different_prompts():
+    done = (node(0, metric=0.5), node(1, metric=0.6))
+    pending = [Node(id=2 + n, operator="improve", parents=(1,)) for n in range(2)] + [Node(id=4, operator="draft")]
+    journal = Journal("higher", (*done, *pending))
+    first, second, draft = (render_prompt(journal, chosen) for chosen in pending)
+    assert first != second
+    assert "Solution 3 is an improvement of solution 1." in first and "implement number 1 in that ranking" in first
+    assert "Solution 4 is a new draft." in second and "implement number 2 in that ranking" in second
+    assert "in parallel" not in draft
+    assert "in parallel" not in render_prompt(Journal("higher", (*done, pending[0])), pending[0])
+
+
 def test_pending_nodes_are_not_summarized():
     assert (
         summarize_nodes(Journal("higher", (Node(id=0, operator="draft"),)), 1_000)
@@ -152,12 +164,31 @@ def test_a_proposal_is_a_plan_and_one_script():
 
 
 @pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("First\n```bash\npip list\n```\nthen\n```python\nprint(1)\n```", "print(1)\n"),
+        ("Plan\n```python\nprint(1)\n```\nExpected output:\n```\nMETRIC: 0.5\n```", "print(1)\n"),
+        ("<think>\n```python\nx = 1\n```\n</think>\nPlan\n```python\nprint(x)\n```", "x = 1\n\n\nprint(x)\n"),
+        ("Plan\n```python\nimport os\n```\nand\n```python\nbroken(\n```", "import os\n"),
+        ("Plan\n```\nprint(1)\n```\nOutput\n```\nit prints one\n```", "print(1)\n"),
+        ("Plan\n```sh\nls\n```\n```py\nbroken(\n```", "broken(\n"),
+        ("Plan\n```\nbroken(\n```", "broken(\n"),
+        ("import os\nprint(os.name)", "import os\nprint(os.name)"),
+    ],
+)
+def test_the_python_blocks_that_compile_are_joined(text, code):
+    assert parse_proposal(reply(text)).code == code
+
+
+@pytest.mark.parametrize(
     ("text", "stop", "complaint"),
     [
-        ("Only a plan.", "stop", "exactly one code block"),
-        ("", "stop", "exactly one code block"),
-        ("a\n```python\n1\n```\nb\n```python\n2\n```", "stop", "exactly one code block"),
-        ("a\n```python\n1\n", "stop", "exactly one code block"),
+        ("Only a plan.", "stop", "in one code block"),
+        ("", "stop", "in one code block"),
+        ("a\n```python\n1 +\n```\nb\n```python\n2 +\n```", "stop", "in one code block"),
+        ("a\n```sh\nls\n```\nb\n```text\n2\n```", "stop", "in one code block"),
+        ("a\n```python\n1\n", "stop", "in one code block"),
+        ("a\n```python\n1\n```\nb\n```python\n2\n", "stop", "in one code block"),
         ("a\n```python\n\n```", "stop", "is empty"),
         ("a\n```python\n1\n```", "length", "cut off"),
     ],
@@ -212,6 +243,21 @@ def test_the_preview_describes_columns_and_summarizes_many_files(tmp_path):
     assert any(package.startswith("pandas ") for package in content["packages"])
 
 
+def test_the_preview_names_all_columns(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    names = [f"a measurement called {chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(120)]
+    header = ["id", *names, *(f"f{n}" for n in range(200)), "target"]
+    row = ",".join(["0.123456789"] * len(header))
+    (data / "train.csv").write_text(",".join(header) + "\n" + f"{row}\n" * 9)
+    (data / "test.csv").write_text(",".join(header[:-1]) + "\n" + f"{row.rpartition(',')[0]}\n" * 5)
+    content = preview(tmp_path)["data"]
+    assert all(name in content for name in [*names, "f0 to f199 (200 columns)"])
+    assert "data/test.csv: 5 rows, 321 columns, the same columns as data/train.csv without target" in content
+    assert "  id: numeric, 0.123457 to 0.123457, 1 distinct" in content
+    assert len(content) <= 6_000
+
+
 def test_the_preview_is_limited_in_length(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
@@ -225,6 +271,7 @@ def test_the_preview_is_limited_in_length(tmp_path):
         (data / f"{number}.csv").write_text("x,y\n" + "text text,1\n" * 10)
     content = preview(tmp_path)["data"]
     assert len(content) <= 6_000
-    # There is no room for the values of wide tables, only for the first column names.
-    assert "data/wide-0.csv: columns column_0, " in content and "(50,000 in total)" in content
+    assert "data/wide-0.csv: 1 rows, 50,000 columns\n" in content
+    assert "column_0 to column_49999 (50,000 columns)" in content or "column_49999 (" in content
+    assert "data/wide-7.csv: 1 rows, 50,000 columns, the same columns as data/wide-0.csv" in content
     assert len(preview(tmp_path, 500)["data"]) <= 500

@@ -8,7 +8,7 @@ from assay.agents.aide.execute import lane_of
 from assay.agents.aide.journal import Journal, Node
 from assay.agents.aide.operators import Prompts, RemainingBudget, make_messages
 from assay.agents.briefing import remaining_model_budget
-from assay.agents.replies import NoCodeBlock, UnreadableReply, extract_code_block
+from assay.agents.replies import NoCodeBlock, UnreadableReply, extract_python
 from assay.agents.workbench import Workbench
 from assay.core.errors import PromptTooLong
 from assay.core.quantities import format_duration
@@ -19,8 +19,8 @@ from assay.records import OutOfBudget
 MAX_COMPRESSION = 3
 _MAX_PLAN = 2_000
 _FORMAT = (
-    "It must be a short plan in plain words followed by exactly one code block, between a line ```python and a line "
-    "``` (use four backticks if the script itself contains such lines)."
+    "It must be a short plan in plain words followed by the complete script in one code block, between a line "
+    "```python and a line ``` (use four backticks if the script itself contains such lines)."
 )
 
 
@@ -73,13 +73,14 @@ async def write_script(config: DraftConfig, journal: Journal, node: Node) -> Dra
 def parse_proposal(reply: Reply) -> Proposal:
     """Return the plan and the script of a reply; raise `UnreadableReply` if it has another form."""
     try:
-        code = extract_code_block(reply)
+        code = extract_python(reply)
     except NoCodeBlock as error:
         cut_off = "It was cut off because it was too long; write a shorter script."
         raise UnreadableReply(cut_off if error.problem == "cut off" else _FORMAT) from None
     if not code.strip():
         raise UnreadableReply(f"The code block is empty. {_FORMAT}")
-    plan = re.split(r"^[ \t]*`{3,}", reply.message.text, maxsplit=1, flags=re.MULTILINE)[0].strip()
+    text = reply.message.text
+    plan = re.split(r"^[ \t]*`{3,}", text, maxsplit=1, flags=re.MULTILINE)[0].strip() if "```" in text else ""
     return Proposal(cut_middle(plan, _MAX_PLAN) or "(no plan)", code)
 
 

@@ -117,12 +117,12 @@ class Journal:
         return tuple(reversed(chain))
 
     def open_bugs(self, max_debug_depth: int) -> tuple[Node, ...]:
-        """Return the buggy nodes without a fix that result from at most `max_debug_depth` consecutive fixes."""
+        """Return the buggy nodes without a fix that result from fewer than `max_debug_depth` consecutive fixes."""
         return tuple(
             node
             for node in self.nodes
             if node.evaluated and node.buggy and node.code and not self.children(node)
-            if len(self.fix_chain(node)) - 1 <= max_debug_depth
+            if len(self.fix_chain(node)) - 1 < max_debug_depth
         )
 
     @cached_property

@@ -72,6 +72,7 @@ def make_messages(
         values["output"] = _output_block(parents[0], _MAX_GOOD_OUTPUT // divisor)
     if node.operator == "crossover":
         values |= {f"other_{name}": text for name, text in _describe_good(parents[1]).items()}
+    values["siblings"] = describe_siblings(journal, node)
     prompt = templates.fill(node.operator, **values)
     return [Message(role="system", text=prompts.system), Message(role="user", text=prompt + complaint)]
 
@@ -80,6 +81,35 @@ def complexity_hint(journal: Journal, node: Node) -> str:
     """Return how complex a solution should be: the more siblings were tried, the more complex."""
     siblings = sum(other.parents == node.parents and other.operator == node.operator for other in journal.nodes) - 1
     return _COMPLEXITY_HINTS[(siblings >= _FEW_SIBLINGS) + (siblings >= _SOME_SIBLINGS)]
+
+
+def describe_siblings(journal: Journal, node: Node) -> str:
+    """Say what else is being written at the same time, so that equal prompts do not lead to equal scripts."""
+    pending = [other for other in journal.nodes if not other.evaluated]
+    same = [other.id for other in pending if (other.operator, other.parents) == (node.operator, node.parents)]
+    if len(same) < 2:
+        return ""
+    others = [f"- Solution {other.id} is {_describe_work(other)}." for other in pending if other.id != node.id]
+    rank = same.index(node.id) + 1
+    return (
+        "# Written at the same time\n\n"
+        f"This is solution {node.id}. Others are being written in parallel:\n\n"
+        + "\n".join(others)
+        + f"\n\n{len(same)} of these, including this one, start from exactly what you see here. Rank the ideas that "
+        f"you would try by promise, and implement number {rank} in that ranking; the others implement the other "
+        "numbers.\n\n"
+    )
+
+
+def _describe_work(node: Node) -> str:
+    parents = " and ".join(map(str, node.parents))
+    phrases = {
+        "draft": "a new draft",
+        "debug": f"a fix of solution {parents}",
+        "improve": f"an improvement of solution {parents}",
+        "crossover": f"a combination of solutions {parents}",
+    }
+    return phrases[node.operator]
 
 
 def summarize_nodes(journal: Journal, max_length: int) -> str:

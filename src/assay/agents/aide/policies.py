@@ -25,7 +25,7 @@ class PolicySettings(Settings):
     debug_prob: float = Field(
         0.5, ge=0, le=1, description="greedy, random: probability of debugging a buggy node, if there is one"
     )
-    max_debug_depth: int = Field(3, ge=0, description="consecutive debug attempts after which a node is abandoned")
+    max_debug_depth: int = Field(3, ge=0, description="consecutive fixes that are tried before a node is abandoned")
     width: int = Field(5, ge=1, description="mcts: children to expand before descending")
     exploration: float = Field(0.25, ge=0, description="mcts: exploration weight in UCT")
     population: int = Field(5, ge=1, description="evolution: nodes per generation")

@@ -1,7 +1,7 @@
 """Print an overview of the data folder and the installed packages as JSON. Runs inside the lab, before the search.
 
-The argument is the max length of the data overview. Tables are summarized by column if there is room, otherwise only
-the column names are listed. Only the beginning of each table is read.
+The argument is the max length of the data overview. As many columns are summarized as there is room for, and all others
+are named; only if even the names do not fit is each part cut. Only the beginning of each table is read.
 """
 
 import csv
@@ -15,10 +15,13 @@ DATA = Path("data")
 MAX_ROWS = 2_000
 MAX_FILES = 8
 MAX_DEPTH = 3
-MAX_COLUMNS = 40
+MIN_RUN = 4
+DETAIL_LEVELS = (1_000, 40, 10, 0)
 MAX_TABLES = 12
 TEXT_SUFFIXES = {".json", ".md", ".txt"}
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+Table = tuple[Path, list[str]]
 
 
 def main(max_length: int) -> None:
@@ -28,15 +31,28 @@ def main(max_length: int) -> None:
     tables = sorted((path for path in files if path.suffix in SEPARATORS), key=rank)
     texts = [path for path in files if path.suffix in TEXT_SUFFIXES][:4]
     overview = ""
-    for describe in (summarize_columns, list_columns):
-        parts = [tree, *(describe(path) for path in tables[:MAX_TABLES]), *(show_beginning(path) for path in texts)]
+    for max_detailed in DETAIL_LEVELS:
+        known: list[Table] = []
+        shown = [summarize_columns(path, known, max_detailed) for path in tables[:MAX_TABLES]]
         if len(tables) > MAX_TABLES:
-            parts.append(f"({len(tables) - MAX_TABLES} more tables)")
-        overview = "\n\n".join(parts)
+            shown.append(f"({len(tables) - MAX_TABLES} more tables)")
+        overview = "\n\n".join([tree, *shown, *(show_beginning(path) for path in texts)])
         if len(overview) <= max_length:
             break
+    else:
+        overview = shorten([tree, *shown], max_length)
     packages = sorted({f"{found.metadata['Name']} {found.version}" for found in distributions()}, key=str.lower)
-    print(json.dumps({"data": overview[:max_length], "packages": packages}))
+    print(json.dumps({"data": overview, "packages": packages}))
+
+
+def shorten(parts: list[str], max_length: int) -> str:
+    """Cut the longest parts so that all of them fit."""
+    room = max_length - 2 * (len(parts) - 1)
+    share = room
+    for left, length in zip(range(len(parts), 0, -1), sorted(map(len, parts)), strict=True):
+        share = max(room // left, 0)
+        room -= min(length, share)
+    return "\n\n".join(part if len(part) <= share else part[: max(share - 2, 0)] + " …" for part in parts)[:max_length]
 
 
 def rank(path: Path) -> tuple[int, int]:
@@ -71,23 +87,68 @@ def format_size(size: float) -> str:
     return f"{size:.3g} GB"
 
 
-def summarize_columns(path: Path) -> str:
-    """Summarize a table by column: type, range or examples, distinct and missing values."""
+def summarize_columns(path: Path, known: list[Table], max_detailed: int) -> str:
+    """Summarize a table by column: type, range or examples, distinct and missing values.
+
+    Columns beyond `max_detailed` are only named. So are all columns of a table that resembles an earlier one.
+    """
     header, rows = read_beginning(path)
     first = "first " if len(rows) == MAX_ROWS else ""
-    lines = [f"{path}: {first}{len(rows):,} rows, {len(header):,} columns"]
-    for index, name in enumerate(header[:MAX_COLUMNS]):
+    title = f"{path}: {first}{len(rows):,} rows, {len(header):,} columns"
+    if alike := find_alike(header, known):
+        return f"{title}, {compare_columns(header, alike)}"
+    known.append((path, header))
+    lines = [title]
+    for index, name in enumerate(header[:max_detailed]):
         lines.append(f"  {name}: {summarize_values([row[index] for row in rows if index < len(row)])}")
-    if len(header) > MAX_COLUMNS:
-        lines.append(f"  … and {len(header) - MAX_COLUMNS:,} more columns, up to {header[-1]}")
+    if len(header) > max_detailed:
+        lines.append(f"  and: {name_columns(header[max_detailed:])}" if max_detailed else f"  {name_columns(header)}")
     return "\n".join(lines)
 
 
-def list_columns(path: Path) -> str:
-    """List the column names of a table."""
-    header, _ = read_beginning(path)
-    more = f", … ({len(header):,} in total)" if len(header) > MAX_COLUMNS else ""
-    return f"{path}: columns {', '.join(header[:MAX_COLUMNS])}{more}"
+def find_alike(header: list[str], known: list[Table]) -> Table | None:
+    """Return an earlier table with nearly the same columns."""
+    if len(header) < 4:
+        return None
+    return next((table for table in known if len(set(header) ^ set(table[1])) <= max(2, len(header) // 10)), None)
+
+
+def compare_columns(header: list[str], alike: Table) -> str:
+    """Say how the columns of a table differ from those of an earlier one."""
+    path, others = alike
+    own, theirs = set(header), set(others)
+    missing, extra = [name for name in others if name not in own], [name for name in header if name not in theirs]
+    parts = [f"the same columns as {path}"]
+    if missing:
+        parts.append(f"without {name_columns(missing)}")
+    if extra:
+        parts.append(f"{'and ' if missing else ''}with {name_columns(extra)} in addition")
+    return " ".join(parts)
+
+
+def name_columns(names: list[str]) -> str:
+    """Name all columns; a run of numbered ones such as `f_0` to `f_199` by its ends."""
+    parts: list[str] = []
+    index = 0
+    while index < len(names):
+        end = index + 1
+        while end < len(names) and follows(names[end - 1], names[end]):
+            end += 1
+        if end - index >= MIN_RUN:
+            parts.append(f"{names[index]} to {names[end - 1]} ({end - index:,} columns)")
+        else:
+            parts += names[index:end]
+        index = end
+    return ", ".join(parts)
+
+
+def follows(name: str, successor: str) -> bool:
+    """Whether two names differ only in a number that goes up by one."""
+    stem, successor_stem = name.rstrip("0123456789"), successor.rstrip("0123456789")
+    number, next_number = name[len(stem) :], successor[len(successor_stem) :]
+    if stem != successor_stem or not number or not next_number or max(len(number), len(next_number)) > 9:
+        return False
+    return int(next_number) == int(number) + 1
 
 
 def read_beginning(path: Path) -> tuple[list[str], list[list[str]]]:

@@ -59,7 +59,14 @@ async def _review(bench: Workbench, templates: Templates, node: Node, attempt: A
     )
     messages = [Message(role="user", text=prompt)]
     try:
-        reply = await bench.ask(REVIEW, messages, [REVIEW_TOOL], lane=lane_of(node), record_failures=True)
+        reply = await bench.ask(
+            REVIEW,
+            messages,
+            [REVIEW_TOOL],
+            lane=lane_of(node),
+            record_failures=True,
+            tool_choice=REVIEW_TOOL.name,
+        )
     except (ModelError, PromptTooLong, OutOfBudget):
         return None  # the record contains the error, and a node does not need a review
     calls = [call.arguments for call in reply.message.tool_calls if call.parse_error is None]
