@@ -1,18 +1,21 @@
 """The agent `aide` in real sealed labs, with scripted models."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from scripted_searcher import COINS, proposal, script
 
-from assay.agents.aide import POLICIES, Aide, Journal, read_journal
+from assay.agents.aide import POLICIES, Aide, Journal, Node, read_journal
 from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import TrialFolder, read_events
 from assay.records.prompts import Prompts
+from assay.results.report import render_page
 from assay.results.score_curve import grade_steps
 from assay.results.search_scores import grade_nodes
+from assay.results.search_tree import make_tree, place_nodes
 from assay.runs.plan import Plan
 from assay.runs.trial import run_trial
 from assay.tasks import Budget, Registry
@@ -449,3 +452,24 @@ def test_the_workspace_keeps_the_best_solution_and_all_nodes_but_no_leftovers_of
     assert set(kept.files) == nodes | {"best_solution.py", "description.md", "submission.csv", "train.py"}
     assert kept.files["best_solution.py"].sha256 == kept.files["nodes/0/solution.py"].sha256
     assert kept.files["submission.csv"].sha256 == journal(trial).nodes[0].sha256
+
+
+def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
+    replies = [proposal(script(9)), proposal("print('<b>oh</b>')\nraise SystemExit(3)"), *[proposal(script(12))] * 2]
+    trial = trials.run(replies=replies, plan={"steps": 4}, drafts=2, debug_prob=1.0, parallel=1)
+    tree = make_tree(journal(trial), trial, "Coins", "tree0")
+    assert [(shown.node.id, shown.depth, shown.kind) for shown in tree.nodes] == [
+        (0, 0, "good"), (1, 0, "buggy"), (2, 1, "best-node"), (3, 2, "good"),
+    ]  # fmt: skip
+    assert tree.svg.count("<circle") == 4 and tree.svg.count("<line") == 2
+    page = render_page([], {}, "Search", datetime(2026, 1, 1, tzinfo=UTC), [tree])
+    assert 'id="tree0-3"' in page and "<b>oh</b>" not in page and "&lt;b&gt;oh" in page
+    assert "it ended with exit code 3" in page
+    assert make_tree(journal(trial), trial, "Coins", "tree0", with_code=False).nodes[0].code == ""
+
+
+def test_a_long_chain_of_nodes_can_be_drawn():
+    nodes = [Node(id=0, operator="draft"), *(Node(id=n, operator="improve", parents=(n - 1,)) for n in range(1, 3000))]
+    nodes.append(Node(id=3000, operator="crossover", parents=(0, 2999)))
+    places = place_nodes(Journal("higher", tuple(nodes)))
+    assert places[2999] == (0, 2999) and places[3000] == (1, 1) and places[0] == (0.5, 0)

@@ -87,10 +87,13 @@ def write_page(run: RunFolder, path: Path) -> None:
     """Write the results of a run as an HTML page."""
     from assay.results.collect import collect_outcomes, find_panels
     from assay.results.report import render_page
+    from assay.results.search_tree import collect_trees
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProgressBars().stage("rendering the report"):
         created_at = datetime.fromisoformat(run.file.created_at)
-        page = render_page(collect_outcomes(run), find_panels(run), title=run.name, created_at=created_at)
+        page = render_page(
+            collect_outcomes(run), find_panels(run), title=run.name, created_at=created_at, trees=collect_trees(run)
+        )
     atomic_write(path, page)
     echo(f"Wrote {path}", err=True)

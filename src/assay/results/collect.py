@@ -13,7 +13,7 @@ from assay.tasks import Measured, Registry, Task
 def collect_outcomes(run: RunFolder) -> list[Outcome]:
     """Return the outcome of each trial of a run, in the order of the plan."""
     trials = [(folder, folder.file) for folder in run.trials()]
-    tasks = _tasks([file for _, file in trials])
+    tasks = load_tasks([file for _, file in trials])
     budgets = defaultdict(set)
     for _, file in trials:
         budgets[file.task, file.label].add((file.budget.time, file.budget.steps))
@@ -24,18 +24,19 @@ def collect_outcomes(run: RunFolder) -> list[Outcome]:
 
 def find_panels(run: RunFolder) -> dict[str, Measured]:
     """Return the measured reference panels of the tasks of a run."""
-    tasks = _tasks([folder.file for folder in run.trials()])
+    tasks = load_tasks([folder.file for folder in run.trials()])
     return {name: task.measured for name, task in tasks.items() if task.measured}
 
 
 def find_published_figures(run: RunFolder) -> dict[str, PublishedFigures]:
     """Return the published figures of the suites of a run."""
-    tasks = _tasks([folder.file for folder in run.trials()]).values()
+    tasks = load_tasks([folder.file for folder in run.trials()]).values()
     found = {task.suite: load_published_figures(task.folder.parent) for task in tasks}
     return {suite: figures for suite, figures in found.items() if figures}
 
 
-def _tasks(files: list[TrialFile]) -> dict[str, Task]:
+def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
+    """Return the tasks of some trials by their names."""
     registry = Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
     return {name: registry.task(name) for name in {file.task for file in files}}
 

@@ -11,6 +11,7 @@ from assay.core.errors import MissingDependency
 from assay.results import figures, wording
 from assay.results.chart_style import DARK
 from assay.results.outcome import Outcome, RuleSet
+from assay.results.search_tree import SearchTree
 from assay.results.statistics import Cell, Standing, group_by, summarize_cells, summarize_standings
 from assay.tasks.model import Measured
 
@@ -42,8 +43,14 @@ class Section:
     trials: list[list[Outcome]]
 
 
-def render_page(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], title: str, created_at: datetime) -> str:
-    """Return the report as HTML; `panels` has the reference panels by task id."""
+def render_page(
+    outcomes: Sequence[Outcome],
+    panels: Mapping[str, Measured],
+    title: str,
+    created_at: datetime,
+    trees: Sequence[SearchTree] = (),
+) -> str:
+    """Return the report as HTML; `panels` has the reference panels by task id, `trees` the searches of agents."""
     template = _environment().get_template("report.html.jinja")
     palette = figures.agent_colors(outcomes)
     by_rules = group_by(outcomes, lambda o: o.rules)
@@ -52,6 +59,7 @@ def render_page(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], tit
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
         outcomes=outcomes,
+        trees=trees,
         agents=len(palette),
         tasks=len({(outcome.rules, outcome.task) for outcome in outcomes}),
         seeds=len({outcome.seed for outcome in outcomes}),

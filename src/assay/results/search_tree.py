@@ -1,0 +1,152 @@
+"""The tree of a search agent's nodes, drawn for the report page: which script came from which, and how it did."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.agents.aide import Journal, Node, read_journal
+from assay.core.text import cut_middle, one_line, strip_control
+from assay.records import RunFolder, TrialFolder, read_events
+from assay.results.collect import load_tasks
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_MAX_CODE = 20_000
+_MAX_OUTPUT = 2_000
+_MAX_PAGE = 4_000_000
+_STEP_X, _STEP_Y, _RADIUS, _MARGIN = 26, 44, 8, 14
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """One node as the page shows it."""
+
+    node: Node
+    depth: int
+    kind: str
+    result: str
+    code: "Markup"
+    output: "Markup"
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """The search of one trial: its nodes, parents before children, and a drawing of them."""
+
+    trial: str
+    title: str
+    agent: str
+    seed: int
+    prefix: str
+    nodes: tuple[TreeNode, ...]
+    svg: "Markup"
+
+
+def collect_trees(run: RunFolder) -> list[SearchTree]:
+    """Return the tree of each trial of a run in which an agent searched; beyond some size, without scripts."""
+    trees: list[SearchTree] = []
+    room = _MAX_PAGE
+    folders = [folder for folder in run.trials() if folder.events.is_file() and _may_search(folder)]
+    tasks = load_tasks([folder.file for folder in folders])
+    for folder in folders:
+        task = tasks[folder.file.task]
+        journal = read_journal(read_events(folder.events), task.metric.direction)
+        if not journal.nodes:
+            continue
+        tree = make_tree(journal, folder, task.title, f"tree{len(trees)}", with_code=room > 0)
+        room -= sum(len(shown.code) + len(shown.output) for shown in tree.nodes)
+        trees.append(tree)
+    return trees
+
+
+def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *, with_code: bool = True) -> SearchTree:
+    """Return the tree of a journal."""
+    places = place_nodes(journal)
+    best = journal.best
+    shown = []
+    for id in places:
+        node = journal.nodes[id]
+        output = node.execution.output if node.execution else ""
+        shown.append(
+            TreeNode(
+                node=node,
+                depth=places[id][1],
+                kind=_kind(node, best),
+                result=f"{node.metric:.6g}" if node.good and node.metric is not None else one_line(node.failure, 80),
+                code=_preformat(node.code if with_code else "", _MAX_CODE),
+                output=_preformat(output if with_code else "", _MAX_OUTPUT),
+            )
+        )
+    file = folder.file
+    svg = draw_tree(journal, places, prefix)
+    return SearchTree(folder.path.name, title, file.label, file.seed, prefix, tuple(shown), svg)
+
+
+def place_nodes(journal: Journal) -> dict[int, tuple[float, int]]:
+    """Return the column and the depth of each node, in the order of a walk from the drafts to their descendants.
+
+    A leaf takes the next column; an inner node is in the middle above its children. A crossover hangs on its first
+    parent.
+    """
+    children: dict[int | None, list[int]] = {}
+    for node in journal.nodes:
+        children.setdefault(node.parents[0] if node.parents else None, []).append(node.id)
+    depths: dict[int, int] = {}
+    stack = [(id, 0) for id in reversed(children.get(None, []))]
+    while stack:
+        id, depth = stack.pop()
+        depths[id] = depth
+        stack += [(child, depth + 1) for child in reversed(children.get(id, []))]
+    columns: dict[int, float] = {}
+    leaves = 0
+    for id in depths:
+        if id not in children:
+            columns[id] = leaves
+            leaves += 1
+    for id in reversed(depths):
+        if id in children:
+            below = [columns[child] for child in children[id]]
+            columns[id] = (min(below) + max(below)) / 2
+    return {id: (columns[id], depth) for id, depth in depths.items()}
+
+
+def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: str) -> "Markup":
+    """Return the tree as SVG: a dot per node, linked to its entry in the list below."""
+    from markupsafe import Markup, escape
+
+    points = {id: (_MARGIN + column * _STEP_X, _MARGIN + depth * _STEP_Y) for id, (column, depth) in places.items()}
+    width = max(x for x, _ in points.values()) + _MARGIN
+    height = max(y for _, y in points.values()) + _MARGIN
+    parts = []
+    for id, (x, y) in points.items():
+        for number, parent in enumerate(journal.nodes[id].parents):
+            above_x, above_y = points[parent]
+            kind = "second" if number else "first"
+            parts.append(f'<line class="{kind}" x1="{above_x:g}" y1="{above_y:g}" x2="{x:g}" y2="{y:g}"/>')
+    for id, (x, y) in points.items():
+        node = journal.nodes[id]
+        words = escape(one_line(f"{id} {node.operator}: {node.metric if node.good else node.failure}", 120))
+        circle = f'<circle class="{_kind(node, journal.best)}" cx="{x:g}" cy="{y:g}" r="{_RADIUS}"/>'
+        text = f'<text x="{x:g}" y="{y + 3:g}" text-anchor="middle">{id}</text>'
+        parts.append(f'<a href="#{prefix}-{id}">{circle}{text}<title>{words}</title></a>')
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    return Markup(f'<svg class="tree" role="img" aria-label="Tree of nodes" {size}>{"".join(parts)}</svg>')
+
+
+def _preformat(text: str, max_length: int) -> "Markup":
+    """Return text that keeps its line breaks on the page, escaped."""
+    from markupsafe import escape
+
+    return escape(strip_control(cut_middle(text, max_length)))
+
+
+def _kind(node: Node, best: Node | None) -> str:
+    if best is not None and node.id == best.id:
+        return "best-node"
+    return "good" if node.good else "buggy" if node.evaluated else "pending"
+
+
+def _may_search(folder: TrialFolder) -> bool:
+    """Whether a trial's agent is one that searches: `aide` itself, or an agent from a file, which may extend it."""
+    return re.fullmatch(r"aide|.*:.*", folder.file.agent) is not None
