@@ -15,8 +15,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     drawn = make.rng.choice(NOTEBOOKS, NOTEBOOKS).tolist()
     families = [family if make.rng.random() < 0.3 else place for place, family in enumerate(drawn)]
     parents = [str(make.rng.choice(ids)) if make.rng.random() < 0.3 else None for _ in ids]
-    columns = {"id": ids, "ancestor_id": [ancestors[family] for family in families], "parent_id": parents}
-    make.csv(job.raw / "train_ancestors.csv", columns)
+    originals = [ancestors[family] for family in families]
+    make.csv(job.raw / "train_ancestors.csv", {"id": ids, "ancestor_id": originals, "parent_id": parents})
     (job.raw / "train").mkdir()
     orders = []
     for id in ids:
