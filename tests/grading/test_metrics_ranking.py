@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from assay.core.errors import InvalidSubmission
 from assay.grading.metrics.classification import roc_auc
 from assay.grading.metrics.multilabel import map_at_k, multilabel_mean_f1, multilabel_micro_f1
 from assay.grading.metrics.ranking import jigsaw_bias_auc, label_weighted_lrap, mean_column_roc_auc, weighted_roc_auc
@@ -120,10 +121,14 @@ def test_one_identity_that_is_always_ranked_wrongly_takes_its_whole_share():
     toxic = TOXICITY >= 0.5
     assert sklearn.metrics.roc_auc_score(toxic[:4], prediction[:4]) == 0
     assert score <= 0.75
+    with pytest.raises(InvalidSubmission, match="AUC of an identity is 0"):
+        jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES, refuse_zero_auc=True)
 
 
 def test_an_identity_that_nobody_speaks_of_leaves_no_bias_auc():
     assert math.isnan(jigsaw_bias_auc(TOXICITY, TOXICITY, identities=np.zeros(8)))
+    with pytest.raises(InvalidSubmission, match="has no rows"):
+        jigsaw_bias_auc(TOXICITY, TOXICITY, identities=np.zeros(8), refuse_zero_auc=True)
 
 
 @given(SCORED, st.sampled_from([np.exp, np.cbrt, lambda score: 3 * score - 2]), st.randoms(use_true_random=False))

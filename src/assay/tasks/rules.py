@@ -77,6 +77,10 @@ class Column(Model):
     no_booleans: bool = Field(
         default=False, description="whether a lenient parser refuses a column of numbers that pandas reads as booleans"
     )
+    python_numbers: bool = Field(
+        default=False,
+        description="whether a lenient parser accepts whole numbers of more than 64 bits, and booleans with gaps",
+    )
     text_is_missing: bool = Field(default=False, description="whether text that is no number is a missing value")
     rank_text: bool = Field(
         default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"

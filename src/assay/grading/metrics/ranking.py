@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.errors import InvalidSubmission
 from assay.grading.metrics.classification import roc_auc
 from assay.grading.metrics.combine import apply_mask, mean_over_columns
 
@@ -62,6 +63,7 @@ def jigsaw_bias_auc(
     threshold: float = 0.5,
     power: float = -5.0,
     threshold_predictions: bool = False,
+    refuse_zero_auc: bool = False,
 ) -> float:
     """ROC AUC over all rows, and over rows chosen to show a bias about an identity, in equal parts.
 
@@ -73,14 +75,19 @@ def jigsaw_bias_auc(
     and the three. NaN where one of the choices has rows of only one class.
 
     `threshold_predictions` replaces predictions by whether they are at least `threshold`, which throws their order
-    away. The published grader of jigsaw-unintended-bias-in-toxicity-classification does so.
+    away. The published grader of jigsaw-unintended-bias-in-toxicity-classification does so, and it fails where an
+    identity's AUC is 0, which has no negative power, or has no rows: with `refuse_zero_auc` this is an
+    `InvalidSubmission`.
     """
     toxic = truth >= threshold
     score = prediction >= threshold if threshold_predictions else prediction
     parts = [roc_auc(toxic, score)]
     speaks_of = np.atleast_2d(identities.T) >= threshold
     for choice in (speaks_of, speaks_of != toxic, speaks_of == toxic):
-        parts.append(_power_mean(np.array([roc_auc(toxic[rows], score[rows]) for rows in choice]), power))
+        areas = np.array([roc_auc(toxic[rows], score[rows]) for rows in choice])
+        if refuse_zero_auc and not (areas.all() and choice.any(axis=1).all()):
+            raise InvalidSubmission("the ROC AUC of an identity is 0 or has no rows, so there is nothing to average.")
+        parts.append(_power_mean(areas, power))
     return float(np.mean(parts))
 
 

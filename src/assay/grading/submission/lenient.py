@@ -325,7 +325,9 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
     if rule.rank_text and series.dtype == object:  # SciPy ranks text too
         return series.rank().to_numpy(np.float64), series.notna().to_numpy()
     # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
-    if series.dtype == object and rule.max is None:
+    if series.dtype == object and rule.python_numbers:  # compared one by one, which only text refuses
+        values = np.array([_float(None if isinstance(value, str) else value) for value in series.tolist()], np.float64)
+    elif series.dtype == object and rule.max is None:
         values = np.array([_float(value) for value in series.tolist()], np.float64)
     else:
         values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
