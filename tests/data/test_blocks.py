@@ -173,6 +173,8 @@ def test_bson_documents_are_read_one_by_one_and_lose_a_field(tmp_path: Path) -> 
     assert without == struct.pack("<i", len(first) - len(element)) + first[4:].replace(element, b"")
     with pytest.raises(SourceError, match="no field 'category_id'"):
         bson.get_field(without, "category_id")
+    assert bson.put_first(first, "_id") == bson.put_first(first, "missing") == first
+    assert bson.put_first(first, "category_id") == first.replace(element, b"").replace(b"\x10_id", element + b"\x10_id")
     (tmp_path / "torn.bson").write_bytes(first[:-2])
     with pytest.raises(SourceError, match=r"torn\.bson is not a BSON file"):
         list(bson.read_documents(tmp_path / "torn.bson"))

@@ -44,6 +44,16 @@ def drop_field(document: bytes, name: str) -> bytes:
     return struct.pack("<i", len(content) + 5) + bytes(content) + b"\0"
 
 
+def put_first(document: bytes, name: str) -> bytes:
+    """Return the document with a top-level field, if it has it, before all others, where MongoDB writes its `_id`."""
+    begin = 4
+    for key, _, _, end in _elements(document):
+        if key == name:
+            return document[:4] + document[begin:end] + document[4:begin] + document[end:]
+        begin = end
+    return document
+
+
 def _elements(document: bytes) -> Iterator[tuple[str, int, int, int]]:
     """Yield the name, type, start and end of each value; an element begins where the one before it ends."""
     place = 4
