@@ -15,6 +15,9 @@ from assay.agents.external.endpoint import MAX_VALIDATIONS, Endpoint
 from assay.agents.external.http import MAX_BODY, MAX_BUFFERED, serve_all
 from assay.agents.external.protocols import Gemini, Malformed, OpenAIChat, OpenAIResponses, RequestLimits
 from assay.agents.external.protocols.schemas import make_tool
+from assay.agents.model_budget import ModelBudget
+from assay.models import Message, Models, ModelSettings, Prices
+from assay.records import Clock, OutOfBudget
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
@@ -235,6 +238,50 @@ async def test_a_spent_budget_is_an_error_in_the_clients_format_that_is_not_retr
         assert refused.value.body["error"]["type"] == "billing_error"
         assert door.endpoint.over.is_set() and "140 tokens" in str(door.endpoint.ended_by)
     assert len(trial.calls("model")) == 1
+
+
+async def test_huge_prompts_in_many_threads_cannot_exceed_the_token_budget(trial, reached, tmp_path):
+    trial.budget = Budget(time=600, steps=50, tokens=1_000)
+    async with reached(*["Yes."] * 12) as door:
+        client = door.http()
+        body = {"messages": [{"role": "user", "content": "x" * 4_000_000}]}
+        statuses = []
+
+        async def ask():
+            statuses.append((await client.post("/v1/chat/completions", json=body)).status_code)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(12):
+                tasks.start_soon(ask)
+        assert statuses == [402] * 12
+        assert "the next prompt has about 1,000,000" in str(door.endpoint.ended_by)
+    assert trial.calls("model") == []
+
+
+async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them():
+    clock = Clock(Budget(time=600, steps=50, tokens=1_000, cost=1.0))
+    prices = Prices(models={"openai/m": {"input": 0, "output": 1_000}})
+    models = Models({"main": "openai/m"}, ModelSettings(max_tokens=400), prices=prices)
+    budget, under_way, counts, refused = ModelBudget(clock), 0, [], []
+
+    async def ask():
+        nonlocal under_way
+        try:
+            async with budget.reserve(models, "main", [Message(role="user", text="x" * 40)], []):
+                under_way += 1
+                counts.append(under_way)
+                await anyio.lowlevel.checkpoint()
+                under_way -= 1
+                clock.count(tokens=410, cost=0.41, waited=0.0)
+        except OutOfBudget as error:
+            refused.append(error.limit)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(12):
+            tasks.start_soon(ask)
+    # Two replies of 400 tokens fit next to each other; when 180 tokens are left, one more may start, and no other.
+    assert (counts, clock.tokens) == ([1, 2, 1], 1_230)
+    assert refused == ["tokens"] * 9
 
 
 async def test_every_request_is_a_step(trial, reached):

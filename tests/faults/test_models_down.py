@@ -1,5 +1,6 @@
 """Temporary outages of a model provider, in every form, cost time and nothing else."""
 
+import json
 import os
 import signal
 import socket
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 from run_checks import check_complete, complete, workspace
 
+from assay.records import read_events
+
 sys.path.append(str(Path(__file__).parent.parent / "models"))  # for the server with OpenAI's protocol
 
 from protocols import Say
 from server import KEY, Fail, Garbage, ModelServer, Reset, Silence
 
+TESTS = Path(__file__).parent.parent
 SOON = {"retry-after-ms": "1"}
 # Kinds of outage; the provider's own client retries up to three times before it raises an error.
 OUTAGE = [
@@ -88,6 +92,42 @@ def test_a_rejected_key_is_not_treated_as_an_outage(tiny, busy):
     (trial,) = tiny.folder.trials()
     assert trial.state.error_type == "ModelError"
     assert tiny.events()[trial.path.name].count("started") == 3
+
+
+def test_a_request_that_is_rejected_after_others_were_accepted_is_the_agents_failure(tiny, busy):
+    with ModelServer(ANSWERS[0], Fail(400, "invalid characters in the prompt")) as server:
+        result = tiny.call(*run_words(tiny, busy, server.openai))
+    assert result.returncode == 0, result.stderr
+    (trial,) = tiny.folder.trials()
+    assert tiny.events()[trial.path.name].count("started") == 1
+    assert "agent_crashed" in tiny.events()[trial.path.name] and trial.state.cause != "infrastructure"
+
+
+def test_settings_that_the_provider_rejects_are_not_the_agents_failure(tiny, busy):
+    with ModelServer(*[Fail(400, "temperature must be 1")] * 9) as server:
+        result = tiny.call(*run_words(tiny, busy, server.openai, "--attempts", "1"))
+    assert result.returncode == 1 and "temperature must be 1" in result.stderr
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "RequestRejected")
+
+
+def test_an_external_agent_cannot_pass_its_rejected_requests_or_its_full_disk_for_faults_of_the_machine(tiny, tmp_path):
+    profile = tmp_path / "provoke.toml"
+    program = json.dumps((TESTS / "agents" / "external_agents" / "provoke.py").read_text())
+    profile.write_text(f'command = ["python", "-c", {program}, "fill"]\nsubmissions = ["mine.csv"]\n')
+    with ModelServer(*[Fail(400, "invalid characters in the prompt")] * 20) as server:
+        words = run_words(tiny, lambda agent: f"external,profile={profile}", server.openai, "-c", "resources.disk=20MB")
+        result = tiny.call(*words)
+    assert result.returncode == 0, result.stderr
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.status, trial.state.cause) == ("failed", "agent"), trial.state
+    assert tiny.events()[trial.path.name].count("started") == 1
+    (ended,) = [
+        event.result
+        for event in read_events(trial.events)
+        if event.kind == "call_finished" and event.result.type == "external_process"
+    ]
+    assert ended.stdout.startswith("[400, 400, 400, 400, 400, 400, 400]")
 
 
 def test_a_run_killed_during_a_request_repeats_only_that_request(tiny, busy):

@@ -8,7 +8,7 @@ from protocols import Say
 from routes import CHAT, COMPATIBLE, MESSAGES, PRICES, RESPONSES, STREAMED
 from server import TOO_LONG, Fail, Garbage, ModelServer, Reset, Silence
 
-from assay.core.errors import ModelError, ModelUnavailable, PromptTooLong, UsageError
+from assay.core.errors import ModelError, ModelUnavailable, PromptTooLong, RequestRejected, UsageError
 from assay.models import Message, Models, ModelSettings
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_inspect_continues_retrying_where_the_client_library_gives_up():
         (STREAMED, Fail(529, "sorry", headers=SOON), ModelUnavailable, "is unavailable.*sorry"),
         (COMPATIBLE, Fail(404, "no such model"), ModelError, "unknown to its provider.*no such model"),
         (STREAMED, Fail(404, "no such model"), ModelError, "unknown to its provider.*no such model"),
-        (RESPONSES, Fail(400, "temperature must be 1"), ModelError, "status 400.*temperature must be 1"),
+        (RESPONSES, Fail(400, "temperature must be 1"), RequestRejected, "status 400.*temperature must be 1"),
         (CHAT, Reset(), ModelUnavailable, "cannot be reached"),
         (MESSAGES, Reset(), ModelUnavailable, "cannot be reached"),
         (CHAT, Garbage(), ModelError, "did not answer"),

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
+from assay.agents.model_budget import ModelBudget
 from assay.agents.observation import Observation
 from assay.agents.python_session import PythonSession
 from assay.agents.recorder import AResult, Recorder
 from assay.agents.terminal import TERMINAL, ask_person
 from assay.core.disk import atomic_write
-from assay.core.errors import ModelError, PromptTooLong, UnsafePath, UsageError
+from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UnsafePath, UsageError
 from assay.lab.interface import Lab
 from assay.records import Clock
 from assay.records.events import (
@@ -56,7 +57,8 @@ _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{pat
 class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    `check_format` returns what is wrong with the format of a submission, or None.
+    `check_format` returns what is wrong with the format of a submission, or None. `models_heard` are the models that
+    have replied so far.
     """
 
     def __init__(
@@ -77,9 +79,11 @@ class Workbench:
         self.terminal = terminal
         self.description = task.description if description is None else description
         self.validations = 0
+        self.models_heard: set[str] = set()
         self._recorder = recorder
         self._check_format = check_format
         self._models = models
+        self._model_budget = ModelBudget(recorder.clock)
         self._session: PythonSession | None = None
         self._session_open = False
 
@@ -222,22 +226,26 @@ class Workbench:
         self.clock.check()
 
         async def perform() -> ModelResult:
-            try:
-                reply = await models.ask(role, messages, tools, choice=tool_choice)
-            except PromptTooLong as error:
-                return ModelResult(failure="prompt_too_long", message=str(error))
-            except ModelError as error:
-                if not record_failures:
-                    raise
-                return ModelResult(failure="unavailable", message=str(error))
-            self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
-            return ModelResult(reply=reply)
+            async with self._model_budget.reserve(models, role, messages, tools):
+                try:
+                    reply = await models.ask(role, messages, tools, choice=tool_choice)
+                except PromptTooLong as error:
+                    return ModelResult(failure="prompt_too_long", message=str(error))
+                except ModelError as error:
+                    if not record_failures:
+                        raise
+                    rejected = isinstance(error, RequestRejected)
+                    return ModelResult(failure="rejected" if rejected else "unavailable", message=str(error))
+                self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
+                return ModelResult(reply=reply)
 
         result = await self._recorder.ask_model(role, messages, tools, perform, tool_choice=tool_choice, lane=lane)
         if result.reply is None:
-            error_type = PromptTooLong if result.failure == "prompt_too_long" else ModelError
-            raise error_type(result.message or "")
-        models.remember(result.reply)
+            message = result.message or ""
+            if result.failure == "rejected":
+                raise RequestRejected(message, models.name(role))
+            raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
+        self._remember(models, result.reply)
         return result.reply
 
     async def ask_human(self, question: str) -> str | None:
@@ -294,7 +302,7 @@ class Workbench:
         calls = await self._recorder.skip_replay()
         for call in calls:
             if isinstance(call.result, ModelResult) and call.result.reply and self._models:
-                self._models.remember(call.result.reply)
+                self._remember(self._models, call.result.reply)
         return calls
 
     async def read_submission(self, path: str | None = None) -> tuple[bytes | None, str | None]:
@@ -340,6 +348,10 @@ class Workbench:
         """Write the remaining budget to where code in the lab can read it, and return the variables for that code."""
         await self.lab.write_status(json.dumps(self.clock.left).encode())
         return {"SEED": str(self.seed), "PYTHONHASHSEED": str(self.seed), "DEADLINE": f"{time.time() + seconds:.0f}"}
+
+    def _remember(self, models: "Models", reply: "Reply") -> None:
+        models.remember(reply)
+        self.models_heard.add(reply.model)
 
     def _limit_seconds(self, seconds: float | None) -> float:
         """Return the time for one part of a step: never more than is left."""

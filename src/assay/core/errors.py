@@ -7,7 +7,8 @@
     ├── SourceError             raw data cannot be downloaded, or is not the expected data
     ├── LabError                the sandbox or the machine failed
     ├── ModelError              a model cannot be reached, or refuses to answer
-    │   └── ModelUnavailable    … and a later attempt may succeed
+    │   ├── ModelUnavailable    … and a later attempt may succeed
+    │   └── RequestRejected     … because of what the request contains
     ├── PromptTooLong           a conversation does not fit into a model's context
     ├── UnsafePath              a path in a workspace is not a regular file below plain folders
     ├── InvalidSubmission       a submission cannot be graded
@@ -58,6 +59,14 @@ class ModelError(AssayError):
 
 class ModelUnavailable(ModelError):
     """The provider of a model is down or overloaded; a later attempt may succeed."""
+
+
+class RequestRejected(ModelError):
+    """The provider of a model rejects the content of a request, and would reject it again."""
+
+    def __init__(self, message: str, model: str) -> None:
+        super().__init__(message)
+        self.model = model
 
 
 class PromptTooLong(AssayError):

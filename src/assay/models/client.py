@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from assay.core.errors import MissingDependency, UsageError
-from assay.models.messages import Message, Reply, Tool
+from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
 from assay.models.settings import ModelSettings
 
@@ -70,6 +70,13 @@ class Models:
         number = self._requests[name]
         self._requests[name] += 1
         return await self._client(role).ask(messages, tools, number, choice)
+
+    def estimate_cost(self, role: str, prompt_tokens: int, reply_tokens: int) -> tuple[float, float]:
+        """Return what a prompt and a reply of these lengths cost in US dollars; an unknown price counts as 0."""
+        name = self.name(role)
+        prompt = self._prices.cost(name, Usage(input_tokens=prompt_tokens))
+        reply = self._prices.cost(name, Usage(output_tokens=reply_tokens))
+        return prompt or 0.0, reply or 0.0
 
     def remember(self, reply: Reply) -> None:
         """Count a reply from the record of the trial; counting it twice does no harm."""

@@ -3,7 +3,7 @@
 from rich.text import Text
 from tenacity import RetryError
 
-from assay.core.errors import AssayError, ModelError, ModelUnavailable, UsageError
+from assay.core.errors import AssayError, ModelError, ModelUnavailable, RequestRejected, UsageError
 from assay.core.quantities import format_duration
 from assay.core.text import did_you_mean, one_line
 
@@ -48,9 +48,22 @@ def request_error(name: str, error: Exception) -> ModelError:
     # Inspect's own message repeats the whole conversation; the provider's is enough.
     message = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
     status = getattr(error, "status_code", None)
-    kind = ModelUnavailable if _is_transient(status, type(error).__name__) else ModelError
     problem = _problem(status, type(error).__name__)
-    return kind(f"{name} {problem}{attempts}: {one_line(str(message), MAX_LENGTH)}")
+    text = f"{name} {problem}{attempts}: {one_line(str(message), MAX_LENGTH)}"
+    if _is_transient(status, type(error).__name__):
+        return ModelUnavailable(text)
+    return RequestRejected(text, name) if _is_content_error(status, error) else ModelError(text)
+
+
+def _is_content_error(status: int | None, error: Exception) -> bool:
+    """Whether the request itself is at fault: the provider says so, or it cannot even be encoded."""
+    if status is None:
+        return isinstance(error, UnicodeError | RecursionError | OverflowError)
+    return 400 <= status < 500 and status not in _ACCOUNT_STATUSES
+
+
+_ACCOUNT_STATUSES = (401, 402, 403, 404)
+"""Statuses that are about the key, the account or the model, not about what is sent."""
 
 
 def _is_transient(status: int | None, kind: str) -> bool:

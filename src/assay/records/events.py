@@ -153,7 +153,7 @@ class ModelResult(Result):
 
     type: Literal["model"] = "model"
     reply: Reply | None = None
-    failure: Literal["prompt_too_long", "unavailable"] | None = None
+    failure: Literal["prompt_too_long", "rejected", "unavailable"] | None = None
     message: Text | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
 from assay.agents.outcomes import OUT_OF_MEMORY
-from assay.core.errors import ModelError, ModelUnavailable
+from assay.core.errors import ModelError, ModelUnavailable, RequestRejected
 from assay.models.messages import Reply, Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.records.events import (
@@ -42,7 +42,7 @@ TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
-_PROVIDER_ERRORS = (ModelError.__name__, ModelUnavailable.__name__)
+_PROVIDER_ERRORS = (ModelError.__name__, ModelUnavailable.__name__, RequestRejected.__name__)
 _OF_ACTIONS: Mapping[str | None, Trouble] = {
     "memory": "memory",
     "time": "time",

@@ -17,7 +17,7 @@ import anyio
 from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, InvalidSubmission, LabError, ModelError, RecordError
+from assay.core.errors import AssayError, InvalidSubmission, LabError, ModelError, RecordError, RequestRejected
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -333,6 +333,8 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
         log.append(BudgetExhausted(limit="time", reason="time is up"))
     except Exception as error:  # an agent can be any code: whatever it raises counts as its failure
         ours = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
+        if isinstance(error, RequestRejected) and error.model in bench.models_heard:
+            ours = False  # the settings are accepted, so it is what the agent sent that is not
         if ours or getattr(error, "errno", None) in MACHINE_ERRORS:
             raise
         crash = AgentCrashed(error_type=type(error).__name__, message=repr(error), traceback=traceback.format_exc())

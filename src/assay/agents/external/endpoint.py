@@ -20,7 +20,7 @@ from assay.agents.external.protocols import (
 )
 from assay.agents.external.protocols.base import CHARACTERS_PER_TOKEN, count_characters
 from assay.agents.workbench import Workbench
-from assay.core.errors import ModelError, PromptTooLong, UsageError
+from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UsageError
 from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
 
@@ -92,8 +92,9 @@ class Endpoint:
         except PromptTooLong:
             message = "the prompt is too long for the model"
             return json_response(400, protocol.format_error(400, message, too_long=True), **NO_RETRY)
-        except UsageError as error:
-            return json_response(400, protocol.format_error(400, str(error)))
+        except (UsageError, RequestRejected) as error:
+            # What the client sends is the client's responsibility: no number of such errors is an outage.
+            return json_response(400, protocol.format_error(400, str(error)), **NO_RETRY)
         except ModelError as error:
             self._errors += 1
             if self._errors >= MAX_CONSECUTIVE_ERRORS:
