@@ -287,22 +287,22 @@ def test_the_best_submission_counts_when_time_runs_out_during_a_script(trials, l
 
 
 def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
-    usage = {"input_tokens": 900, "output_tokens": 100}
+    usage = {"input_tokens": 90_000, "output_tokens": 10_000}
     texts = [proposal(script(11)), proposal(script(12)), "I would rather not.", proposal(script(30))]
     replies = [{"text": text, "usage": usage} for text in texts]
-    trial = trials.run(replies=replies, drafts=10, plan={"tokens": 2_500})
-    # After the third reply 3,000 tokens are used, so the unreadable reply is not retried.
-    assert trial.state.tokens == 3_000
+    trial = trials.run(replies=replies, drafts=10, plan={"tokens": 250_000})
+    # After the third reply 300,000 tokens are used, so the unreadable reply is not retried.
+    assert trial.state.tokens == 300_000
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
-    assert "all 2,500 tokens are used" in journal(trial).nodes[2].failure
+    assert "all 250,000 tokens are used" in journal(trial).nodes[2].failure
     assert trial.grade.score == coins(12)
 
 
 def test_parallel_nodes_count_when_tokens_run_out_for_one_of_them(trials):
-    usage = {"input_tokens": 900, "output_tokens": 100}
+    usage = {"input_tokens": 90_000, "output_tokens": 10_000}
     texts = [proposal(script(11)), "I would rather not.", proposal(script(12)), *["I would rather not."] * 3]
     replies = [{"text": text, "usage": usage} for text in texts]
-    trial = trials.run(replies=replies, drafts=10, parallel=3, plan={"tokens": 2_500})
+    trial = trials.run(replies=replies, drafts=10, parallel=3, plan={"tokens": 250_000})
     assert sorted(node.good for node in journal(trial).nodes) == [False, True, True]
     assert trial.grade.score == coins(12)
 

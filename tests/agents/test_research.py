@@ -229,17 +229,17 @@ async def test_the_trial_ends_with_its_budget(trial, script):
 
 
 async def test_a_budget_that_ends_during_an_action_is_the_failure_cause(trial, script, helpers):
-    trial.budget = Budget(time=600, steps=30, tokens=1_000)
+    trial.budget = Budget(time=600, steps=30, tokens=100_000)
     free = {"input_tokens": 1, "output_tokens": 1}
     long = say("Write File", file_name="long", content="word\n" * 4_000)
     understand = say("Understand File", file_name="long", things_to_look_for="words")
     roles = {
         "main": script({"text": long, "usage": free}, {"text": understand, "usage": free}),
-        "fast": script({"text": "words", "usage": {"input_tokens": 1_000}}, name="fast"),
+        "fast": script({"text": "words", "usage": {"input_tokens": 100_000}}, name="fast"),
     }
     files = await trial.work(Research(add_actions=("Write File",)), roles)
     assert trial.actions() == [("Write File", None), ("Understand File", "budget")]
-    assert "all 1,000 tokens are used" in trial.calls("action")[1]["observation"]
+    assert "all 100,000 tokens are used" in trial.calls("action")[1]["observation"]
     assert "long" in files
 
 

@@ -153,12 +153,13 @@ async def test_files_persist_when_time_runs_out_during_a_command(trial, script):
     assert trial.calls("action")[1]["cause"] == "time"
 
 
-@pytest.mark.parametrize("limit", [{"steps": 2}, {"tokens": 1}])
+@pytest.mark.parametrize("limit", [{"steps": 2}, {"tokens": 90_000}])
 async def test_the_trial_ends_when_steps_or_tokens_run_out(trial, script, limit):
     trial.budget = Budget(**{"time": 600, "steps": 50} | limit)
-    await trial.work(Shell(), {"main": script(*[call("true")] * 9)})
-    assert len(trial.calls("action")) == limit.get("steps", 0)
-    assert len(trial.calls("model")) == limit.get("steps", 0) + 1
+    await trial.work(Shell(), {"main": script(*[call("true") | {"usage": {"input_tokens": 50_000}}] * 9)})
+    # The second reply spends the last tokens, so what it asks for is not done any more.
+    assert len(trial.calls("action")) == limit.get("steps", 1)
+    assert len(trial.calls("model")) == limit.get("steps", 1) + 1
 
 
 async def test_a_resumed_trial_repeats_no_request(trial, script):

@@ -12,7 +12,7 @@ from data_packages import Created
 
 from assay.core.errors import SourceError
 from assay.data import archives
-from assay.formats import zip_writer
+from assay.formats import seven_zip, zip_writer
 
 TEXT = b"the same words again and again\n" * 500
 PICTURE = bytes(range(256)) * 20
@@ -155,3 +155,32 @@ def test_missing_or_damaged_archives_are_named(tmp_path: Path) -> None:
 def test_a_name_cannot_be_packed_twice(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="would hold x twice"):
         archives.pack(tmp_path / "a.zip", [("x", b"1"), ("x", b"2")])
+
+
+def test_an_archive_that_unpacks_to_more_than_the_disk_holds_is_refused_before_a_byte_is_written(
+    tmp_path: Path,
+) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(10**6))
+        archive.filelist[0].file_size = 2**60
+    with pytest.raises(SourceError, match=r"Unpacking bomb\.zip needs .* but the disk"):
+        archives.extract(tmp_path / "bomb.zip", [("zeros", tmp_path / "out" / "zeros")])
+    assert not (tmp_path / "out" / "zeros").exists()
+
+
+def test_a_7z_archive_with_a_link_or_without_an_end_is_refused(tmp_path: Path) -> None:
+    import py7zr
+
+    (tmp_path / "link").symlink_to("target")
+    (tmp_path / "target").write_text("x")
+    with py7zr.SevenZipFile(tmp_path / "links.7z", "w") as archive:
+        archive.write(tmp_path / "link", "link")
+        archive.write(tmp_path / "target", "target")
+    for name in ("out", "torn"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(SourceError, match=r"links\.7z contains link, which is a link"):
+        seven_zip.extract(tmp_path / "links.7z", tmp_path / "out")
+    content = (tmp_path / "links.7z").read_bytes()
+    (tmp_path / "torn.7z").write_bytes(content[: len(content) // 2])
+    with pytest.raises(SourceError, match=r"torn\.7z is damaged"):
+        seven_zip.extract(tmp_path / "torn.7z", tmp_path / "torn")

@@ -79,6 +79,8 @@ DAMAGES = {
         change_headers("train.csv.zip", METHOD, 99), "train.csv.zip uses an unsupported zip feature"),
     "unsupported compression of images": (
         change_headers("images.zip", METHOD, 99), "images.zip uses an unsupported zip feature"),
+    "a link to a file of the host": (
+        lambda raw: (raw / "extra.csv").symlink_to("/etc/shadow"), "extra.csv is a link or a special file"),
     "broken LZMA": (break_lzma, "images.zip is damaged"),
     "table with a password": (change_headers("train.csv.zip", FLAGS, 1), "train.csv is encrypted with a password"),
     "images with a password": (change_headers("images.zip", FLAGS, 1), "is encrypted with a password"),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.disk_space import check_space
 from assay.core.errors import SourceError
 from assay.core.progress import Advance, NoProgress
-from assay.data.disk_space import check_space
 from assay.data.untrusted_zip import extract
 
 Content = dict[str, bytes]

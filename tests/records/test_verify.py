@@ -3,11 +3,11 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forging import change, forge
 
 from assay.core.errors import RecordError
 from assay.records import RunFolder, TrialFolder
@@ -34,26 +34,6 @@ def found_again(finished) -> list[RecordFinding]:
 def named(findings: list[RecordFinding], trial: TrialFolder, part: str, words: str) -> bool:
     """Whether a finding says that about that part of that trial."""
     return any(f.trial == trial.path.name and part in f.part and words in f.message for f in findings)
-
-
-def change(path: Path, edit: Callable[[Any], None]) -> None:
-    """Edit a JSON file."""
-    content = json.loads(path.read_text())
-    edit(content)
-    path.write_text(json.dumps(content))
-
-
-def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Edit a log and recompute its hash chain, as a forger who knows the format would."""
-    events = [json.loads(line) for line in path.read_text().splitlines()]
-    edit(events)
-    chain, lines = "0" * 64, []
-    for number, event in enumerate(events):
-        content = {key: value for key, value in event.items() if key != "chain"} | {"number": number}
-        line = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        chain = hashlib.sha256((chain + line).encode()).hexdigest()
-        lines.append(f'{line[:-1]},"chain":"{chain}"}}\n')
-    path.write_text("".join(lines))
 
 
 def set_score(grade: dict[str, Any]) -> None:
@@ -281,7 +261,7 @@ def test_a_failure_that_is_blamed_on_the_machine_is_found(finished):
     trial = finished.trials[0]
     blamed = {"status": "failed", "cause": "infrastructure", "reason": "the disk was full"}
     change(trial.path / "state.json", lambda content: content.update(blamed))
-    assert named(found_in(finished), trial, "state.json", "by the log the trial is done")
+    assert named(found_in(finished), trial, "state.json", 'status is "failed", by the log "done"')
 
 
 def test_a_log_rewritten_as_a_whole_does_not_match_the_published_digest(finished):
@@ -390,17 +370,17 @@ def test_findings_are_told_as_json(finished):
         (0.66667, 0.66667, True, True),
         (0.66667, 0.66668, True, True),  # one unit of the last digit: sums in another order
         (0.66667, 0.66670, True, False),
-        (10.0, 11.4, False, True),  # 10 % of 10 and 5 % of 11.4 are 1.57
-        (10.0, 11.6, False, False),  # 10 % of 10 and 5 % of 11.6 are 1.58
+        (10.0, 14.9, False, True),  # 20 % of 10 and of 14.9 are 4.98
+        (10.0, 15.1, False, False),  # 20 % of 10 and of 15.1 are 5.02
         (None, None, True, True),
         (None, 0.5, True, False),
     ],
 )
-def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_both(
+def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_the_new_measurement(
     finished, then, now, deterministic, same
 ):
     grade = finished.trials[0].grade
     assert grade is not None
-    one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 0.10})
-    other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.05})
+    one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 9.0})
+    other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.20})
     assert scores_agree(one, other) is same

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from assay.records import Clock, OutOfBudget
+from assay.records import Clock
 
 if TYPE_CHECKING:
     from assay.models import Message, Models, Tool
@@ -72,10 +72,10 @@ class ModelBudget:
         tokens, cost = clock.budget.tokens, clock.budget.cost
         if tokens is not None and new.prompt_tokens > tokens - clock.tokens:
             prompt = f"the next prompt has about {new.prompt_tokens:,}"
-            raise OutOfBudget("tokens", f"of {tokens:,} tokens {tokens - clock.tokens:,} are left; {prompt}")
+            raise clock.exhaust("tokens", f"of {tokens:,} tokens {tokens - clock.tokens:,} are left; {prompt}")
         if cost is not None and new.prompt_cost > cost - clock.cost:
             prompt = f"the next prompt costs about {new.prompt_cost:.4g}"
-            raise OutOfBudget("cost", f"of {cost:g} dollars {cost - clock.cost:.4g} are left; {prompt}")
+            raise clock.exhaust("cost", f"of {cost:g} dollars {cost - clock.cost:.4g} are left; {prompt}")
         if not self._under_way:
             return True
         calls = [*self._under_way, new]

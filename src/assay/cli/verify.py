@@ -77,9 +77,27 @@ def verify_command(
     else:
         _print_findings(findings)
         if not mismatches:
-            echo(f"{plural(len(run.file.trials), 'trial')}: everything matches. Run digest: {digest}")
+            echo(f"{_summarize(run, findings, regraded=not no_regrade)} Run digest: {digest}")
     if mismatches:
         raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {run.path}")
+
+
+def _summarize(run: RunFolder, findings: "list[RecordFinding]", *, regraded: bool) -> str:
+    """Say what was verified: only a finished run whose scores were recomputed matches as a whole."""
+    from assay.records.verify import UNFINISHED
+
+    trials = plural(len(run.file.trials), "trial")
+    unfinished = {finding.trial for finding in findings if finding.part == UNFINISHED}
+    unverified = {finding.trial for finding in findings if finding.part in ("grade", "task")} - unfinished
+    count = len(run.file.trials) - len(unfinished) if not regraded else len(unverified)
+    if not unfinished and not count:
+        return f"{trials}: everything matches."
+    problems = []
+    if unfinished:
+        problems.append(f"{len(unfinished):,} NOT FINISHED")
+    if count:
+        problems.append(f"{count:,} with a score that was NOT VERIFIED")
+    return f"{trials}: the records match, but the run is not verified: {', '.join(problems)}."
 
 
 def _print_findings(findings: "list[RecordFinding]") -> None:

@@ -1,9 +1,10 @@
 """Durations and sizes as people write them, and the base class of all pydantic models."""
 
 import re
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -46,6 +47,32 @@ def format_size(count: int) -> str:
 
 Seconds = Annotated[float, BeforeValidator(parse_duration)]
 Bytes = Annotated[int, BeforeValidator(parse_size)]
+
+
+def check_file_name(text: str) -> str:
+    """Return the name of a file; raise `ValueError` if it could lead out of the folder that the file is in."""
+    if text in ("", ".", "..") or "/" in text or not text.isprintable() or len(text) > 255:
+        raise ValueError("not a file name")
+    return text
+
+
+def _check_task_name(text: str) -> str:
+    suite, slash, name = text.partition("/")
+    if not slash:
+        raise ValueError("not the name of a task; it is written SUITE/TASK")
+    check_file_name(suite)
+    check_file_name(name)
+    return text
+
+
+def _check_timestamp(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+FileName = Annotated[str, AfterValidator(check_file_name)]
+TaskName = Annotated[str, AfterValidator(_check_task_name)]
+Timestamp = Annotated[str, AfterValidator(_check_timestamp)]
 Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal, TypeVar
 
+from assay.core.disk_space import check_space
 from assay.core.errors import SourceError
 from assay.core.progress import stage
 from assay.formats.zip_writer import DEFLATED, STORED, Packed, ZipWriter
@@ -56,6 +57,9 @@ def extract(archive: Path, members: Iterable[tuple[str, Path]]) -> None:
     for folder in sorted({os.path.dirname(path) for path, _ in ordered}):  # noqa: PTH120
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103
     with _open(archive) as content, stage("Unpacking files", len(ordered)) as advance:
+        if ordered:
+            needed = sum(_member(content, archive, name).file_size for _, name in ordered)
+            check_space(Path(ordered[0][0]).parent, needed, f"Unpacking {archive.name}")
 
         def create(pair: tuple[str, str]) -> tuple[int, zipfile.ZipInfo]:
             # Created by a single thread in the order of the names, so that inode numbers follow names.

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from pydantic import model_serializer
 
+from assay.core.disk_space import check_space
 from assay.core.errors import AssayError
 from assay.core.progress import stage
 from assay.core.quantities import Model
-from assay.data.disk_space import check_space
 
 _TIME = 946_684_800  # 2000-01-01
 # With so few files of a type (train.csv, test.csv, …) the order of creation reveals nothing.

@@ -13,13 +13,13 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from assay.core.disk import file_lock, random_token, sync_folder, write_json
+from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, one_line
 from assay.data.acquire import acquire, check_variant
-from assay.data.disk_space import check_space, folder_size
 from assay.data.job import run_prepare
 from assay.data.publish import File, publish, seal
 from assay.data.raw_data import Origin, RawData

@@ -12,9 +12,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.core.disk_space import DISK_IS_FULL, check_space
 from assay.core.errors import SourceError
 from assay.core.progress import Advance, Progress
-from assay.data.disk_space import DISK_IS_FULL, check_space
 
 _ENCRYPTED = 0x1  # bit 0 of a member's flags
 _BLOCK = 2**20

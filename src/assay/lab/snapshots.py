@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-import stat
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,11 +21,13 @@ from typing import Any, BinaryIO
 
 from assay.core.disk import atomic_write, random_token, sync_folder
 from assay.core.errors import RecordError, UnsafePath
+from assay.core.untrusted import MAX_CONTENT, open_plain, parse_json, read_plain
 from assay.lab import workspace
 from assay.lab.workspace import Entry, Owner
 
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
+_MAX_MANIFEST = 2**29
 _ZEROS = bytes(_CHUNK)
 # The kernel's clock for file times ticks every few milliseconds: a file changed this shortly before a snapshot may
 # change again without a new time.
@@ -123,17 +125,19 @@ def load_snapshot(store: Path, id: str) -> Snapshot:
     """Return the snapshot with this id; `RecordError` if it is missing or its manifest does not match the id."""
     path = store / "manifests" / f"{_check_digest(id)}.json"
     try:
-        with _open_plain(path) as file:
-            text = file.read()
-        content: dict[str, Any] = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{path} is missing or damaged") from error
-    if content.pop("format", None) != _FORMAT:
-        raise RecordError(f"{path} is not a {_FORMAT}")
+        text = read_plain(path, _MAX_MANIFEST)
+    except FileNotFoundError:
+        raise RecordError(f"{path} is missing") from None
     if hashlib.sha256(text).hexdigest() != id:
-        raise RecordError(f"{path} does not match its name, which is the SHA-256 of its content")
-    files = {name: SnapshotFile(**file) for name, file in content.pop("files").items()}
-    return Snapshot(files=files, left_out=tuple(content.pop("left_out")), **content)
+        raise _mismatch(str(path))
+    content: dict[str, Any] = parse_json(text, path)
+    try:
+        if content.pop("format") != _FORMAT:
+            raise ValueError
+        files = {name: SnapshotFile(**file) for name, file in content.pop("files").items()}
+        return Snapshot(files=files, left_out=tuple(content.pop("left_out")), **content)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise RecordError(f"{path} is not a {_FORMAT}") from None
 
 
 def restore_snapshot(
@@ -159,7 +163,7 @@ def restore_snapshot(
 
 def read_object(store: Path, sha256: str) -> bytes:
     """Return the content with this digest; `RecordError` if it is missing, not a regular file, or does not match."""
-    with open_object(store, sha256) as file:
+    with open_object(store, sha256, MAX_CONTENT) as file:
         content = file.read()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise _mismatch(file.name)
@@ -167,13 +171,13 @@ def read_object(store: Path, sha256: str) -> bytes:
 
 
 @contextmanager
-def open_object(store: Path, sha256: str) -> Iterator[BinaryIO]:
+def open_object(store: Path, sha256: str, max_size: int = sys.maxsize) -> Iterator[BinaryIO]:
     """Open the object with this digest for reading, without checking its content."""
     path = store / "objects" / _check_digest(sha256)
     try:
-        file = _open_plain(path)
-    except OSError as error:
-        raise RecordError(f"{path} is missing or not a regular file") from error
+        file = open_plain(path, max_size)
+    except FileNotFoundError:
+        raise RecordError(f"{path} is missing") from None
     with file:
         yield file
 
@@ -183,15 +187,6 @@ def _check_digest(sha256: str) -> str:
     if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
         raise RecordError(f"{sha256!r} is not a SHA-256 digest")
     return sha256
-
-
-def _open_plain(path: Path) -> BinaryIO:
-    """Open a regular file of a store; a link could lead to the answers of a task, a pipe would block."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return os.fdopen(handle, "rb")
 
 
 def _mismatch(name: str) -> RecordError:

@@ -46,6 +46,7 @@ class Clock:
         self.waited = 0.0
         self.cost = 0.0
         self.cost_known = True
+        self._exhausted: OutOfBudget | None = None
         self._now = now
         self._started = now()
 
@@ -98,6 +99,8 @@ class Clock:
 
     def check(self) -> None:
         """Raise `OutOfBudget` if time, tokens or money have run out."""
+        if self._exhausted:
+            raise self._exhausted
         if self.seconds_left == 0:
             if self.elapsed >= self.budget.time:
                 raise OutOfBudget("time", f"all {self.budget.time:.0f} seconds are used")
@@ -106,6 +109,11 @@ class Clock:
             raise OutOfBudget("tokens", f"all {self.budget.tokens:,} tokens are used")
         if self.budget.cost is not None and self.cost >= self.budget.cost:
             raise OutOfBudget("cost", f"all {self.budget.cost:g} dollars are used")
+
+    def exhaust(self, limit: BudgetLimit, reason: str) -> OutOfBudget:
+        """End the budget early, because what is left of it is not enough; return what `check` raises from now on."""
+        self._exhausted = self._exhausted or OutOfBudget(limit, reason)
+        return self._exhausted
 
     def count(self, *, tokens: int, cost: float | None, waited: float) -> None:
         """Count what a model's reply used; a reply of unknown price makes the total cost unknown."""

@@ -5,6 +5,7 @@ import hashlib
 from pathlib import Path
 
 from assay.core.disk import atomic_write
+from assay.core.errors import RecordError
 from assay.lab.snapshots import read_object
 from assay.records.events import Content
 
@@ -35,12 +36,21 @@ class ContentStore:
 
     def get(self, content: Content) -> bytes:
         """Return the content that the log refers to; `RecordError` if it is missing or damaged."""
-        if content.text is not None:
-            return content.text.encode()
-        if content.base64 is not None:
-            return base64.b64decode(content.base64)
+        if content.inline:
+            return decode_inline(content)
         return self.get_by_digest(content.sha256)
 
     def get_by_digest(self, sha256: str) -> bytes:
         """Return a content that is stored as a file, by its SHA-256; `RecordError` if it is missing or damaged."""
         return read_object(self._snapshots, sha256)
+
+
+def decode_inline(content: Content) -> bytes:
+    """Return a content that is in the log itself; `RecordError` if it does not have the digest that the log says."""
+    try:
+        data = base64.b64decode(content.base64) if content.base64 is not None else (content.text or "").encode()
+    except ValueError:
+        raise RecordError(f"the content {content.sha256} in the log is not valid base64") from None
+    if hashlib.sha256(data).hexdigest() != content.sha256:
+        raise RecordError(f"a content in the log does not have its digest, {content.sha256}")
+    return data

@@ -2,9 +2,11 @@
 
 import os
 import shutil
+from itertools import islice
 
 from assay.core.disk import atomic_write
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
+from assay.core.untrusted import find_special_file, read_lines
 from assay.records.events import SnapshotTaken
 from assay.records.log import read_events
 from assay.records.run import RunFolder
@@ -28,9 +30,11 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
     new = file.model_copy(update={"id": f"{file.id}-from-{step}-{number}", "parent": file.id, "parent_step": step})
     folder = TrialFolder(run.path / "trials" / new.id)
     folder.create(new)
+    if special := find_special_file(parent.path):
+        raise RecordError(f"{parent.path}: {special} is a link or a special file")
     if parent.snapshots.exists() and not folder.snapshots.exists():
         shutil.copytree(parent.snapshots, folder.snapshots, copy_function=os.link)
-    lines = parent.events.read_bytes().splitlines(keepends=True)[: last + 1]
+    lines = islice(read_lines(parent.events), last + 1)
     atomic_write(folder.events, b"".join(lines))
     run.add([new])
     return folder

@@ -27,8 +27,9 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, RecordError
 from assay.core.quantities import Model
+from assay.core.untrusted import read_plain, refuse_links
 
 HEARTBEAT = 2.0
 """Seconds between two renewals of a claim."""
@@ -37,6 +38,7 @@ LEASE_TIMEOUT = 60.0
 
 _TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl)\.[0-9a-f]{24}")
 _CLAIM_LENGTH = 512
+_MAX_LENGTH = 65_536
 
 
 class LeaseLost(AssayError):
@@ -53,7 +55,7 @@ class Lease:
 
     def check(self) -> None:
         """Raise `LeaseLost` if there is a newer holder."""
-        newest = _read_epoch(self.path)
+        newest = read_epoch(self.path)
         if newest > self.epoch:
             raise LeaseLost(f"{self.path.parent}: taken over by epoch {newest}, this is epoch {self.epoch}")
 
@@ -110,12 +112,13 @@ def acquire_lease(folder: Path, expired: Claim | None = None, *, machine: str | 
     `expired` is a claim that was watched until its holder counted as dead: it is taken over if it has not changed.
     """
     machine = machine or machine_id()
-    handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    refuse_links(folder / "lease")
+    handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         # In this order: the epoch to claim follows from what was known before the last claim was judged, so a process
         # that acquires the trial in between has that epoch, and it cannot be claimed twice.
         locked = _try_lock(handle)
-        known = _read_epoch(folder / "lease")
+        known = read_epoch(folder / "lease")
         before = newest_claim(folder)
         gone = _is_gone(before, locked, machine)
         if not gone and (before is None or before != expired):
@@ -155,8 +158,9 @@ class LeaseWatch:
 
 def is_held(folder: Path) -> bool | None:
     """Whether a process holds a trial; None if its holder is on another machine and only watching it can tell."""
+    refuse_links(folder / "lease")
     try:
-        handle = os.open(folder / "lease", os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(folder / "lease", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -188,10 +192,23 @@ def newest_claim(folder: Path) -> Claim | None:
     """Return the claim of the last process that acquired a trial, if there is one."""
     while epochs := _claimed_epochs(folder):
         try:
-            return Claim(epochs[-1], (folder / f"lease.{epochs[-1]}").read_text())
+            content = read_plain(folder / f"lease.{epochs[-1]}", _MAX_LENGTH)
+            return Claim(epochs[-1], content.decode(errors="replace"))
         except FileNotFoundError:
             continue  # a newer holder has just removed it
     return None
+
+
+def read_epoch(path: Path) -> int:
+    """Return the newest epoch; the file is opened each time so that changes by other machines are seen."""
+    try:
+        content = read_plain(path, _MAX_LENGTH)
+    except FileNotFoundError:
+        return 0
+    try:
+        return int(content[:20] or b"0")
+    except ValueError:
+        raise RecordError(f"{path} does not contain the number of a lease") from None
 
 
 @cache
@@ -229,11 +246,11 @@ def _take(folder: Path, handle: int, epoch: int, claim: ClaimFile, *, contested:
     path = folder / "lease"
     if not _create_claim(folder, epoch, claim):
         return None
-    if _read_epoch(path) < epoch:
+    if read_epoch(path) < epoch:
         os.pwrite(handle, f"{epoch}\n".encode(), 0)
         os.fsync(handle)
     # A process that was paused on its way here may find that others have held the trial since.
-    newest = max([_read_epoch(path), *_claimed_epochs(folder)])
+    newest = max([read_epoch(path), *_claimed_epochs(folder)])
     if newest > epoch:
         (folder / f"lease.{epoch}").unlink(missing_ok=True)
         return None
@@ -299,7 +316,7 @@ def _renew_until_over(path: Path, claim: ClaimFile, lock: int, over: threading.E
 def _rewrite(path: Path, text: str) -> bool:
     """Overwrite a claim; it is opened and closed each time because network file systems publish changes on close."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -317,10 +334,5 @@ def _claim_text(claim: ClaimFile) -> str:
 
 def _claimed_epochs(folder: Path) -> list[int]:
     """Return the epochs that have claims, in order."""
-    found = (re.fullmatch(r"lease\.(\d+)", path.name) for path in folder.iterdir())
+    found = (re.fullmatch(r"lease\.([0-9]{1,9})", path.name) for path in folder.iterdir())
     return sorted(int(match[1]) for match in found if match)
-
-
-def _read_epoch(path: Path) -> int:
-    """Return the newest epoch; the file is opened each time so that changes by other machines are seen."""
-    return int(path.read_text() or 0)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from assay.core.disk import atomic_write
 from assay.core.errors import RecordError
+from assay.core.untrusted import MAX_LINE, MAX_LOG, open_plain, parse_json, read_lines, read_plain, refuse_links
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
 START = "0" * 64
@@ -44,8 +45,9 @@ class EventLog:
         self._epoch, self._check = epoch, check or _no_check
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
+        refuse_links(path)
         if detached and path.exists():
-            atomic_write(path, path.read_bytes(), check=self._check)
+            atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
         self._file = path.open("ab", buffering=0)
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
@@ -110,19 +112,19 @@ class EventLog:
         self._size += len(line)
 
 
-def read_events(path: Path) -> list[Event]:
+def read_events(path: Path, *, strict: bool = False) -> list[Event]:
     """Read all complete events of a log; a torn last line is left out, any other damage is a `RecordError`.
 
-    A log that does not exist yet has no events.
+    A log that does not exist yet has no events. `strict` also refuses JSON that other readers may read differently.
     """
-    return list(iterate_events(path))
+    return list(iterate_events(path, strict=strict))
 
 
-def iterate_events(path: Path) -> Iterator[Event]:
+def iterate_events(path: Path, *, strict: bool = False) -> Iterator[Event]:
     """Read the events of a log one by one, checking the chain."""
-    if not path.exists():
-        return
     for number, line, _ in _chained_lines(path):
+        if strict:
+            parse_json(line, f"{path}, line {number + 1}")
         event = _parse(line)
         if event is None:
             raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
@@ -136,8 +138,6 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
 
     A line that is just being written is left out; the chain is not checked.
     """
-    if not path.exists():
-        return
     for line in _lines_backwards(path):
         event = _parse(line)
         if event is None:
@@ -148,10 +148,18 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
 def last_chain(path: Path) -> str:
     """Return the last hash of a log's chain, checking all of it."""
     chain = START
-    if path.exists():
-        for _, link, _ in _scan(path):
-            chain = link
+    for _, link, _ in _scan(path):
+        chain = link
     return chain
+
+
+def is_torn(path: Path) -> bool:
+    """Whether a log ends in the middle of a line."""
+    with open_plain(path, MAX_LOG) as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
 
 
 def _no_check() -> None:
@@ -175,8 +183,8 @@ def _scan(path: Path) -> Iterator[tuple[int, str, int]]:
 
 def _chained_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
     chain = START
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
+    try:
+        for number, line in enumerate(read_lines(path)):
             if not line.endswith(b"\n"):
                 return
             recorded = line[-_CHAIN_LENGTH:]
@@ -184,6 +192,8 @@ def _chained_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
             if recorded != _CHAIN % chain.encode():
                 raise RecordError(f"{path}, line {number + 1}: the hash chain is broken; the log was changed")
             yield number, line, chain
+    except FileNotFoundError:
+        return
 
 
 def _link(before: str, line: bytes) -> str:
@@ -191,7 +201,11 @@ def _link(before: str, line: bytes) -> str:
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    try:
+        opened = open_plain(path, MAX_LOG)
+    except FileNotFoundError:
+        return
+    with opened as file:
         end = file.seek(0, os.SEEK_END)
         block_size, rest = _FIRST_BLOCK, b""
         while end > 0:
@@ -201,6 +215,8 @@ def _lines_backwards(path: Path) -> Iterator[bytes]:
             first = block.find(b"\n") + 1 if start > 0 else 0
             if start > 0 and first == 0:
                 rest = block
+                if len(rest) > MAX_LINE:
+                    raise RecordError(f"{path} has a line of more than {MAX_LINE:,} bytes")
             else:
                 rest = block[:first]
                 for line in reversed(block[first:].splitlines(keepends=True)):

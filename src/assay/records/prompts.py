@@ -27,6 +27,9 @@ from assay.records.events import (
 _RECENT_CALLS = 8
 """How many earlier prompts a new one is compared with: as many conversations can grow side by side."""
 _RECENT_TEXTS = 32
+_MAX_QUOTES = 1_000
+_MAX_QUOTED = 50_000_000
+"""Limits on what a message of a stranger's log may expand to."""
 _MIN_QUOTE = 200
 """Shorter observations are repeated: a reference would save nothing."""
 
@@ -101,6 +104,9 @@ class Prompts:
                 return self._replies[stored.reply_of]
             if isinstance(stored, QuotingMessage):
                 text = stored.message.text
+                added = sum(len(self._observations[quote.call]) for quote in stored.quotes)
+                if len(stored.quotes) > _MAX_QUOTES or added > _MAX_QUOTED:
+                    raise RecordError(f"a message quotes {len(stored.quotes):,} observations of {added:,} characters")
                 for quote in reversed(stored.quotes):
                     text = text[: quote.at] + self._observations[quote.call] + text[quote.at :]
                 return stored.message.model_copy(update={"text": text})

@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Literal
 
 from assay.core.disk import file_lock, write_json
-from assay.core.errors import UsageError
-from assay.core.quantities import Model
+from assay.core.errors import RecordError, UsageError
+from assay.core.quantities import Model, Timestamp
+from assay.core.text import quote
+from assay.core.untrusted import is_plain_name, refuse_links
 from assay.records.state import now
-from assay.records.trial import TrialFile, TrialFolder, read_record
+from assay.records.trial import MissingRecord, TrialFile, TrialFolder, read_record
 
 
 class RunFile(Model):
     """`run.json`: which trials belong to the run, in order."""
 
     format: Literal["run/1"] = "run/1"
-    created_at: str
+    created_at: Timestamp
     trials: tuple[str, ...]
 
 
@@ -34,13 +36,18 @@ class RunFolder:
     @property
     def file(self) -> RunFile:
         """Which trials belong to the run."""
-        if not (self.path / "run.json").exists():
-            raise UsageError(f"{self.path} is not a run folder: it has no run.json")
-        return read_record(self.path / "run.json", RunFile)
+        try:
+            return read_record(self.path / "run.json", RunFile)
+        except MissingRecord:
+            raise UsageError(f"{self.path} is not a run folder: it has no run.json") from None
 
     def trials(self) -> Iterator[TrialFolder]:
-        """Its trials, in the order of the plan."""
+        """Its trials, in the order of the plan; `RecordError` if one of them would be outside of the folder."""
+        refuse_links(self.path / "trials")
         for name in self.file.trials:
+            if not is_plain_name(name):
+                raise RecordError(f"{self.path}/run.json: {quote(name)} is not a valid name of a trial")
+            refuse_links(self.path / "trials" / name)
             yield TrialFolder(self.path / "trials" / name)
 
     def add(self, files: Iterable[TrialFile]) -> None:

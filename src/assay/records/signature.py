@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from assay.core.disk import hash_file, write_json
+from assay.core.disk import write_json
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model
+from assay.core.untrusted import read_json, read_plain
 from assay.records.log import last_chain
 from assay.records.run import RunFolder
 from assay.records.state import now
-from assay.records.trial import read_record
-from assay.records.verify import RecordFinding, is_export, is_trial_name
+from assay.records.trial import MissingRecord, read_record
+from assay.records.verify import RecordFinding, is_export
 
 _MIN_KEY_LENGTH = 16
 _RUN = "the run"
@@ -36,10 +37,8 @@ class Signature(Model):
 
 def run_digest(run: RunFolder) -> str:
     """Return the digest; adding, removing, renaming or redefining a trial, or rewriting its log, changes it."""
-    if invalid := [name for name in run.file.trials if not is_trial_name(name)]:
-        raise RecordError(f"{run.path}/run.json: {invalid[0]!r} is not a valid name of a trial")
     trials = [
-        [folder.path.name, hash_file(folder.path / "trial.json"), last_chain(folder.events)] for folder in run.trials()
+        [folder.path.name, _hash(folder.path / "trial.json"), last_chain(folder.events)] for folder in run.trials()
     ]
     content = {"format": "digest/1", "created_at": run.file.created_at, "trials": trials}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -72,13 +71,12 @@ def check_digest(
         yield RecordFinding(_RUN, "digest", f"it is {found}, not {expected.strip().lower()}: records were rewritten")
     if is_export(run) and _digest_in_index(run) != found:
         yield RecordFinding(_RUN, "index.json", "its digest is not that of the records: they were changed since")
-    path = run.path / "signature.json"
-    if not path.exists():
+    try:
+        signature = read_record(run.path / "signature.json", Signature)
+    except MissingRecord:
         if key:
             yield RecordFinding(_RUN, "signature.json", "there is none to check with the key")
         return
-    try:
-        signature = read_record(path, Signature)
     except RecordError as error:
         yield RecordFinding(_RUN, "signature.json", str(error))
         return
@@ -91,10 +89,14 @@ def check_digest(
             yield RecordFinding(_RUN, "signature.json", "it was not made with this key")
 
 
+def _hash(path: Path) -> str:
+    return hashlib.sha256(read_plain(path)).hexdigest()
+
+
 def _digest_in_index(run: RunFolder) -> object:
     try:
-        content = json.loads((run.path / "index.json").read_bytes())
-    except (ValueError, RecursionError):
+        content = read_json(run.path / "index.json")
+    except (FileNotFoundError, RecordError):
         return None
     return content.get("digest") if isinstance(content, dict) else None
 

@@ -1,9 +1,11 @@
 """How far a trial has come and what it submitted: `state.json` and `submission/manifest.json`."""
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from assay.core.quantities import Model, Sha256
+from pydantic import Field
+
+from assay.core.quantities import FileName, Model, Sha256, Timestamp
 from assay.lab.interface import Sealing
 from assay.records.budget import BudgetUsed
 
@@ -34,8 +36,8 @@ class State(Model):
     tokens: int = 0
     cost: float | None = 0.0
     validations: int = 0
-    started_at: str | None = None
-    ended_at: str | None = None
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
     sealing: Sealing | None = None
     answers: Answers | None = None
 
@@ -56,9 +58,9 @@ class SubmissionEntry(Model):
     """`submission/manifest.json`: the file that was submitted, or the reason why there is none."""
 
     format: Literal["submission/2"] = "submission/2"
-    at: str
-    file: str | None = None
-    size: int | None = None
+    at: Timestamp
+    file: FileName | None = None
+    size: Annotated[int, Field(ge=0)] | None = None
     sha256: Sha256 | None = None
     reason: str | None = None
 

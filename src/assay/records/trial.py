@@ -6,34 +6,57 @@ import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from assay.core.disk import atomic_write, hash_file, write_json
 from assay.core.errors import RecordError
-from assay.core.quantities import Model
+from assay.core.quantities import FileName, Model, TaskName
 from assay.core.text import describe_validation_error, one_line
+from assay.core.untrusted import is_plain_name, parse_json, read_plain, refuse_links
 from assay.grading.result import Grade
 from assay.lab.interface import Network, SandboxName
-from assay.records.lease import Claim, Lease, acquire_lease
+from assay.records.lease import Claim, Lease, acquire_lease, read_epoch
 from assay.records.log import EventLog
 from assay.records.state import State, SubmissionEntry, now
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
 RecordModel = TypeVar("RecordModel", bound=BaseModel)
+_WRITTEN = (
+    "events.jsonl",
+    "lease",
+    "snapshots",
+    "snapshots/manifests",
+    "snapshots/objects",
+    "submission",
+    "trajectory",
+)
 _IDENTITY = ("task", "edition", "variant", "agent", "settings", "models", "seed", "budget", "environment", "sandbox")
+
+
+def _check_trial_name(text: str) -> str:
+    if not is_plain_name(text):
+        raise ValueError("not a valid name of a trial")
+    return text
+
+
+TrialName = Annotated[str, AfterValidator(_check_trial_name)]
+
+
+class MissingRecord(RecordError):
+    """A file of a record does not exist."""
 
 
 class TrialFile(Model):
     """`trial.json`: everything that defines the trial, and the versions and hashes of what it runs with."""
 
     format: Literal["trial/2"] = "trial/2"
-    id: str
-    task: str
-    edition: str
-    variant: str
+    id: TrialName
+    task: TaskName
+    edition: FileName
+    variant: FileName
     agent: str
     label: str
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -44,14 +67,14 @@ class TrialFile(Model):
     budget: Budget
     resources: Resources
     resource_overrides: dict[str, int] = Field(default_factory=dict)
-    environment: str
+    environment: FileName
     sandbox: SandboxName
     describe: Literal["plain", "obfuscated", "own"] = "plain"
     description: str | None = None
     network: Network = "none"
-    tools: str | None = None
+    tools: FileName | None = None
     tasks_folder: str | None = None
-    parent: str | None = None
+    parent: TrialName | None = None
     parent_step: int | None = None
     origins: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
@@ -88,14 +111,16 @@ class TrialFolder:
     @property
     def state(self) -> State:
         """How far it has come. A power cut can leave an empty file, which counts as none: the log has what matters."""
-        path = self.path / "state.json"
-        return read_record(path, State) if path.exists() and path.stat().st_size else State()
+        try:
+            content = read_plain(self.path / "state.json")
+        except FileNotFoundError:
+            return State()
+        return parse_record(content, self.path / "state.json", State) if content else State()
 
     @property
     def grade(self) -> Grade | None:
         """Its grade, once there is one."""
-        path = self.path / "grade.json"
-        return read_record(path, Grade) if path.exists() else None
+        return read_optional(self.path / "grade.json", Grade)
 
     @property
     def events(self) -> Path:
@@ -110,20 +135,23 @@ class TrialFolder:
     @property
     def submission_entry(self) -> SubmissionEntry | None:
         """What was submitted; None until the agent's work is over."""
-        path = self.path / "submission" / "manifest.json"
-        return read_record(path, SubmissionEntry) if path.exists() else None
+        refuse_links(self.path / "submission")
+        return read_optional(self.path / "submission" / "manifest.json", SubmissionEntry)
 
     @property
     def submission(self) -> Path | None:
-        """The path of the submitted file, if there is one."""
+        """The path of the submitted file, if there is one; `RecordError` if it is not a regular file."""
         entry = self.submission_entry
-        return self.path / "submission" / entry.file if entry and entry.file else None
+        if entry is None or entry.file is None:
+            return None
+        path = self.path / "submission" / entry.file
+        refuse_links(path)
+        return path
 
     @property
     def attempts(self) -> int:
         """How many processes have held the trial."""
-        path = self.path / "lease"
-        return int(path.read_text() or 0) if path.exists() else 0
+        return read_epoch(self.path / "lease")
 
     def create(self, file: TrialFile) -> None:
         """Write `trial.json`; leave a folder that has one as it is."""
@@ -154,7 +182,11 @@ class TrialFolder:
         write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"), check=self._check)
 
     def acquire(self, expired: Claim | None = None) -> AbstractContextManager[Lease | None]:
-        """Acquire the trial for this process; yields None if another holds it, or may hold it."""
+        """Acquire the trial for this process; yields None if another holds it, or may hold it.
+
+        Nothing is written through links, which a record from elsewhere may contain.
+        """
+        refuse_links(self.path, *(self.path / name for name in _WRITTEN))
         return acquire_lease(self.path, expired)
 
     def log(self) -> EventLog:
@@ -171,10 +203,24 @@ class TrialFolder:
 def read_record(path: Path, model: type[RecordModel]) -> RecordModel:
     """Read one of the record's JSON files; damage or an unknown format is a `RecordError`."""
     try:
-        return model.model_validate_json(path.read_bytes())
+        content = read_plain(path)
     except FileNotFoundError:
-        raise RecordError(f"{path} is missing") from None
-    except OSError as error:
-        raise RecordError(f"{path} cannot be read: {error.strerror}") from None
+        raise MissingRecord(f"{path} is missing") from None
+    return parse_record(content, path, model)
+
+
+def read_optional(path: Path, model: type[RecordModel]) -> RecordModel | None:
+    """Read one of the record's JSON files, if it exists."""
+    try:
+        return read_record(path, model)
+    except MissingRecord:
+        return None
+
+
+def parse_record(content: bytes, path: Path, model: type[RecordModel]) -> RecordModel:
+    """Parse the content of one of the record's JSON files."""
+    parse_json(content, path)  # refuses what pydantic accepts, such as duplicate keys
+    try:
+        return model.model_validate_json(content)
     except ValidationError as error:
         raise RecordError(f"{path}: {one_line(describe_validation_error(error))}") from None

@@ -8,34 +8,33 @@ run, a hash of all of its logs, was published: see `assay.records.signature`.
 A run folder may come from anywhere: nothing in it is followed out of the folder, executed, or assumed to be valid.
 """
 
+import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from assay.core.disk import hash_file
 from assay.core.errors import RecordError
 from assay.core.text import one_line
+from assay.core.untrusted import find_special_file, is_plain_name, read_json, read_lines, refuse_links
 from assay.grading.result import Grade
+from assay.records.consistency import check_consistency, recorded_contents
 from assay.records.events import (
-    CallFinished,
-    CallStarted,
-    CommandRequest,
-    Content,
     Event,
     EventBase,
     Graded,
     Inapplicable,
     InfrastructureFailed,
-    ReadResult,
     SnapshotTaken,
     Started,
     Submitted,
-    WriteRequest,
 )
-from assay.records.log import read_events
+from assay.records.final_state import final_state
+from assay.records.log import is_torn, read_events
 from assay.records.prompts import Prompts
 from assay.records.run import RunFolder
 from assay.records.state import SubmissionEntry
@@ -45,7 +44,8 @@ from assay.tasks import Budget
 Level = Literal["error", "remark"]
 Found = TypeVar("Found", bound=EventBase)
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+UNFINISHED = "progress"
+"""The part of a finding that says that a trial is not finished."""
 _FIXED_AT_SUBMISSION = ("elapsed", "waited", "steps", "tokens", "cost", "started_at", "sealing", "answers")
 
 
@@ -60,25 +60,33 @@ class RecordFinding:
 
 
 def check_run(run: RunFolder) -> Iterator[RecordFinding]:
-    """Find everything in a run's records that is inconsistent."""
+    """Find everything in a run's records that is inconsistent; trials that are not finished are remarks."""
     listed = run.file.trials
     trials = run.path / "trials"
+    refuse_links(trials)
     present = {path.name for path in trials.iterdir()} if trials.is_dir() else set()
     for name in sorted(present - set(listed)):
         yield RecordFinding(name, "run.json", "the folder exists, but the run does not list it: it was added")
-    for name in sorted({name for name in listed if listed.count(name) > 1}):
-        yield RecordFinding(name, "run.json", "the run lists it more than once")
+    for name, count in Counter(listed).items():
+        if count > 1:
+            yield RecordFinding(name, "run.json", "the run lists it more than once")
+    fingerprints: dict[str, str] = {}
     for name in dict.fromkeys(listed):
-        if not is_trial_name(name):
+        if not is_plain_name(name):
             yield RecordFinding(name, "run.json", "this is not a valid name of a trial")
         elif name not in present:
             yield RecordFinding(name, "run.json", "the run lists it, but there is no such folder: it was removed")
         else:
-            yield from check_trial(run, TrialFolder(trials / name))
+            yield from check_trial(run, TrialFolder(trials / name), fingerprints)
 
 
-def check_trial(run: RunFolder, folder: TrialFolder) -> Iterator[RecordFinding]:
-    """Find everything in a trial's record that is inconsistent."""
+def check_trial(
+    run: RunFolder, folder: TrialFolder, fingerprints: dict[str, str] | None = None
+) -> Iterator[RecordFinding]:
+    """Find everything in a trial's record that is inconsistent.
+
+    `fingerprints` has the trials that were checked before, and is added to: two trials never have the same log.
+    """
     name = folder.path.name
     if special := _find_special_file(run, folder):
         yield RecordFinding(name, "folder", f"{special} is a link or a special file; a record holds plain files only")
@@ -90,13 +98,14 @@ def check_trial(run: RunFolder, folder: TrialFolder) -> Iterator[RecordFinding]:
         return
     yield from _check_identity(folder, file)
     try:
-        events = read_events(folder.events)
+        events = read_events(folder.events, strict=True)
         Prompts(events)
     except (RecordError, OSError) as error:
         yield RecordFinding(name, "events.jsonl", str(error))
         return
     try:
         yield from _check_log(run, folder, file, events)
+        yield from _check_copies(name, events, {} if fingerprints is None else fingerprints)
         yield from _check_submission(folder, events, is_export(run))
         yield from _check_grade(folder, events)
         yield from _check_state(folder, events)
@@ -106,11 +115,6 @@ def check_trial(run: RunFolder, folder: TrialFolder) -> Iterator[RecordFinding]:
         yield RecordFinding(name, "snapshots", "not checked: exports do not contain snapshots", "remark")
         return
     yield from _check_snapshots(name, folder.snapshots, events)
-
-
-def is_trial_name(text: str) -> bool:
-    """Whether this can be the name of a trial, and does not lead out of the run's folder."""
-    return bool(_NAME.fullmatch(text))
 
 
 def is_export(run: RunFolder) -> bool:
@@ -123,10 +127,7 @@ def _find_special_file(run: RunFolder, folder: TrialFolder) -> str | None:
     path = folder.path
     if path.is_symlink() or not path.is_dir() or path.resolve().parent.parent != run.path.resolve():
         return "the trial's folder"
-    for entry in sorted(path.rglob("*")):
-        if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
-            return entry.relative_to(path).as_posix()
-    return None
+    return find_special_file(path)
 
 
 def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[RecordFinding]:
@@ -156,6 +157,11 @@ def _check_log(
     digests = {event.trial_file_sha256 for event in starts if event.trial == file.id}
     if digests - {hash_file(folder.path / "trial.json")}:
         yield RecordFinding(name, "trial.json", "its hash is not the one in the log: it was changed")
+    for message in check_consistency(file, events):
+        yield RecordFinding(name, "events.jsonl", message)
+    if folder.events.exists() and is_torn(folder.events):
+        level: Level = "error" if any(isinstance(event, Graded | Inapplicable) for event in events) else "remark"
+        yield RecordFinding(name, "events.jsonl", "it ends in the middle of a line", level)
     epochs = [event.epoch for event in events]
     if epochs != sorted(epochs) or (epochs and 0 < folder.attempts < epochs[-1] and not file.parent):
         yield RecordFinding(name, "events.jsonl", "events were written out of order: the epochs do not increase")
@@ -172,11 +178,27 @@ def _check_shared_past(
     run: RunFolder, folder: TrialFolder, file: TrialFile, starts: Sequence[Started]
 ) -> Iterator[RecordFinding]:
     parent = TrialFolder(run.path / "trials" / str(file.parent))
-    parent_lines = parent.events.read_bytes().splitlines() if parent.events.is_file() else []
-    lines = folder.events.read_bytes().splitlines() if folder.events.is_file() else []
-    own = next((event.number for event in starts if event.trial == file.id), len(lines))
-    if lines[:own] != parent_lines[:own]:
+    own = next((event.number for event in starts if event.trial == file.id), None)
+    if _first_lines(folder.events, own) != _first_lines(parent.events, own):
         yield RecordFinding(folder.path.name, "events.jsonl", f"its beginning is not that of {file.parent}")
+
+
+def _first_lines(path: Path, count: int | None) -> list[bytes]:
+    try:
+        return list(islice(read_lines(path), count))
+    except FileNotFoundError:
+        return []
+
+
+def _check_copies(name: str, events: Sequence[Event], fingerprints: dict[str, str]) -> Iterator[RecordFinding]:
+    """Find a trial that was copied as another one, for example to pose as another seed."""
+    if not any(isinstance(event, Submitted) for event in events):
+        return
+    times = [event.time.isoformat() for event in events if not isinstance(event, Started)]
+    fingerprint = hashlib.sha256(" ".join(times).encode()).hexdigest()
+    other = fingerprints.setdefault(fingerprint, name)
+    if other != name:
+        yield RecordFinding(name, "events.jsonl", f"its events have the same times as those of {other}: it is a copy")
 
 
 def _check_submission(folder: TrialFolder, events: Sequence[Event], exported: bool) -> Iterator[RecordFinding]:
@@ -195,7 +217,7 @@ def _check_submission(folder: TrialFolder, events: Sequence[Event], exported: bo
         return
     part = f"submission/{entry.file}"
     file = folder.path / "submission" / entry.file
-    if ".." in Path(entry.file).parts or Path(entry.file).is_absolute() or not file.is_file():
+    if not file.is_file():
         yield RecordFinding(name, part, "the submitted file is missing", "remark" if exported else "error")
     elif (file.stat().st_size, hash_file(file)) != (entry.size, entry.sha256):
         yield RecordFinding(name, part, "its hash is not the one in the log: the submission was changed")
@@ -221,21 +243,21 @@ def _check_grade(folder: TrialFolder, events: Sequence[Event]) -> Iterator[Recor
 
 def _check_state(folder: TrialFolder, events: Sequence[Event]) -> Iterator[RecordFinding]:
     name, state = folder.path.name, folder.state
-    graded, submitted, inapplicable = (_last(events, Graded), _last(events, Submitted), _last(events, Inapplicable))
-    if graded:
-        expected = ("done", None) if graded.grade.valid_submission else ("failed", "agent")
-        if (state.status, state.cause) != expected:
-            message = f"it says {state.status}, but by the log the trial is {expected[0]}"
-            yield RecordFinding(name, "state.json", message)
-    elif state.final and not (inapplicable and state.status == "inapplicable"):
+    final, submitted = final_state(events), _last(events, Submitted)
+    if final is None and state.final:
         message = f"it says {state.status}, but the log does not: lines of the log are missing"
         yield RecordFinding(name, "state.json", message)
-    if submitted:
-        ours, logged = state.model_dump(mode="json"), submitted.state.model_dump(mode="json")
-        for field in _FIXED_AT_SUBMISSION:
-            if ours[field] != logged[field]:
-                message = f"{field} is {_show(ours[field])}, in the log {_show(logged[field])}: it was changed"
-                yield RecordFinding(name, "state.json", message)
+    elif final is None:
+        message = f"not finished: it is {state.status}, so it has no result yet"
+        yield RecordFinding(name, UNFINISHED, message, "remark")
+    expected = final or (submitted.state if submitted else None)
+    if expected is None:
+        return
+    ours, logged = state.model_dump(mode="json"), expected.model_dump(mode="json")
+    for field in ours if final else _FIXED_AT_SUBMISSION:
+        if ours[field] != logged[field]:
+            message = f"{field} is {_show(ours[field])}, by the log {_show(logged[field])}: it was changed"
+            yield RecordFinding(name, "state.json", message)
 
 
 def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterator[RecordFinding]:
@@ -261,28 +283,17 @@ def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterato
             for digest in sorted(_objects_of(path) - present):
                 message = f"snapshot {id[:10]} names this content, but it is missing"
                 yield RecordFinding(name, f"snapshots/objects/{digest}", message)
-    named = {content.sha256 for content in _contents(events) if not content.inline}
+    named = {content.sha256 for content in recorded_contents(events) if not content.inline}
     for digest in sorted(named - present):
         yield RecordFinding(name, f"snapshots/objects/{digest}", "the log names this content, but it is missing")
 
 
 def _objects_of(manifest: Path) -> set[str]:
     try:
-        files: dict[str, Any] = json.loads(manifest.read_bytes())["files"]
+        files: dict[str, Any] = read_json(manifest, 2**29)["files"]
         return {str(file["sha256"]) for file in files.values()}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (RecordError, ValueError, LookupError, TypeError, AttributeError):
         return set()  # its hash is right, so it was written this way; restoring it says what is wrong
-
-
-def _contents(events: Iterable[Event]) -> Iterator[Content]:
-    for event in events:
-        match event:
-            case CallFinished(result=ReadResult(content=Content() as content)):
-                yield content
-            case CallStarted(request=WriteRequest(content=content)):
-                yield content
-            case CallStarted(request=CommandRequest(stdin=Content() as content)):
-                yield content
 
 
 def _last(events: Sequence[Event], kind: type[Found]) -> Found | None:

@@ -4,7 +4,6 @@ The i-th seed is the i-th report of every competition, with files in the order o
 the published benchmark are read alike.
 """
 
-import json
 import math
 import statistics
 from collections import defaultdict
@@ -14,8 +13,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
+from assay.core.untrusted import read_json
 from assay.results.statistics import wilson_interval
 
 RATES = {
@@ -71,11 +71,8 @@ def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
     results: dict[str, list[CompetitionResult]] = defaultdict(list)
     for path in sorted(paths):
         try:
-            found = [
-                CompetitionResult.model_validate(entry)
-                for entry in json.loads(path.read_bytes())["competition_reports"]
-            ]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+            found = [CompetitionResult.model_validate(entry) for entry in read_json(path)["competition_reports"]]
+        except (OSError, RecordError, ValueError, KeyError, TypeError, ValidationError) as error:
             raise UsageError(
                 f"{path} is not a grading report: {type(error).__name__}: {one_line(str(error), 200)}"
             ) from None

@@ -8,17 +8,20 @@ import json
 import re
 import zlib
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from assay.core.disk import random_token
 from assay.core.errors import UsageError
+from assay.core.untrusted import MAX_CONTENT, read_plain, refuse_links
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
-from assay.records import RunFolder, TrialFolder
+from assay.records import RunFolder
 from assay.records.signature import run_digest
 
+_MAX_NAME = 200
 _TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
 
 
@@ -56,7 +59,7 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
     found: dict[str, list[Grade | NotGraded]] = defaultdict(list)
     for number, folder in enumerate(run.trials(), 1):
         file, grade, state = folder.file, folder.grade, folder.state
-        rules = f"{file.task.partition('/')[0]}-{file.edition}-{file.variant}"
+        rules = _file_name(f"{file.task.partition('/')[0]}-{file.edition}-{file.variant}")
         place = f"{rules}/{_file_name(file.label)}/seed-{file.seed:03}_grading_report.json"
         why = state.reason or f"the trial is {state.status}"
         found[place].append(grade or NotGraded(number, file.task.partition("/")[2], why))
@@ -64,27 +67,26 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
 
 
 def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
-    members = {"run.json": (run.path / "run.json").read_bytes()}
-    if (run.path / "signature.json").is_file():
-        members["signature.json"] = (run.path / "signature.json").read_bytes()
+    members = {"run.json": read_plain(run.path / "run.json")}
+    with suppress(FileNotFoundError):
+        members["signature.json"] = read_plain(run.path / "signature.json")
     for folder in run.trials():
-        for path in _files(folder, submissions):
-            members[f"trials/{folder.path.name}/{path.relative_to(folder.path).as_posix()}"] = path.read_bytes()
+        refuse_links(folder.path / "submission")
+        for name in _TRIAL_FILES:
+            with suppress(FileNotFoundError):
+                members[f"trials/{folder.path.name}/{name}"] = read_plain(folder.path / name, MAX_CONTENT)
+        if submissions and (submission := folder.submission):
+            with suppress(FileNotFoundError):
+                name = f"trials/{folder.path.name}/submission/{submission.name}"
+                members[name] = read_plain(submission, MAX_CONTENT)
     for name, content in build_reports(run).items():
         members[f"reports/{name}"] = _json(content)
     return dict(sorted(members.items()))
 
 
-def _files(folder: TrialFolder, submissions: bool) -> list[Path]:
-    files = [folder.path / name for name in _TRIAL_FILES]
-    if submissions and folder.submission:
-        files.append(folder.submission)
-    return [path for path in files if path.is_file() and not path.is_symlink()]
-
-
 def _file_name(label: str) -> str:
     """Return the label of an agent as a folder name; a hash keeps labels with special characters distinct."""
-    plain = re.sub(r"[^A-Za-z0-9._=-]+", "-", label).strip("-.")
+    plain = re.sub(r"[^A-Za-z0-9._=-]+", "-", label).strip("-.")[:_MAX_NAME]
     return plain if plain == label else f"{plain}-{hashlib.sha256(label.encode()).hexdigest()[:6]}"
 
 

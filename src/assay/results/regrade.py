@@ -13,7 +13,8 @@ from assay.core.errors import AssayError, NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
-from assay.grading.result import Grade
+from assay.grading.grade import make_grade
+from assay.grading.result import Grade, Judgement
 from assay.lab.interface import SandboxName
 from assay.records import TrialFile, TrialFolder
 from assay.records.verify import RecordFinding
@@ -28,10 +29,11 @@ from assay.tasks import Registry, Task
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
 _ROUNDING = 1.1e-5
-_EXACT_FIELDS = ("submission_exists", "valid_submission", "not_finite", "edition", "variant", "task")
-_SCORE_FIELDS = (
-    "any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median", "percentile", "rank", "success",
-)  # fmt: skip
+# How far apart two measurements of speed may be: at least and at most this share of both.
+_MIN_TOLERANCE, _MAX_TOLERANCE = 0.1, 0.5
+# Not decided by the submission, the task and the data: when and where it was graded, the sentence on what is wrong
+# with it, and what a measurement of time happened to be.
+_NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "tolerance", "sealed", "why")
 
 
 def compare_trial(
@@ -47,11 +49,8 @@ def compare_trial(
     yield from _check_hashes(name, file, task, home)
     if not regrade or folder.grade is None:
         return
-    submission_entry = folder.submission
-    if submission_entry and not submission_entry.resolve().is_relative_to(folder.path.resolve() / "submission"):
-        yield RecordFinding(name, "submission/manifest.json", f"{submission_entry} is outside of the record")
-        return
-    if submission_entry and not submission_entry.exists():
+    submission = folder.submission
+    if submission and not submission.exists():
         yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "remark")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
@@ -92,24 +91,36 @@ def _regrade(
     name = folder.path.name
     try:
         data = load_prepared(home, task, file.edition, file.variant)
-        again = grade_submission(folder.submission, task, data, home=home, sandbox=sandbox)
+        submission = folder.submission
+        again = grade_submission(submission, task, data, home=home, sandbox=sandbox)
     except AssayError as error:
         yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
         return
-    same = scores_agree(grade, again)
-    if not same:
+    if not scores_agree(grade, again):
         yield RecordFinding(name, "grade", f"regraded, the score is {again.score}; recorded was {grade.score}")
-    for field in (*_EXACT_FIELDS, *(_SCORE_FIELDS if same and grade.deterministic else ())):
-        then, now = getattr(grade, field), getattr(again, field)
-        if then != now:
+        return
+    # The recorded score may differ by rounding, or as a measurement does; everything else must follow from it.
+    score = float(grade.not_finite) if grade.not_finite else grade.score
+    judgement = Judgement(score=score, why=again.why, tolerance=again.tolerance, sealed=again.sealed)
+    expected = make_grade(submission, task, data, judgement)
+    for field in Grade.model_fields:
+        then, now = getattr(grade, field), getattr(expected, field)
+        if field not in _NOT_RECOMPUTED and then != now:
             yield RecordFinding(name, "grade", f"regraded, {field} is {now}; recorded was {then}")
+    if (grade.tolerance is None) is not (again.tolerance is None):
+        yield RecordFinding(name, "grade", f"regraded, tolerance is {again.tolerance}; recorded was {grade.tolerance}")
 
 
 def scores_agree(then: Grade, now: Grade) -> bool:
-    """Whether two grades of one submission agree; measured times, within the tolerance of both."""
+    """Whether a recorded grade agrees with a new one; measured times, within the tolerance of the new one.
+
+    What the record says about its own precision does not count: it could be forged along with the score.
+    """
+    if then.not_finite != now.not_finite:
+        return False
     if then.score is None or now.score is None:
         return then.score == now.score
-    if then.deterministic:
+    if now.deterministic:
         return math.isclose(then.score, now.score, rel_tol=1e-9, abs_tol=_ROUNDING)
-    margin = (then.tolerance or 0.0) * abs(then.score) + (now.tolerance or 0.0) * abs(now.score)
-    return abs(then.score - now.score) <= margin
+    tolerance = min(max(now.tolerance or 0.0, _MIN_TOLERANCE), _MAX_TOLERANCE)
+    return abs(then.score - now.score) <= tolerance * (abs(then.score) + abs(now.score))

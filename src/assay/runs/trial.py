@@ -17,7 +17,7 @@ import anyio
 from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, InvalidSubmission, LabError, ModelError, RecordError, RequestRejected
+from assay.core.errors import AssayError, LabError, ModelError, RecordError, RequestRejected
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -35,8 +35,9 @@ from assay.records.events import (
     Started,
     Submitted,
 )
+from assay.records.final_state import final_state, opened_state
 from assay.records.lease import Claim
-from assay.records.state import Status, now
+from assay.records.state import Answers, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
@@ -179,7 +180,7 @@ class Trial:
             )
             if reason := agent.inapplicable(self.task):
                 log.append(Inapplicable(reason=reason))
-                self._end("inapplicable", reason=reason, epoch=self.lease.epoch)
+                self._write_final_state()
                 return
             await self._work_until_stopped(agent, past, log)
 
@@ -210,16 +211,9 @@ class Trial:
         async with AsyncExitStack() as stack:
             setup = lab_setup(file, task, agent, self.home, self.gpus)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
-            state = State(
-                status="running",
-                epoch=self.lease.epoch,
-                started_at=now(),
-                sealing=lab.sealing,
-                answers="withheld" if lab.sealing.sealed else "within reach",
-            )
+            answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
+            state = opened_state(log.add(LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus)))
             self.folder.write_state(state)
-            assert state.answers
-            log.add(LabOpened(sealing=lab.sealing, answers=state.answers, gpus=self.gpus))
             description = description_of(file, task)
             await write_starting_files(lab, task, description)
             models = await stack.enter_async_context(open_models(file)) if file.models else None
@@ -270,17 +264,12 @@ class Trial:
             with self.folder.log() as log:
                 log.append(Graded(grade=grade))
         self.folder.write_grade(grade)
-        if grade.valid_submission:
-            self._end("done")
-            return
-        entry, state = self.folder.submission_entry, self.folder.state
-        reasons = [(entry and entry.reason) or grade.why, state.reason]
-        self._end(
-            "failed",
-            cause="agent",
-            error_type=state.error_type or InvalidSubmission.__name__,
-            reason="; ".join(reason.rstrip(".") for reason in reasons if reason),
-        )
+        self._write_final_state()
+
+    def _write_final_state(self) -> None:
+        state = final_state(read_events(self.folder.events))
+        assert state is not None
+        self.folder.write_state(state)
 
     async def _stop_on_signal(
         self, signals: AsyncIterator[signal.Signals], scope: anyio.CancelScope, stopping: anyio.Event

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from assay.core.disk import file_lock, hash_file, sync_folder, write_json
+from assay.core.disk_space import DISK_IS_FULL, check_space
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.core.quantities import format_size
 from assay.data import files
-from assay.data.disk_space import DISK_IS_FULL, check_space
 from assay.tasks.model import WebFile
 
 _BLOCK = 2**20

@@ -1,0 +1,153 @@
+"""Reading files that may come from a stranger, such as the records of somebody else's run.
+
+Every reader of a record goes through this module. A file must be a regular file: a link could lead to the answers of a
+task or to a key, and reading a pipe or a device could take forever. Sizes, line lengths, nesting and the number of
+files are limited. JSON must mean the same to every reader, so duplicate keys and constants such as NaN are refused.
+Whatever is wrong is a `RecordError`; only a file that does not exist is a `FileNotFoundError`, because many may be
+absent.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from assay.core.errors import RecordError
+
+MAX_JSON = 64 * 2**20
+MAX_LOG = 8 * 2**30
+MAX_LINE = 256 * 2**20
+MAX_CONTENT = 2**30
+MAX_DEPTH = 100
+MAX_ENTRIES = 5_000_000
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether this can be the name of a file or folder, and cannot lead out of the folder that it is in."""
+    return bool(_PLAIN_NAME.fullmatch(text))
+
+
+def open_plain(path: Path, max_size: int) -> BinaryIO:
+    """Open a regular file for reading."""
+    try:
+        # Without O_NONBLOCK, opening a pipe that has no writer would block.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:  # ELOOP: it is a link; ValueError: a NUL character in the name
+        raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise RecordError(f"{path} is not a regular file")
+    if found.st_size > max_size:
+        os.close(handle)
+        raise RecordError(f"{path} has {found.st_size:,} bytes; at most {max_size:,} are read")
+    return os.fdopen(handle, "rb")
+
+
+def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
+    """Return the content of a regular file."""
+    with open_plain(path, max_size) as file:
+        try:
+            content = file.read(max_size + 1)
+        except OSError as error:
+            raise RecordError(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > max_size:
+        raise RecordError(f"{path} has more than {max_size:,} bytes")
+    return content
+
+
+def parse_json(content: bytes, name: object) -> Any:
+    """Parse JSON that any reader must understand in the same way; `name` is for the message."""
+    try:
+        value = json.loads(content.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise RecordError(f"{name} is not valid JSON: {reason}") from None
+    _check_depth(value, name)
+    return value
+
+
+def read_json(path: Path, max_size: int = MAX_JSON) -> Any:
+    """Return the content of a JSON file."""
+    return parse_json(read_plain(path, max_size), path)
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Read a file line by line; lines keep their line break."""
+    with open_plain(path, MAX_LOG) as file:
+        while line := file.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE:
+                raise RecordError(f"{path} has a line of more than {MAX_LINE:,} bytes")
+            yield line
+
+
+def refuse_links(*paths: Path) -> None:
+    """Raise `RecordError` if one of these paths is a link or a special file; those that do not exist are fine."""
+    for path in paths:
+        try:
+            mode = path.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise RecordError(f"{path} is a link or a special file; a record contains only regular files")
+
+
+def find_special_file(folder: Path) -> str | None:
+    """Return the first entry below a folder that is neither a regular file nor a folder, or why they cannot be read."""
+    pending, count = [(folder, 0)], 0
+    while pending:
+        parent, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            return f"{_show(parent, folder)} (nested too deeply)"
+        try:
+            with os.scandir(parent) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > MAX_ENTRIES:
+                        return f"{_show(parent, folder)} (more than {MAX_ENTRIES:,} entries)"
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append((Path(entry.path), depth + 1))
+                    elif not entry.is_file(follow_symlinks=False):
+                        return _show(Path(entry.path), folder)
+        except OSError as error:
+            return f"{_show(parent, folder)} ({error.strerror})"
+    return None
+
+
+def _show(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {duplicate[:80]!r} occurs more than once")
+    return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _check_depth(value: Any, name: object) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below.extend(one.values())
+            elif isinstance(one, list):
+                below.extend(one)
+        if not below:
+            return
+        level = below
+    raise RecordError(f"{name} is nested more than {MAX_DEPTH} levels deep")
