@@ -101,7 +101,9 @@ def _regrade(
         return
     # The recorded score may differ by rounding, or as a measurement does; everything else must follow from it.
     score = float(grade.not_finite) if grade.not_finite else grade.score
-    judgement = Judgement(score=score, why=again.why, tolerance=again.tolerance, sealed=again.sealed)
+    # A measurement that claims to be far more precise than the new one is not believed.
+    tolerance = again.tolerance and max(grade.tolerance or 0.0, again.tolerance / 2)
+    judgement = Judgement(score=score, why=again.why, tolerance=tolerance, sealed=again.sealed)
     expected = make_grade(submission, task, data, judgement)
     for field in Grade.model_fields:
         then, now = getattr(grade, field), getattr(expected, field)
