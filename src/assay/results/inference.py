@@ -1,0 +1,318 @@
+"""Statistical inference over tasks and seeds: errors, intervals, tests, ranks and power, as pure functions.
+
+A sample holds the values of one agent: `{task: [value of seed 1, value of seed 2, …]}`, a failure counting as 0. Tasks
+stand for the tasks an agent will meet later, so the default error clusters by task; trials of one task are not
+independent of each other.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from statistics import NormalDist, fmean, stdev
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Sample = Mapping[str, Sequence[float]]
+Statistic = Callable[[Floats], Floats]
+"""Computes one value per resample from an array of resamples × tasks × seeds, where NaN marks a seed that is absent."""
+
+RESAMPLES = 10_000
+_MAX_ENUMERATED = 18
+_MAX_LATTICE = 1_000_000
+_SIGN_DRAWS = 100_000
+_TOLERANCE = 1e-12
+
+
+# Errors of a mean over tasks
+
+
+def mean_over_tasks(sample: Sample) -> float:
+    """Return the mean of the tasks' means, so that a task with more seeds does not count more."""
+    return fmean(_means(sample))
+
+
+def task_error(sample: Sample) -> float | None:
+    """Return the standard error clustered by task, √(Σ(x̄ₜ − x̄)² / (T(T − 1))); None for a single task."""
+    means = _means(sample)
+    return stdev(means) / math.sqrt(len(means)) if len(means) > 1 else None
+
+
+def seed_error(sample: Sample) -> float | None:
+    """Return the standard error over the rates of the seeds, as the published README has it; tasks count as fixed.
+
+    None for a single seed, or where tasks have different numbers of seeds. It is 0 whenever all seeds agree.
+    """
+    counts = {len(values) for values in sample.values()}
+    if len(counts) != 1 or counts == {1}:
+        return None
+    rates = [fmean(seed) for seed in zip(*sample.values(), strict=True)]
+    return stdev(rates) / math.sqrt(len(rates))
+
+
+def attempt_error(sample: Sample) -> float:
+    """Return the error of a share as if all trials were independent, √(p(1 − p) / N), as in the published paper."""
+    values = [value for some in sample.values() for value in some]
+    share = fmean(values)
+    return math.sqrt(max(share * (1 - share), 0.0) / len(values))
+
+
+# Intervals
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
+def bootstrap_interval(
+    sample: Sample,
+    *,
+    strata: Mapping[str, str] | None = None,
+    statistic: Statistic | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return the percentile bootstrap interval: tasks are drawn within their stratum, then seeds within each task."""
+    tasks = list(sample)
+    values = _matrix(sample)
+    random = np.random.default_rng(seed)
+    groups = _strata(tasks, strata)
+    statistic = statistic or mean_of_means
+    found: list[Floats] = []
+    for start in range(0, resamples, 500):  # in parts, because of memory
+        size = min(500, resamples - start)
+        drawn = np.concatenate([group[random.integers(0, len(group), (size, len(group)))] for group in groups], axis=1)
+        found.append(statistic(_draw_seeds(values, drawn, random)))
+    return _percentiles(np.concatenate(found), confidence)
+
+
+def mean_of_means(resampled: Floats) -> Floats:
+    """Return the mean over tasks of the mean over seeds, for each resample."""
+    means: Floats = np.nanmean(resampled, axis=2).mean(axis=1)
+    return means
+
+
+def interquartile_mean(values: Floats) -> Floats:
+    """Return the mean of the middle half of all values, for each resample: robust to a few extreme trials."""
+    flat = np.sort(values.reshape(len(values), -1), axis=1)  # NaN comes last
+    counts = (~np.isnan(flat)).sum(axis=1)
+    cut = counts // 4
+    place = np.arange(flat.shape[1])
+    kept = (place >= cut[:, None]) & (place < (counts - cut)[:, None])
+    means: Floats = np.where(kept, flat, 0.0).sum(axis=1) / kept.sum(axis=1)
+    return means
+
+
+def sample_iqm(sample: Sample) -> float:
+    """Return the interquartile mean over all trials of a sample."""
+    return float(interquartile_mean(_matrix(sample)[None])[0])
+
+
+def performance_profile(sample: Sample, thresholds: Sequence[float]) -> list[float]:
+    """Return, for each threshold, the mean over tasks of the share of trials above it."""
+    return [fmean(fmean(value > one for value in values) for values in sample.values()) for one in thresholds]
+
+
+# Two agents
+
+
+@dataclass(frozen=True)
+class SignFlipTest:
+    """A paired permutation test: the two-sided p-value, and whether all sign patterns were counted."""
+
+    p: float
+    exact: bool
+
+
+def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlipTest:
+    """Test whether paired differences have mean 0, by flipping their signs in every possible way.
+
+    Differences of rates are multiples of one small number, so that the distribution of their sum is counted exactly for
+    any number of tasks. Other values are enumerated up to 18 of them, and drawn at random beyond.
+    """
+    nonzero = [abs(one) for one in differences if one]
+    observed = abs(sum(differences))
+    if not nonzero:
+        return SignFlipTest(1.0, True)
+    if steps := _as_integers(nonzero):
+        unit = nonzero[0] / steps[0]
+        return SignFlipTest(_lattice_p(steps, round(observed / unit)), True)
+    values = np.array(nonzero)
+    limit = observed - _TOLERANCE * values.sum()
+    if len(values) <= _MAX_ENUMERATED:
+        sums = reduce(lambda found, one: np.concatenate([found + one, found - one]), values, np.zeros(1))
+        return SignFlipTest(float(np.mean(np.abs(sums) >= limit)), True)
+    random = np.random.default_rng(seed)
+    hits = sum(
+        int((np.abs(random.choice((-1.0, 1.0), (10_000, len(values))) @ values) >= limit).sum())
+        for _ in range(_SIGN_DRAWS // 10_000)
+    )
+    return SignFlipTest((hits + 1) / (_SIGN_DRAWS + 1), False)
+
+
+def mcnemar_test(only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p-value of McNemar's test: pairs in which exactly one of the two succeeded."""
+    pairs = only_first + only_second
+    tail = sum(math.comb(pairs, count) for count in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / 2**pairs)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for several comparisons by Holm's method."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=lambda one: p_values[one])):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def probability_of_improvement(first: Sample, second: Sample) -> float:
+    """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
+
+    def on_task(task: str) -> float:
+        difference = np.subtract.outer(np.asarray(first[task], float), np.asarray(second[task], float))
+        return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+
+    return fmean(on_task(task) for task in first)
+
+
+# Ranks
+
+
+def bradley_terry(wins: Floats) -> Floats:
+    """Return the strengths (logarithms with mean 0) that make a matrix of wins most likely; a tie is half a win each.
+
+    Every pair is given one tie more than it had: without it an agent that never lost would be infinitely strong.
+    """
+    count = len(wins)
+    wins = wins + 0.5 * (1 - np.eye(count))
+    games = wins + wins.T
+    strength = np.ones(count)
+    for _ in range(10_000):
+        new = wins.sum(axis=1) / (games / np.add.outer(strength, strength)).sum(axis=1)
+        new /= np.exp(np.log(new).mean())
+        done = np.abs(np.log(new / strength)).max() < 1e-10
+        strength = new
+        if done:
+            break
+    return np.log(strength)
+
+
+def count_wins(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
+    """Return how many tasks each agent wins against each other agent, by its mean on the task; a tie is half a win."""
+    means = np.array([[fmean(sample[task]) for task in tasks] for sample in samples])
+    above = means[:, None, :] - means[None, :, :]
+    wins: Floats = ((above > _TOLERANCE) + 0.5 * (np.abs(above) <= _TOLERANCE)).sum(axis=2)
+    np.fill_diagonal(wins, 0.0)
+    return wins
+
+
+def bradley_terry_intervals(
+    samples: Sequence[Sample], tasks: Sequence[str], *, resamples: int = 1_000, seed: int = 0, confidence: float = 0.95
+) -> list[Interval]:
+    """Return an interval for the strength of each agent, by a bootstrap over tasks."""
+    random = np.random.default_rng(seed)
+    found = np.array(
+        [
+            bradley_terry(count_wins(samples, [tasks[index] for index in random.integers(0, len(tasks), len(tasks))]))
+            for _ in range(resamples)
+        ]
+    )
+    return [_percentiles(found[:, agent], confidence) for agent in range(len(samples))]
+
+
+# Power, and success in several attempts
+
+
+def detectable_difference(spread: float, tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """Return the smallest mean difference a paired comparison finds with this power, by the normal approximation.
+
+    `spread` is the standard deviation of the differences by task.
+    """
+    return _quantiles(power, alpha) * spread / math.sqrt(tasks)
+
+
+def tasks_needed(difference: float, spread: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Return how many tasks a paired comparison needs to find this mean difference with this power."""
+    return max(2, math.ceil((_quantiles(power, alpha) * spread / difference) ** 2))
+
+
+def pass_at_k(attempts: int, successes: int, k: int) -> float:
+    """Return the probability that one of k attempts drawn without replacement succeeds: `1 - C(n - c, k) / C(n, k)`."""
+    return 1.0 - math.comb(attempts - successes, k) / math.comb(attempts, k)
+
+
+def pass_all_k(attempts: int, successes: int, k: int) -> float:
+    """Return the probability that all of k attempts drawn without replacement succeed (pass^k): `C(c, k) / C(n, k)`."""
+    return math.comb(successes, k) / math.comb(attempts, k)
+
+
+# Helpers
+
+
+def _means(sample: Sample) -> list[float]:
+    return [fmean(values) for values in sample.values()]
+
+
+def _matrix(sample: Sample) -> Floats:
+    """Return tasks × seeds, filled up with NaN where a task has fewer seeds."""
+    values = np.full((len(sample), max(map(len, sample.values()))), np.nan)
+    for row, some in enumerate(sample.values()):
+        values[row, : len(some)] = some
+    return values
+
+
+def _strata(tasks: Sequence[str], strata: Mapping[str, str] | None) -> list[NDArray[np.intp]]:
+    names = [strata.get(task, "") if strata else "" for task in tasks]
+    return [np.array([row for row, name in enumerate(names) if name == one]) for one in dict.fromkeys(names)]
+
+
+def _draw_seeds(values: Floats, tasks: NDArray[np.intp], random: np.random.Generator) -> Floats:
+    """Return, for the drawn tasks, as many seeds as each has, drawn with replacement."""
+    counts = (~np.isnan(values)).sum(axis=1)[tasks]
+    width = values.shape[1]
+    seeds = (random.random((*tasks.shape, width)) * counts[..., None]).astype(np.intp)
+    drawn: Floats = values[tasks[..., None], seeds]
+    drawn[np.arange(width) >= counts[..., None]] = np.nan
+    return drawn
+
+
+def _percentiles(found: Floats, confidence: float) -> Interval:
+    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(low), float(high))
+
+
+def _as_integers(values: Sequence[float]) -> list[int] | None:
+    """Return values as whole multiples of a common unit, None if they have none that is worth counting by."""
+    for denominator in range(1, 721):
+        scaled = [value * denominator for value in values]
+        steps = [round(value) for value in scaled]
+        if all(steps) and all(abs(step - value) < 1e-7 for step, value in zip(steps, scaled, strict=True)):
+            shared = reduce(math.gcd, steps)
+            steps = [step // shared for step in steps]
+            return steps if sum(steps) <= _MAX_LATTICE else None
+    return None
+
+
+def _lattice_p(steps: Sequence[int], observed: int) -> float:
+    """Return the share of sign patterns whose sum is at least as far from 0 as the observed one."""
+    total = sum(steps)
+    shares = np.zeros(2 * total + 1)
+    shares[total] = 1.0
+    for step in steps:
+        shares = 0.5 * (np.roll(shares, step) + np.roll(shares, -step))
+    distance = np.abs(np.arange(-total, total + 1))
+    return float(min(1.0, shares[distance >= observed].sum()))
+
+
+def _quantiles(power: float, alpha: float) -> float:
+    normal = NormalDist()
+    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)

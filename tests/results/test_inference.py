@@ -1,0 +1,163 @@
+"""Errors, intervals, tests and ranks equal those of statistics packages and numbers worked by hand."""
+
+import math
+
+import choix
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from assay.results import inference
+
+HAND = {"a": [1, 1, 0], "b": [0, 0, 0], "c": [1, 1, 1], "d": [0, 1, 0]}
+
+
+def draw(seed: int, tasks: int = 30, seeds: int = 3) -> dict[str, list[float]]:
+    random = np.random.default_rng(seed)
+    return {f"t{task}": random.random(seeds).tolist() for task in range(tasks)}
+
+
+def test_errors_worked_by_hand():
+    # Means by task: 2/3, 0, 1, 1/3; by seed: 1/2, 3/4, 1/4; 6 of 12 trials succeed.
+    assert inference.mean_over_tasks(HAND) == pytest.approx(0.5)
+    assert inference.task_error(HAND) == pytest.approx(math.sqrt((1 / 36 + 1 / 4 + 1 / 4 + 1 / 36) / 12))
+    assert inference.seed_error(HAND) == pytest.approx(0.25 / math.sqrt(3))
+    assert inference.attempt_error(HAND) == pytest.approx(math.sqrt(0.25 / 12))
+    assert inference.seed_error({"a": [1, 1], "b": [0, 0]}) == 0
+    assert inference.seed_error({"a": [1, 1], "b": [0]}) is None
+    assert inference.task_error({"a": [1, 0]}) is None
+
+
+def test_the_task_error_is_that_of_a_regression_clustered_by_task():
+    sample = draw(1)
+    values = [value for some in sample.values() for value in some]
+    groups = [index for index, some in enumerate(sample.values()) for _ in some]
+    fitted = sm.OLS(values, np.ones(len(values))).fit(
+        cov_type="cluster", cov_kwds={"groups": np.array(groups), "use_correction": False}
+    )
+    # Without its small-sample correction, which multiplies the variance by T / (T - 1).
+    assert inference.task_error(sample) == pytest.approx(fitted.bse[0] * math.sqrt(30 / 29))
+    assert inference.seed_error(sample) == pytest.approx(stats.sem(np.array(list(sample.values())).mean(axis=0)))
+
+
+def test_the_bootstrap_over_tasks_alone_is_that_of_scipy():
+    sample = {task: values[:1] for task, values in draw(2).items()}
+    ours = inference.bootstrap_interval(sample, resamples=20_000)
+    theirs = stats.bootstrap(
+        ([value for (value,) in sample.values()],), np.mean, n_resamples=20_000, method="percentile", rng=0
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
+
+
+def test_the_bootstrap_is_seeded_covers_seeds_and_respects_strata():
+    sample = draw(3)
+    assert inference.bootstrap_interval(sample) == inference.bootstrap_interval(sample)
+    wide = inference.bootstrap_interval({"a": [0, 1] * 10})  # one task: only its seeds vary
+    assert 0 < wide.low < 0.5 < wide.high < 1
+    # Two strata, constant within: drawing within them leaves no variation, ignoring them does.
+    constant = {"a": [1], "b": [1], "c": [0], "d": [0]}
+    strata = {"a": "low", "b": "low", "c": "high", "d": "high"}
+    assert inference.bootstrap_interval(constant, strata=strata) == inference.Interval(0.5, 0.5)
+    assert inference.bootstrap_interval(constant).low < 0.5
+    ragged = inference.bootstrap_interval({"a": [1, 1, 1], "b": [0]})
+    assert (ragged.low, ragged.high) == (0, 1)
+
+
+def test_the_interquartile_mean_is_a_trimmed_mean():
+    sample = draw(4)
+    values = [value for some in sample.values() for value in some]
+    assert inference.sample_iqm(sample) == pytest.approx(stats.trim_mean(values, 0.25))
+    assert inference.sample_iqm({"a": [0, 1, 2, 3], "b": [100]}) == pytest.approx(2)  # 1, 2, 3 of five
+
+
+def test_the_performance_profile_by_hand():
+    assert inference.performance_profile(HAND, [-1, 0, 0.5, 1]) == pytest.approx([1, 0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize("values", ["continuous", "thirds", "ones"])
+def test_the_sign_flip_test_is_that_of_scipy(values: str):
+    random = np.random.default_rng(5)
+    differences = {
+        "continuous": random.normal(0.4, 1, 12),
+        "thirds": random.integers(-2, 4, 12) / 3,
+        "ones": random.integers(0, 2, 12).astype(float),
+    }[values]
+    theirs = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+    )
+    ours = inference.sign_flip_test(differences.tolist())
+    assert ours.exact
+    assert ours.p == pytest.approx(theirs.pvalue)
+
+
+def test_the_sign_flip_test_is_exact_for_75_tasks_of_rates_and_drawn_for_others():
+    # 40 wins and 20 losses of one step each: the sum is at least 20 from 0 as often as a binomial is beyond 40 of 60.
+    ours = inference.sign_flip_test([1 / 3] * 40 + [-1 / 3] * 20 + [0.0] * 15)
+    assert ours.exact
+    assert ours.p == pytest.approx(stats.binomtest(40, 60).pvalue)
+    assert inference.sign_flip_test([0.0] * 5) == inference.SignFlipTest(1.0, True)
+    drawn = inference.sign_flip_test(np.random.default_rng(6).normal(0, 1, 75).tolist())
+    assert not drawn.exact
+    values = np.random.default_rng(6).normal(0, 1, 75)
+    assert drawn.p == pytest.approx(2 * stats.norm.sf(abs(values.sum()) / math.sqrt((values**2).sum())), abs=0.02)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (5, 0), (3, 7), (20, 9)])
+def test_mcnemar_is_that_of_statsmodels(first: int, second: int):
+    theirs = mcnemar([[10, first], [second, 10]], exact=True).pvalue if first + second else 1.0
+    assert inference.mcnemar_test(first, second) == pytest.approx(theirs)
+
+
+def test_holm_is_that_of_statsmodels():
+    p_values = [0.01, 0.04, 0.03, 0.005, 0.9]
+    assert inference.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+
+
+def test_the_probability_of_improvement_by_hand():
+    first, second = {"a": [1.0, 0.0], "b": [2.0]}, {"a": [0.0, 0.0], "b": [3.0]}
+    assert inference.probability_of_improvement(first, second) == pytest.approx((0.75 + 0) / 2)
+    sample, other = draw(7), draw(8)
+    u = [stats.mannwhitneyu(sample[task], other[task]).statistic / 9 for task in sample]
+    assert inference.probability_of_improvement(sample, other) == pytest.approx(np.mean(u))
+
+
+def test_bradley_terry_strengths_are_those_of_choix():
+    wins = np.array([[0, 7, 9], [3, 0, 6], [1, 4, 0]])
+    games = [(i, j) for i in range(3) for j in range(3) for _ in range(2 * wins[i, j])]
+    ties = [(i, j) for i in range(3) for j in range(3) if i != j]  # half a win each way, counted twice like the games
+    assert inference.bradley_terry(wins.astype(float)) == pytest.approx(choix.ilsr_pairwise(3, games + ties), abs=1e-6)
+    unbeaten = inference.bradley_terry(np.array([[0.0, 5.0], [0.0, 0.0]]))
+    assert unbeaten == pytest.approx([math.log(5.5 / 0.5) / 2, -math.log(5.5 / 0.5) / 2])
+
+
+def test_wins_are_counted_by_task_and_intervals_cover_the_strength():
+    samples = [{"a": [1, 1], "b": [0, 1]}, {"a": [0, 1], "b": [1, 0]}]
+    assert inference.count_wins(samples, ["a", "b"]).tolist() == [[0, 1.5], [0.5, 0]]
+    better = {task: [value + 0.2 for value in values] for task, values in draw(9).items()}
+    agents = [better, draw(10)]
+    strengths = inference.bradley_terry(inference.count_wins(agents, list(better)))
+    intervals = inference.bradley_terry_intervals(agents, list(better), resamples=200)
+    assert strengths[0] > strengths[1]
+    assert all(one.low < strength < one.high for one, strength in zip(intervals, strengths, strict=True))
+
+
+def test_power_is_close_to_that_of_a_paired_t_test():
+    found = inference.detectable_difference(0.4, 75)
+    assert found == pytest.approx(2.8016 * 0.4 / math.sqrt(75), rel=1e-4)
+    assert TTestPower().power(found / 0.4, 75, 0.05) == pytest.approx(0.8, abs=0.015)
+    # By hand: (2.8016 · 0.3 / 0.05)² = 282.6 and (2.8016 · 0.5 / 0.05)² = 784.9.
+    assert inference.tasks_needed(0.05, 0.3) == 283
+    assert inference.tasks_needed(0.05, 0.5) == 785
+
+
+def test_pass_at_k_and_pass_all_k_are_probabilities_of_draws():
+    assert inference.pass_at_k(4, 1, 2) == pytest.approx(0.5)
+    assert inference.pass_all_k(4, 3, 2) == pytest.approx(0.5)
+    assert inference.pass_all_k(4, 1, 2) == 0
+    draws = stats.hypergeom(M=10, n=4, N=3)
+    assert inference.pass_at_k(10, 4, 3) == pytest.approx(1 - draws.pmf(0))
+    assert inference.pass_all_k(10, 4, 3) == pytest.approx(draws.pmf(3))
