@@ -1,6 +1,7 @@
 """Grading reports are aggregated as in the published benchmark; pass@k."""
 
 import json
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 from scipy.stats import sem
 
 from assay.core.errors import UsageError
-from assay.results.aggregate import RATES, aggregate_reports, pass_at_k, read_reports
+from assay.results.aggregate import RATES, aggregate_reports, read_reports
+from assay.results.inference import pass_all_k, pass_at_k
 
 FLAGS = list(RATES.values())
 
@@ -41,7 +43,10 @@ def test_rates_per_seed_their_mean_and_standard_error(reports):
     per_seed = [100 / 3, 200 / 3, 100 / 3]
     assert rate.per_seed == pytest.approx(per_seed)
     assert rate.mean == pytest.approx(400 / 9)
-    assert rate.standard_error == pytest.approx(sem(per_seed))
+    # By competition: 2/3, 2/3, 0; of nine attempts four won.
+    assert rate.errors["seeds"] == pytest.approx(sem(per_seed))
+    assert rate.errors["tasks"] == pytest.approx(sem([200 / 3, 200 / 3, 0]))
+    assert rate.errors["attempts"] == pytest.approx(100 * math.sqrt(4 / 9 * 5 / 9 / 9))
     assert 0 <= rate.low < rate.mean < rate.high <= 100
 
 
@@ -49,7 +54,15 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
     all_won = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": True}) for seed in range(3)]
     rate = aggregate_reports(read_reports(all_won), ["a", "b"]).rates["any_medal_percentage"]
     assert (rate.mean, rate.high) == (100, 100)
-    assert 50 < rate.low < 100
+    assert rate.low == pytest.approx(34.24, abs=0.01)  # Wilson's interval for 2 of 2 tasks
+
+
+def test_seeds_that_agree_are_no_certainty(assay, tmp_path):
+    agreed = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": False}) for seed in range(3)]
+    (tmp_path / "split.txt").write_text("a\nb\n")
+    shown = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
+    assert "50.00 ± 50.00" in shown
+    assert "An error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in shown
 
 
 def test_seeds_are_the_reports_in_the_order_of_their_files(tmp_path):
@@ -95,25 +108,28 @@ def test_a_file_that_is_not_a_report_is_rejected(tmp_path, text):
 
 
 @pytest.mark.parametrize(("attempts", "successes"), [(4, 0), (4, 1), (5, 2), (6, 6)])
-def test_pass_at_k_is_the_share_of_draws_with_a_success(attempts, successes):
+def test_pass_at_k_is_the_share_of_draws_with_a_success_and_pass_all_k_of_draws_without_a_failure(attempts, successes):
     won = [True] * successes + [False] * (attempts - successes)
     for k in range(1, attempts + 1):
         draws = list(combinations(won, k))
         assert pass_at_k(attempts, successes, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+        assert pass_all_k(attempts, successes, k) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
 def test_pass_at_k_is_averaged_over_competitions(reports):
     # Of three attempts a won 2, b 2 and c 0: pass@1 is 4/9; pass@2 is 1 for a and b, 0 for c.
-    assert aggregate_reports(read_reports(reports), ["a", "b", "c"]).pass_at == pytest.approx(
-        {1: 400 / 9, 2: 200 / 3, 3: 200 / 3}
-    )
+    result = aggregate_reports(read_reports(reports), ["a", "b", "c"])
+    assert result.pass_at == pytest.approx({1: 400 / 9, 2: 200 / 3, 3: 200 / 3})
+    assert result.pass_all == pytest.approx({1: 400 / 9, 2: 200 / 9, 3: 0})
 
 
 def test_the_command_prints_a_table_and_json(assay, tmp_path, reports):
     (tmp_path / "split.txt").write_text("a\nb\nc\n")
     words = ["aggregate", *reports, "--split", tmp_path / "split.txt"]
-    assert "44.44 ± 11.11" in assay(*words).stdout
+    assert "44.44 ± 22.22" in assay(*words).stdout
+    assert "44.44 ± 11.11" in assay(*words, "--error", "seeds").stdout
+    assert "44.44 ± 16.56" in assay(*words, "--error", "attempts").stdout
     content = json.loads(assay(*words, "--json").stdout)
     assert content["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
-    assert "Wilson" in content["interval"]
+    assert "bootstrap over tasks" in content["interval"]
     assert assay("aggregate", *reports, "--split", "nonsense").returncode == 2

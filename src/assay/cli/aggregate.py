@@ -1,13 +1,14 @@
 """`assay aggregate`."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
-from assay.results.aggregate import aggregate_reports, read_reports
+from assay.results.aggregate import ERROR_KINDS, Aggregate, ErrorKind, aggregate_reports, read_reports
 
 
 @click.command("aggregate")
@@ -17,10 +18,23 @@ from assay.results.aggregate import aggregate_reports, read_reports
 )
 @click.option("--seeds", type=click.IntRange(1), default=None, help="Number of seeds to use.  [default: all]")
 @click.option("--pad-missing", is_flag=True, help="Count missing reports as failures instead of failing.")
+@click.option(
+    "--error",
+    type=click.Choice(["tasks", "seeds", "attempts"]),
+    default="tasks",
+    show_default=True,
+    help="Kind of standard error: clustered by task, over seeds (published README), or pooled (published paper).",
+)
 @as_json
 @click.pass_obj
 def aggregate_command(
-    folders: tuple[Path, ...], reports: tuple[Path, ...], split: str, seeds: int | None, pad_missing: bool, json_: bool
+    folders: tuple[Path, ...],
+    reports: tuple[Path, ...],
+    split: str,
+    seeds: int | None,
+    pad_missing: bool,
+    error: ErrorKind,
+    json_: bool,
 ) -> None:
     """Aggregate grading reports over seeds: medal rates, standard errors, pass@k.
 
@@ -29,11 +43,15 @@ def aggregate_command(
     \b
     Examples:
       assay aggregate seed1/*_grading_report.json seed2/*_grading_report.json --split low
+      assay aggregate *_grading_report.json --split low --error seeds
     """
-    tasks = open_registry(folders).names(split)
-    result = aggregate_reports(read_reports(reports), tasks, seeds=seeds, pad_missing=pad_missing)
+    registry = open_registry(folders)
+    tasks = registry.names(split)
+    result = aggregate_reports(
+        read_reports(reports), tasks, seeds=seeds, pad_missing=pad_missing, strata=registry.split_of_each(tasks)
+    )
     if json_:
-        content = {"format": "aggregate/1", "split": split, "interval": "Wilson score over all trials, 95 %"}
+        content = {"format": "aggregate/2", "split": split, "interval": "bootstrap over tasks, then seeds, 95 %"}
         echo(json.dumps(content | asdict(result), indent=2))
         return
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
@@ -41,13 +59,36 @@ def aggregate_command(
     rows = [
         [
             name.removesuffix("_percentage").replace("_", " "),
-            f"{rate.mean:.2f} ± {rate.standard_error:.2f}",
-            f"{rate.low:.1f}–{rate.high:.1f}",
+            f"{rate.mean:.2f} ± {_format(rate.errors[error])}",
+            f"{rate.low:.1f} to {rate.high:.1f}",
+            *(_format(rate.errors[kind]) for kind in ERROR_KINDS),
             "  ".join(f"{value:.2f}" for value in rate.per_seed),
         ]
         for name, rate in result.rates.items()
     ]
-    print_table(["rate, %", "mean ± standard error", "95 % interval", "by seed"], rows)
-    pass_at = "  ".join(f"pass@{k} {value:.2f}" for k, value in result.pass_at.items())
-    echo(f"any medal in k attempts, %: {pass_at}")
-    echo("Intervals: Wilson score over all trials of all seeds.")
+    errors = [f"± {kind}" for kind in ERROR_KINDS]
+    print_table(["rate, %", "mean ± error", "95 % interval", *errors, "by seed"], rows)
+    for line in _notes(result, error):
+        echo(line)
+
+
+def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
+    half = max(1, result.seeds // 2)
+    lines = [
+        f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
+        f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
+        f"±: standard error {ERROR_KINDS[error]}. Interval: bootstrap over tasks, then seeds, within splits.",
+    ]
+    if result.seeds > 2:
+        lines.append(f"pass@k beyond k = {half} (half of the seeds) is noisy.")
+    if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
+        lines.append("An error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")
+    return lines
+
+
+def _by_k(name: str, probabilities: Mapping[int, float]) -> str:
+    return "  ".join(f"{name}{k} {value:.2f}" for k, value in probabilities.items())
+
+
+def _format(error: float | None) -> str:
+    return "–" if error is None else f"{error:.2f}"

@@ -1,22 +1,22 @@
-"""Aggregation of grading reports as in the published benchmark: rates per seed, their mean and standard error.
+"""Aggregation of grading reports: rates per seed, their mean, three kinds of standard error, and an interval.
 
 The i-th seed is the i-th report of every competition, with files in the order of their names. Reports of Assay and of
 the published benchmark are read alike.
 """
 
-import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
 from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
 from assay.core.untrusted import read_json
-from assay.results.statistics import wilson_interval
+from assay.results import inference
 
 RATES = {
     "submission_exists_percentage": "submission_exists",
@@ -44,26 +44,35 @@ class CompetitionResult(BaseModel):
     variant: str = "real"
 
 
+ErrorKind = Literal["tasks", "seeds", "attempts"]
+ERROR_KINDS: Mapping[ErrorKind, str] = {
+    "tasks": "clustered by task",
+    "seeds": "over the seeds' rates with the tasks as given, as in the published README",
+    "attempts": "as if all attempts were independent, as in the published paper",
+}
+
+
 @dataclass(frozen=True)
 class RateSummary:
-    """One rate over seeds, in per cent, with a Wilson interval over all trials, which stays within 0 and 100."""
+    """One rate in per cent, its standard error of each kind where it can be computed, and a bootstrap interval."""
 
     per_seed: tuple[float, ...]
     mean: float
-    standard_error: float
+    errors: Mapping[ErrorKind, float | None]
     low: float
     high: float
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """All rates over the competitions of a split, and the probability of a medal in k attempts."""
+    """All rates over the competitions of a split, and the probability that one, or all, of k attempts win a medal."""
 
     competitions: int
     seeds: int
     padded: int
     rates: Mapping[str, RateSummary]
     pass_at: Mapping[int, float]
+    pass_all: Mapping[int, float]
 
 
 def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
@@ -91,11 +100,13 @@ def aggregate_reports(
     *,
     seeds: int | None = None,
     pad_missing: bool = False,
+    strata: Mapping[str, str] | None = None,
 ) -> Aggregate:
     """Return the rates over the competitions of `split`.
 
     By default the number of seeds is the smallest number of reports of any competition, and a competition without
     reports is an error. With `pad_missing` it is the largest number, and a missing report counts as a failure.
+    The bootstrap draws within `strata`.
     """
     if not split:
         raise UsageError("The split has no competitions")
@@ -112,29 +123,42 @@ def aggregate_reports(
     table = {name: _first(results.get(name, ()), wanted, name) for name in split}
     padded = sum(max(0, wanted - counts[name]) for name in split)
     rates = {
-        name: _summary([[getattr(one, field) for one in table[task]] for task in split])
+        name: _summarize({task: [getattr(one, field) for one in table[task]] for task in split}, strata or {})
         for name, field in RATES.items()
     }
-    return Aggregate(len(split), wanted, padded, rates, _pass_at(table.values(), wanted))
-
-
-def pass_at_k(attempts: int, successes: int, k: int) -> float:
-    """Return the probability that one of k attempts drawn without replacement succeeds: `1 - C(n - c, k) / C(n, k)`."""
-    return 1.0 - math.comb(attempts - successes, k) / math.comb(attempts, k)
+    won = [sum(one.any_medal for one in results) for results in table.values()]
+    return Aggregate(
+        competitions=len(split),
+        seeds=wanted,
+        padded=padded,
+        rates=rates,
+        pass_at=_over_k(inference.pass_at_k, won, wanted),
+        pass_all=_over_k(inference.pass_all_k, won, wanted),
+    )
 
 
 def _first(found: Sequence[CompetitionResult], wanted: int, name: str) -> list[CompetitionResult]:
     return [*found[:wanted], *[CompetitionResult(competition_id=name)] * max(0, wanted - len(found))]
 
 
-def _summary(hits: Sequence[Sequence[bool]]) -> RateSummary:
-    """Return a rate from one row of seeds per competition."""
-    per_seed = [100 * statistics.fmean(seed) for seed in zip(*hits, strict=True)]
-    error = statistics.stdev(per_seed) / math.sqrt(len(per_seed)) if len(per_seed) > 1 else 0.0
-    low, high = wilson_interval(sum(map(sum, hits)), len(hits) * len(per_seed))
-    return RateSummary(tuple(per_seed), statistics.fmean(per_seed), error, 100 * low, 100 * high)
+def _summarize(hits: Mapping[str, Sequence[bool]], strata: Mapping[str, str]) -> RateSummary:
+    """Return a rate from the results of each competition by seed."""
+    per_seed = tuple(100 * statistics.fmean(seed) for seed in zip(*hits.values(), strict=True))
+    errors: dict[ErrorKind, float | None] = {
+        "tasks": inference.task_error(hits),
+        "seeds": inference.seed_error(hits),
+        "attempts": inference.attempt_error(hits),
+    }
+    interval = inference.rate_interval(hits, strata=strata)
+    return RateSummary(
+        per_seed=per_seed,
+        mean=statistics.fmean(per_seed),
+        errors={kind: None if error is None else 100 * error for kind, error in errors.items()},
+        low=100 * interval.low,
+        high=100 * interval.high,
+    )
 
 
-def _pass_at(table: Iterable[Sequence[CompetitionResult]], seeds: int) -> dict[int, float]:
-    won = [sum(one.any_medal for one in results) for results in table]
-    return {k: 100 * statistics.fmean(pass_at_k(seeds, count, k) for count in won) for k in range(1, seeds + 1)}
+def _over_k(probability: Callable[[int, int, int], float], won: Sequence[int], seeds: int) -> dict[int, float]:
+    """Return the mean probability in per cent for each number of attempts."""
+    return {k: 100 * statistics.fmean(probability(seeds, count, k) for count in won) for k in range(1, seeds + 1)}

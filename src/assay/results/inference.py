@@ -93,6 +93,35 @@ def bootstrap_interval(
     return _percentiles(np.concatenate(found), confidence)
 
 
+def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) -> Interval:
+    """Return the interval of a rate: the bootstrap's, or Wilson's where that would be too narrow to be true.
+
+    With a single task the trials are the sample. Where all trials succeed or all fail, resampling shows no variation,
+    and the tasks are counted, each as one observation.
+    """
+    rate = mean_over_tasks(sample)
+    if len(sample) == 1:
+        (values,) = sample.values()
+        return Interval(*wilson_interval(round(sum(values)), len(values)))
+    if rate in (0, 1):
+        return Interval(*wilson_interval(round(rate * len(sample)), len(sample)))
+    return bootstrap_interval(sample, strata=strata)
+
+
+def wilson_interval(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson score interval of a share, which stays within 0 and 1 and has a width even at 0 of n.
+
+    With p = count / n and z the normal quantile:  (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, shrink = count / trials, 1 + z * z / trials
+    center = (share + z * z / (2 * trials)) / shrink
+    half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / shrink
+    low = 0.0 if count == 0 else center - half
+    high = 1.0 if count == trials else center + half
+    return low, high
+
+
 def mean_of_means(resampled: Floats) -> Floats:
     """Return the mean over tasks of the mean over seeds, for each resample."""
     means: Floats = np.nanmean(resampled, axis=2).mean(axis=1)
@@ -161,7 +190,7 @@ def mcnemar_test(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value of McNemar's test: pairs in which exactly one of the two succeeded."""
     pairs = only_first + only_second
     tail = sum(math.comb(pairs, count) for count in range(min(only_first, only_second) + 1))
-    return min(1.0, 2 * tail / 2**pairs)
+    return min(1.0, float(2 * tail / 2**pairs))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from assay.models.messages import Usage
 from assay.records import RunFolder
 from assay.results.collect import collect_outcomes
+from assay.results.inference import wilson_interval
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import (
     Estimate,
@@ -18,7 +19,6 @@ from assay.results.statistics import (
     estimate_mean,
     group_by,
     summarize_cells,
-    wilson_interval,
 )
 from assay.results.trajectory import TROUBLES, Trajectory, Trouble, read_trajectory
 

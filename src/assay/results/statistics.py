@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 from typing import Literal, TypeVar
 
 from assay.records.state import Cause
+from assay.results.inference import wilson_interval
 from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")
@@ -144,20 +145,6 @@ def estimate_mean(values: Iterable[float]) -> Estimate | None:
 def estimate_rate(count: int, trials: int) -> Rate | None:
     """Return `count` of `trials` with its interval; None without trials."""
     return Rate(count, trials, *wilson_interval(count, trials)) if trials else None
-
-
-def wilson_interval(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, which stays within 0 and 1 and has a width even at 0 of n.
-
-    With p = count / n and z the normal quantile:  (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n).
-    """
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share, shrink = count / trials, 1 + z * z / trials
-    center = (share + z * z / (2 * trials)) / shrink
-    half = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials)) / shrink
-    low = 0.0 if count == 0 else center - half
-    high = 1.0 if count == trials else center + half
-    return low, high
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:

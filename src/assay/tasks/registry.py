@@ -56,6 +56,15 @@ class Registry:
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
         raise UsageError(f"no split or file is named {split!r}; available: {', '.join([*self.suites, *known])}")
 
+    def split_of_each(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the smallest split that each task, with or without its suite's name, belongs to; some have none."""
+        splits: dict[str, str] = {}
+        for suite, _ in self.suites.values():
+            for split, tasks in sorted(suite.splits.items(), key=lambda item: -len(item[1])):
+                for task in tasks:
+                    splits[task] = splits[f"{suite.name}/{task}"] = split
+        return {name: splits[name] for name in names if name in splits}
+
     def task(self, name: str) -> Task:
         """Return the one task named `suite/task`, or `task` if that is unique."""
         found = self.select(name)

@@ -1,0 +1,102 @@
+"""Agents are compared by paired differences on common tasks, and only where conditions are the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from synthetic_outcomes import TASKS, grade, outcome
+
+from assay.core.errors import UsageError
+from assay.records import RunFolder
+from assay.results.comparison import CONDITIONS, ComparedTrial, collect_trials, compare_agents
+
+TINY = Path(__file__).parent.parent / "tiny"
+SAME = dict.fromkeys(CONDITIONS, "the same")
+
+
+def trials(agent: str, successes: Mapping[str, Sequence[bool]], **conditions: str) -> list[ComparedTrial]:
+    """Trials of one agent with these successes by task, one for each seed."""
+    return [
+        ComparedTrial(
+            replace(outcome(task, agent, seed, 0.9), grade=grade(task, 0.9).model_copy(update={"success": won})),
+            SAME | conditions,
+        )
+        for task, won_by_seed in successes.items()
+        for seed, won in enumerate(won_by_seed, 1)
+    ]
+
+
+DIGITS, HOUSE, SPACESHIP, SPEED = TASKS
+STRONG = trials("strong", {DIGITS: [True, True], HOUSE: [True, False], SPACESHIP: [True, True], SPEED: [True, True]})
+WEAK = trials("weak", {DIGITS: [False, False], HOUSE: [True, False], SPACESHIP: [False, True], SPEED: [False, False]})
+
+
+def test_two_agents_are_compared_by_task():
+    (comparison,) = compare_agents([*WEAK, *STRONG])
+    assert [one.agent for one in comparison.agents] == ["strong", "weak"]
+    assert comparison.agents[0].mean == pytest.approx(3.5 / 4)
+    (pair,) = comparison.pairs
+    # Differences by task: 1, 0, 1/2, 1; of the 8 sign patterns only two are as far from 0.
+    assert pair.difference == pytest.approx(2.5 / 4)
+    assert pair.p == pytest.approx(2 / 8)
+    assert not pair.is_shown
+    assert pair.mcnemar == pytest.approx(2 / 2**5)  # five pairs of trials differ, all in favor of strong
+    assert [task.task for task in pair.tasks[-2:]] == [SPACESHIP, HOUSE]
+    assert pair.probability_of_improvement == pytest.approx((1 + 0.5 + 0.75 + 1) / 4)
+
+
+def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
+    third = [replace(one, outcome=replace(one.outcome, agent="third")) for one in WEAK]
+    (comparison,) = compare_agents([*WEAK, *STRONG, *third])
+    assert len(comparison.pairs) == 3
+    assert all(pair.p_adjusted >= pair.p for pair in comparison.pairs)
+    (comparison,) = compare_agents([*WEAK, *STRONG, *third], baseline="weak")
+    assert {(pair.first, pair.second) for pair in comparison.pairs} == {("strong", "weak"), ("third", "weak")}
+    (comparison,) = compare_agents([*WEAK, *STRONG, *third], agents=["weak", "third"])
+    assert comparison.pairs[0].p == 1
+
+
+def test_tasks_that_one_agent_lacks_are_left_out():
+    (comparison,) = compare_agents([*STRONG, *(one for one in WEAK if one.outcome.task != SPEED)])
+    assert SPEED in comparison.left_out
+    assert SPEED not in comparison.tasks
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_trials_under_different_conditions_are_refused_unless_that_is_the_question(condition: str):
+    other = [replace(one, conditions=SAME | {condition: "another"}) for one in WEAK]
+    with pytest.raises(UsageError, match=f"not comparable. They differ in {condition} \\(another: weak; the same"):
+        compare_agents([*other, *STRONG])
+    assert compare_agents([*other, *STRONG], ignore=[condition])
+
+
+def test_an_unknown_agent_and_a_single_one_are_errors():
+    with pytest.raises(UsageError, match="no finished trial of agent 'strnog'; did you mean strong"):
+        compare_agents([*WEAK, *STRONG], agents=["strnog", "weak"])
+    with pytest.raises(UsageError, match="nothing to compare: only strong"):
+        compare_agents(STRONG)
+
+
+def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder):
+    found = collect_trials([scripted_run, scripted_run])  # a run given twice counts once
+    assert len(found) == len({(one.outcome.agent, one.outcome.task, one.outcome.seed) for one in found})
+    compare = ["--tasks", str(TINY), "compare", str(scripted_run.path)]
+    ran = assay(*compare)
+    assert ran.returncode == 2
+    assert "no task of tiny in common that defines success; try --measure wins" in ran.stderr
+    ran = assay(*compare, "--measure", "wins")
+    assert ran.returncode == 0, ran.stderr
+    assert "no difference shown" in ran.stdout
+    assert "standard error clustered by task" in ran.stdout
+    assert assay(*compare, "--agent", "nonsense").returncode == 2
+
+
+def test_wins_need_no_baseline_and_a_failure_loses():
+    failed = [replace(one, outcome=replace(one.outcome, status="failed", cause="agent", grade=None)) for one in WEAK]
+    (comparison,) = compare_agents([*STRONG, *failed], measure="wins")
+    assert [(one.agent, one.mean) for one in comparison.agents] == [("strong", 1.0), ("weak", 0.0)]
+    house = [replace(one, outcome=outcome(HOUSE, one.outcome.agent, 1, score)) for one, score in
+             ((STRONG[0], 0.1), (WEAK[0], 0.2))]  # fmt: skip
+    (comparison,) = compare_agents(house, measure="wins")  # there a lower score is better
+    assert comparison.agents[0].agent == "strong"
