@@ -4,7 +4,7 @@ from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 FOLDERS = {"Cover": 0.3, "JMiPOD": 0.5, "JUNIWARD": 0.6, "UERD": 0.7}
-PHOTOS = 5030  # the preparation needs 5,000 for the test
+PHOTOS = 450
 DIFFERENT = 40
 SIZE = 1024  # of a file in bytes
 
