@@ -65,6 +65,20 @@ def test_seeds_that_agree_are_no_certainty(assay, tmp_path):
     assert "An error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in shown
 
 
+def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path):
+    """The row Famou-Agent of the published README: medals of 75 competitions by three seeds."""
+    medals = json.loads((Path(__file__).parent / "famou_agent.json").read_text())
+    paths = [
+        write_report(tmp_path / f"{seed}_r.json", {name: won[seed] != "none" for name, won in medals.items()})
+        for seed in range(3)
+    ]
+    splits = {"low": "62.12 ± 1.52", "medium": "36.84 ± 1.52", "high": "33.33 ± 0.00", "all": "43.56 ± 0.89"}
+    for split, published in splits.items():
+        assert published in assay("aggregate", *paths, "--split", split, "--error", "seeds").stdout
+    errors = aggregate_reports(read_reports(paths), list(medals)).rates["any_medal_percentage"].errors
+    assert errors == pytest.approx({"tasks": 5.29, "seeds": 0.89, "attempts": 3.31}, abs=0.005)
+
+
 def test_seeds_are_the_reports_in_the_order_of_their_files(tmp_path):
     late = write_report(tmp_path / "b.json", {"a": False})
     early = write_report(tmp_path / "a.json", {"a": True})
