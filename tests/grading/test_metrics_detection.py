@@ -23,6 +23,10 @@ CORNERS = st.tuples(st.integers(0, 5), st.integers(0, 5), SIDE, SIDE).map(
 BOX = st.tuples(st.sampled_from("12"), st.sampled_from([0.1, 0.3, 0.5, 0.9]), CORNERS)
 PICTURES = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX, max_size=5)), min_size=1, max_size=5)
 """True and predicted boxes of some pictures, as (label, score, corners)."""
+ANY_CORNERS = st.tuples(*[st.integers(-3, 9)] * 4)
+ANY_BOX = st.tuples(st.sampled_from("12"), st.sampled_from([0.1, 0.3, 0.5, 0.9]), ANY_CORNERS)
+FOUND = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX | ANY_BOX, max_size=5)), min_size=1, max_size=5)
+"""The same with predicted boxes whose corners may be in the wrong order."""
 
 
 def boxes(*texts):
@@ -166,17 +170,23 @@ def coco_by_pycocotools(pictures, *, corners_as_sizes=False, first_id=1):
     def entry(picture, box):
         label, score, (left, top, right, bottom) = box
         place = [left, top, right, bottom] if corners_as_sizes else [left, top, right - left, bottom - top]
-        return {"image_id": picture, "category_id": int(label), "score": score, "bbox": place, "iscrowd": 0}
+        area = (right - left) * (bottom - top)
+        return {"image_id": picture, "category_id": int(label), "score": score, "bbox": place, "area": area}
 
-    truth, found = ([entry(n, box) for n, picture in enumerate(pictures) for box in picture[side]] for side in (0, 1))
-    for place, box in enumerate(truth):
-        box |= {"id": first_id + place, "area": box["bbox"][2] * box["bbox"][3]}
+    sides = []
+    for side in (0, 1):
+        entries = [entry(n, box) for n, picture in enumerate(pictures) for box in picture[side]]
+        data = COCO()
+        data.dataset = {
+            "images": [{"id": n} for n in range(len(pictures))],
+            "annotations": [box | {"id": first_id + place, "iscrowd": 0} for place, box in enumerate(entries)],
+            "categories": [{"id": 1}, {"id": 2}],
+        }
+        sides.append(data)
     with contextlib.redirect_stdout(io.StringIO()):
-        coco = COCO()
-        coco.dataset = {"images": [{"id": n} for n in range(len(pictures))], "annotations": truth}
-        coco.dataset["categories"] = [{"id": 1}, {"id": 2}]
-        coco.createIndex()
-        evaluation = COCOeval(coco, coco.loadRes(found), "bbox")
+        for data in sides:
+            data.createIndex()
+        evaluation = COCOeval(*sides, "bbox")
         evaluation.params.iouThrs = np.array([0.4])
         evaluation.evaluate()
         evaluation.accumulate()
@@ -185,13 +195,31 @@ def coco_by_pycocotools(pictures, *, corners_as_sizes=False, first_id=1):
 
 
 @settings(deadline=None)
-@given(PICTURES.filter(lambda pictures: any(found for _, found in pictures)))
+@given(FOUND.filter(lambda pictures: any(found for _, found in pictures)))
 def test_coco_precision_equals_that_of_pycocotools(pictures):
     truth, prediction = of(pictures, 0), of(pictures, 1)
     assert coco_map_iou40(truth, prediction) == pytest.approx(coco_by_pycocotools(pictures), nan_ok=True)
-    score = coco_map_iou40(truth, prediction, corners_as_sizes=True, first_truth_never_counts=True)
+
+
+@settings(deadline=None)
+@given(FOUND.filter(lambda pictures: pictures[0][1]))
+def test_the_published_vinbigdata_rule_equals_pycocotools_with_its_errors(pictures):
+    # Ids from 0: pycocotools takes the id 0 of a match for no match, on either side.
+    truth, prediction = of(pictures, 0), of(pictures, 1)
+    quirks = {"corners_as_sizes": True, "first_truth_never_counts": True}
+    score = coco_map_iou40(truth, prediction, **quirks, places=range(len(truth)))
     expected = coco_by_pycocotools(pictures, corners_as_sizes=True, first_id=0)
     assert score == pytest.approx(expected, nan_ok=True)
+
+
+def test_rows_of_one_picture_are_joined_when_they_are_named():
+    # The first picture is submitted in two rows, and counts once. Its second box hits what is hit already, unless the
+    # first hit was by the very first box of the file: then 2 of 2 boxes count as hits, and 2 hits are of 2 true boxes.
+    truth = boxes("1 1 0 0 9 9", "1 1 0 0 9 9", "1 1 0 0 9 9")
+    found = boxes("1 0.9 0 0 9 9", "1 0.8 0 0 9 9", "1 0.7 50 50 60 60")
+    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"], places=[1, 2, 0]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"], places=[0, 1, 2]) == 1
 
 
 def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():

@@ -167,9 +167,10 @@ def explode(
     return pd.DataFrame({name: ids, **values, **flags})
 
 
-def first_per_key(frame: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Return one row per key, sorted by key: the first value of each column that is not missing."""
-    return frame.groupby(key, as_index=False).first()
+def first_per_key(frame: pd.DataFrame, key: str | Sequence[str]) -> pd.DataFrame:
+    """Return one row per key of one column or several, sorted by it: the first value of each column that has one."""
+    keys = [key] if isinstance(key, str) else list(key)
+    return frame.groupby(keys, as_index=False).first()
 
 
 def write_csv_split(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,8 @@ def coco_map_iou40(
     max_boxes: int = 100,
     corners_as_sizes: bool = False,
     first_truth_never_counts: bool = False,
+    pictures: Sequence[str] | None = None,
+    places: Sequence[int] | None = None,
 ) -> float:
     """The mean over true classes of COCO's average precision at one threshold, a hit being `IoU >= threshold`.
 
@@ -77,22 +80,30 @@ def coco_map_iou40(
     average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0 where it
     is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true boxes.
 
-    Two errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with `corners_as_sizes`, xmax
-    and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits the very first true box
-    counts as one without hit.
+    The other parameters are errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with
+    `corners_as_sizes`, xmax and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits
+    the very first true box counts as one without hit. `pictures` names the picture of each row, and rows of one picture
+    are joined: it counts once, with the boxes of all of them. `places` are the positions of the rows in the file, and
+    the very first box in the file leaves the true box that it hits to be hit again.
     """
+    first_found = None if places is None or not len(places) else int(np.argmin(places))
+    if pictures is not None:
+        truth, prediction, first_found = _join_rows(truth, prediction, pictures, first_found)
     first = next((row for row, true in enumerate(truth) if len(true.labels)), None)
     areas = []
     for label in _labels(truth):
         scores, hits, counted, number = [], [], [], 0
         for row, (true, given) in enumerate(zip(truth, prediction, strict=True)):
-            boxes, wanted = _ranked(given, label), true.labels == label
+            ranks, wanted = _rank(given, label)[:max_boxes], true.labels == label
             lost = 0 if first_truth_never_counts and row == first and wanted[0] else None
-            places = _sized(boxes.corners[:max_boxes], as_sizes=corners_as_sizes)
-            overlap = _iou(places, _sized(true.corners[wanted], as_sizes=corners_as_sizes))
-            hit = _coco_hits(overlap, threshold, lost=lost)
-            area = places[:, 2] * places[:, 3]
-            scores.append(boxes.scores[:max_boxes])
+            again = ranks.tolist().index(0) if row == first_found and 0 in ranks else None
+            corners = given.corners[ranks]
+            overlap = _iou(
+                _sized(corners, as_sizes=corners_as_sizes), _sized(true.corners[wanted], as_sizes=corners_as_sizes)
+            )
+            hit = _coco_hits(overlap, threshold, lost=lost, again=again)
+            area = (corners[:, 2:] - corners[:, :2]).prod(axis=1)
+            scores.append(given.scores[ranks])
             hits.append(hit)
             counted.append(hit | ((area >= 0) & (area <= _COCO_LARGEST)))
             number += int(wanted.sum())
@@ -145,9 +156,29 @@ def _labels(truth: Sequence[Boxes]) -> list[str]:
 
 def _ranked(boxes: Boxes, label: str) -> Boxes:
     """The boxes of one label by falling score, equal ones in the order given."""
-    rows = np.flatnonzero(boxes.labels == label)
-    rows = rows[np.argsort(-boxes.scores[rows], kind="stable")]
+    rows = _rank(boxes, label)
     return Boxes(boxes.labels[rows], boxes.scores[rows], boxes.corners[rows])
+
+
+def _rank(boxes: Boxes, label: str) -> NDArray[np.intp]:
+    """The numbers of the boxes of one label by falling score, equal ones in the order given."""
+    rows = np.flatnonzero(boxes.labels == label)
+    return rows[np.argsort(-boxes.scores[rows], kind="stable")]
+
+
+def _join_rows(
+    truth: Sequence[Boxes], prediction: Sequence[Boxes], pictures: Sequence[str], first_found: int | None
+) -> tuple[list[Boxes], list[Boxes], int | None]:
+    """The truth of each picture once, the boxes of all its rows, and the picture that row `first_found` belongs to."""
+    rows: dict[str, list[int]] = {}
+    for row, picture in enumerate(pictures):
+        rows.setdefault(picture, []).append(row)
+    joined = [
+        Boxes(*(np.concatenate([getattr(prediction[row], field.name) for row in same]) for field in fields(Boxes)))
+        for same in rows.values()
+    ]
+    found = None if first_found is None else list(rows).index(pictures[first_found])
+    return [truth[same[0]] for same in rows.values()], joined, found
 
 
 def _sized(corners: NDArray[np.float64], *, as_sizes: bool = False) -> NDArray[np.float64]:
@@ -177,14 +208,19 @@ def _hits(overlap: NDArray[np.float64], threshold: float, *, only_free: bool) ->
     return hits
 
 
-def _coco_hits(overlap: NDArray[np.float64], threshold: float, *, lost: int | None) -> NDArray[np.bool_]:
-    """As `_hits` with COCO's rules: at the threshold is enough, of equals the last; `lost` can be hit in vain."""
+def _coco_hits(
+    overlap: NDArray[np.float64], threshold: float, *, lost: int | None, again: int | None
+) -> NDArray[np.bool_]:
+    """As `_hits` with COCO's rules: at the threshold is enough, of equals the last.
+
+    The true box `lost` can be hit in vain, and the one that box `again` hits can be hit by another, too.
+    """
     hits, taken = np.zeros(len(overlap), bool), np.zeros(overlap.shape[1], bool)
     for row in np.flatnonzero((overlap >= threshold).any(axis=1)):
         open_to = np.where(taken, -1.0, overlap[row])[::-1]
         best = len(open_to) - 1 - int(open_to.argmax())
         if overlap[row, best] >= threshold and not taken[best]:
-            taken[best], hits[row] = True, best != lost
+            taken[best], hits[row] = row != again, best != lost
     return hits
 
 
