@@ -124,6 +124,8 @@ def test_files_and_folders_are_copied_by_id(tmp_path: Path) -> None:
     assert (tmp_path / "folders/a/empty").is_dir() and (tmp_path / "folders/b").is_dir()
     with pytest.raises(FileNotFoundError):
         files.copy_by_id(raw, tmp_path / "files", [3], ".jpg")
+    files.copy_folder_by_id(raw, tmp_path / "parts", ["a/empty", "a"], without={"a/deep"})
+    assert sorted(path.name for path in (tmp_path / "parts").rglob("*")) == ["a", "empty", "x.dcm"]
     with pytest.raises(FileNotFoundError):
         files.copy_folder_by_id(raw, tmp_path / "folders", ["c"])
 

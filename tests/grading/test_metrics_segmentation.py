@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import directed_hausdorff
 
+from assay.core.errors import InvalidSubmission
 from assay.formats import mask_from_pixels, parse_mask
 from assay.grading.metrics.segmentation import dice_hausdorff, fbeta_pixel, global_dice, mean_dice, mean_iou_precision
 
@@ -147,8 +148,8 @@ def test_published_sample_submissions_score_zero_on_any_true_masks_away_from_the
 
 
 def labelled(slices, classes, volume="case1_day0"):
-    rows = [(volume, f"slice_{place:04}", name) for place in range(slices) for name in classes]
-    return dict(zip(("volumes", "slices", "classes"), zip(*rows, strict=True), strict=True))
+    rows = [(f"{volume}_slice_{place:04}", name) for place in range(slices) for name in classes]
+    return dict(zip(("slices", "classes"), zip(*rows, strict=True), strict=True))
 
 
 def test_dice_and_hausdorff_of_one_voxel_each_by_hand():
@@ -190,6 +191,27 @@ def test_the_published_grader_merges_classes_and_so_forgives_the_wrong_one():
     rows = labelled(1, ["stomach", "large_bowel"])
     assert dice_hausdorff(truth, prediction, **rows) == 0
     assert dice_hausdorff(truth, prediction, **rows, merge_classes=True) == pytest.approx(0.6)
+
+
+def test_the_published_grader_stacks_predictions_by_their_own_names():
+    # Two volumes of one slice; named the other way around, each prediction is compared with the other volume.
+    truth = masks("1 1", "4 1")
+    rows = {"slices": ["case1_day0_slice_0001", "case2_day0_slice_0001"], "classes": "aa", "merge_classes": True}
+    assert dice_hausdorff(truth, truth, **rows, predicted_slices=rows["slices"]) == 1
+    swapped = dice_hausdorff(truth, truth, **rows, predicted_slices=rows["slices"][::-1])
+    assert swapped == pytest.approx(0.4 + 0.6 * (1 - 0.3 / math.sqrt(3)))
+    # As text, day 10 comes before day 1: the first predicted volume is the second row.
+    days = ["case1_day1_slice_0001", "case1_day10_slice_0001"]
+    assert dice_hausdorff(truth, truth, **rows, predicted_slices=days) == pytest.approx(swapped)
+    # Two predicted slices in one volume against one true slice: depth counts in true slices.
+    one = ["case1_day0_slice_0001", "case1_day0_slice_0002"]
+    score = dice_hausdorff(masks("1 1", ""), masks("1 1", "1 1"), **rows, predicted_slices=one)
+    assert score == pytest.approx(0.4 * (1 + 0) / 2 + 0.6 * (1 - 1 / math.sqrt(3)))
+    # A submission that ends early: its only row is right, and so is its only volume.
+    assert dice_hausdorff(truth, [truth[0], None], **rows, predicted_slices=days[:1]) == 1
+    other = [*truth[:1], parse_mask("1 1", 5, 5, "here")]
+    with pytest.raises(InvalidSubmission, match="different sizes"):
+        dice_hausdorff(other, other, **rows, predicted_slices=one)
 
 
 @given(hnp.arrays(bool, st.tuples(st.just(2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))))

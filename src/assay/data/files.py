@@ -8,7 +8,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,15 +55,21 @@ def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: s
     copy((source / name, destination / name) for name in names)
 
 
-def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object]) -> None:
-    """Copy the folder of each id, with everything in it and empty folders too, from one folder to another."""
+def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object], *, without: Collection[str] = ()) -> None:
+    """Copy the folder of each id, with everything in it and empty folders too, from one folder to another.
+
+    An id may be a path, as in `case1/day2`. Folders whose path is in `without` are left out.
+    """
     pairs: list[tuple[Path, Path]] = []
     for name in sorted(map(str, ids)):
         if not (source / name).is_dir():
             raise FileNotFoundError(f"there is no folder {source / name}")
         (destination / name).mkdir(parents=True, exist_ok=True)
         for path in sorted((source / name).rglob("*")):
-            target = destination / path.relative_to(source)
+            relative = path.relative_to(source)
+            if without and any(parent.as_posix() in without for parent in (relative, *relative.parents)):
+                continue
+            target = destination / relative
             if path.is_dir():
                 target.mkdir(parents=True, exist_ok=True)
             else:

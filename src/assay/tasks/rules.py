@@ -158,6 +158,13 @@ class Metric(Model):
     places: str | None = Field(
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
+    submitted: dict[str, str] = Field(
+        default={}, description="parameter -> text column of the submission that it receives; for lenient parsing"
+    )
+    all_answers: bool = Field(
+        default=False,
+        description="whether rows that a `positional_prefix` lacks are passed, too, predicted as None",
+    )
 
     def better(self, one: float, other: float) -> bool:
         """Whether score `one` is strictly better than `other`."""

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import MissingDependency
+from assay.core.errors import InvalidSubmission, MissingDependency
 from assay.formats import Mask
 
+_SLICE = "_slice_"  # what follows the name of the volume in the name of a slice
 _BLOCK = 8  # voxels along each side
 _PREDICTED_TOO_MUCH = 10  # times the true voxels: such a prediction is as wrong as can be
 
@@ -74,47 +75,60 @@ def mean_iou_precision(
 
 def dice_hausdorff(
     truth: Sequence[Mask],
-    prediction: Sequence[Mask],
+    prediction: Sequence[Mask | None],
     *,
-    volumes: Sequence[str],
     slices: Sequence[str],
     classes: Sequence[str],
     dice_weight: float = 0.4,
     hausdorff_weight: float = 0.6,
     merge_classes: bool = False,
+    predicted_slices: Sequence[str] | None = None,
 ) -> float:
     """Overlap of slices and distance of volumes in one number: `dice_weight D + hausdorff_weight (1 - H)`.
 
-    A row is one class in one slice of a volume: `volumes`, `slices` and `classes` name them. D is the mean of Dice's
-    coefficient over the rows where truth or prediction has a pixel. H is the mean over volumes and classes of the
-    Hausdorff distance: slices are stacked in the order of their names, each axis is scaled to length 1, and the
-    greatest distance from a voxel of either side to the nearest of the other is divided by `sqrt(3)`, the diagonal.
-    Where only one side has voxels, or over 10 times as many are predicted as are true, the distance is 1; where
-    neither has, it is left out. NaN where no row has a pixel.
+    A row is one class in one slice of a volume: `classes` and `slices` name them, as in `case1_day0_slice_0001`, where
+    `case1_day0` is the volume. D is the mean of Dice's coefficient over the rows where truth or prediction has a pixel.
+    H is the mean over volumes and classes of the Hausdorff distance: slices are stacked in the order of their names,
+    each axis is scaled to length 1, and the greatest distance from a voxel of either side to the nearest of the other
+    is divided by `sqrt(3)`, the diagonal. Where only one side has voxels, or over 10 times as many are predicted as are
+    true, the distance is 1; where neither has, it is left out. NaN where no row has a pixel.
 
-    With `merge_classes` a volume is one object, whatever class its voxels have. The published grader of
-    uw-madison-gi-tract-image-segmentation does this.
+    With `merge_classes` a volume is one object, whatever class its voxels have. With `predicted_slices`, the names that
+    a submission has for its rows, predicted volumes are stacked by them, and the n-th predicted volume is compared with
+    the n-th true one; the last predictions may be None, for rows that were not submitted, and have no name. The
+    published grader of uw-madison-gi-tract-image-segmentation does both.
     """
-    pairs = list(zip(truth, prediction, strict=True))
+    pairs = [(true, given) for true, given in zip(truth, prediction, strict=True) if given is not None]
     dice = [_dice(true, given, math.nan) for true, given in pairs]
-    objects: dict[tuple[str, str], list[int]] = {}
-    for row, (volume, name) in enumerate(zip(volumes, classes, strict=True)):
-        objects.setdefault((volume, "" if merge_classes else name), []).append(row)
+    kinds = [""] * len(truth) if merge_classes else classes
+    true_volumes = _group_slices(truth, slices, kinds)
+    found = [given for _, given in pairs]
+    found_volumes = _group_slices(found, slices if predicted_slices is None else predicted_slices, kinds)
     distances = [
-        _hausdorff(_stacked([truth[row] for row in rows], names), _stacked([prediction[row] for row in rows], names))
-        for rows in objects.values()
-        if (names := [slices[row] for row in rows])
+        _hausdorff(_stack(true), _stack(given)) for true, given in zip(true_volumes, found_volumes, strict=False)
     ]
     return dice_weight * _mean_of_numbers(dice) + hausdorff_weight * (1 - _mean_of_numbers(distances))
 
 
-def _stacked(masks: Sequence[Mask], names: Sequence[str]) -> NDArray[np.bool_]:
-    """The masks as one volume of shape (slices, height, width), those of one slice laid over each other."""
-    place = {name: depth for depth, name in enumerate(sorted(set(names)))}
-    volume = np.zeros((len(place), masks[0].height, masks[0].width), bool)
-    for mask, name in zip(masks, names, strict=True):
-        if len(mask.starts):
-            volume[place[name]] |= mask.decode()
+def _group_slices(masks: Sequence[Mask], names: Sequence[str], kinds: Sequence[str]) -> list[list[list[Mask]]]:
+    """The masks of each slice of each volume and kind; volumes and slices are in the order of the slices' names."""
+    volumes: dict[tuple[str, str], dict[str, list[Mask]]] = {}
+    for row in sorted(range(len(masks)), key=lambda row: names[row]):
+        volume = volumes.setdefault((names[row].split(_SLICE)[0], kinds[row]), {})
+        volume.setdefault(names[row], []).append(masks[row])
+    return [list(volume.values()) for volume in volumes.values()]
+
+
+def _stack(slices: Sequence[Sequence[Mask]]) -> NDArray[np.bool_]:
+    """The slices as one volume of shape (slices, height, width), the masks of one laid over each other."""
+    sizes = {(mask.height, mask.width) for masks in slices for mask in masks}
+    if len(sizes) > 1:
+        raise InvalidSubmission("The submission puts slices of different sizes into one volume.")
+    volume = np.zeros((len(slices), *sizes.pop()), bool)
+    for depth, masks in enumerate(slices):
+        for mask in masks:
+            if len(mask.starts):
+                volume[depth] |= mask.decode()
     return volume
 
 
@@ -124,11 +138,14 @@ def _hausdorff(truth: NDArray[np.bool_], prediction: NDArray[np.bool_]) -> float
         return math.nan
     if true == 0 or given == 0 or given > _PREDICTED_TOO_MUCH * true:
         return 1.0
-    return max(_farthest(truth, prediction), _farthest(prediction, truth)) / math.sqrt(3)
+    scale = truth.shape
+    shape = np.maximum(truth.shape, prediction.shape)
+    truth, prediction = (np.pad(side, [(0, more) for more in shape - side.shape]) for side in (truth, prediction))
+    return max(_farthest(truth, prediction, scale), _farthest(prediction, truth, scale)) / math.sqrt(3)
 
 
-def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
-    """The greatest distance from a voxel of `volume` to the nearest one of `other`, each axis scaled to length 1."""
+def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_], scale: tuple[int, ...]) -> float:
+    """The greatest distance from a voxel of `volume` to the nearest one of `other`, in units of `scale` per axis."""
     outside = np.argwhere(volume & ~other)
     if len(outside) == 0:
         return 0.0
@@ -138,7 +155,7 @@ def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
         raise MissingDependency("The Hausdorff distance", "mlebench") from None
     # Nearest to a voxel outside is always one on the surface: from any other, a step towards it stays inside.
     surface = np.argwhere(other & ~ndimage.binary_erosion(other))
-    tree, scaled = spatial.KDTree(surface / volume.shape), outside / volume.shape
+    tree, scaled = spatial.KDTree(surface / scale), outside / scale
     # One voxel of each block is measured first; the others cannot be farther than it by more than they are from it.
     blocks = np.ravel_multi_index(tuple(outside.T // _BLOCK), volume.shape)
     _, first, block = np.unique(blocks, return_index=True, return_inverse=True)

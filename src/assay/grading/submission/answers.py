@@ -147,13 +147,14 @@ class ParsedSubmission:
     """A valid submission: the typed values of its scored columns, in the order of the answers that they belong to.
 
     `rows` are the indexes of those answers, None for all of them, and `places` the index of each row in the file, None
-    if the order is the same.
+    if the order is the same. `submitted` are parameters of the metric that come from the submission.
     """
 
     answers: Answers
     columns: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int64] | None = None
     places: NDArray[np.signedinteger[Any]] | None = None
+    submitted: Mapping[str, NDArray[Any]] = dataclasses.field(default_factory=dict)
 
     @property
     def values(self) -> NDArray[Any]:
@@ -171,7 +172,7 @@ class ParsedSubmission:
     @property
     def parameters(self) -> dict[str, NDArray[Any]]:
         """What the metric takes in addition to truth and predictions, for the same rows."""
-        metric, found = self.answers.task.metric, {}
+        metric, found = self.answers.task.metric, dict(self.submitted)
         for key, names in metric.answers.items():
             found[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
         if metric.places:

@@ -15,6 +15,7 @@ the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a pub
 import csv
 import io
 import warnings
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from assay.grading.submission.answers import (
     refuse_value,
     within_bounds,
 )
-from assay.tasks import Column, Submission, Task
+from assay.tasks import Column, Task
 from assay.tasks.rules import Ids
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
     """Parse a submission by the rules of an edition that reads files as the published graders do."""
     answers, submission = LenientAnswers.of(task, prepared), task.submission
     _check_shape(content, len(answers.frame), name)
-    frame = _read_frame(content, name)
-    found = _find_columns(frame, submission, name)
+    frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
+    found = _find_columns(frame, task, name)
     ids = frame[submission.id] if submission.by_id else None
     expected = answers.frame[submission.id] if submission.by_id else None
     rows, places = _match_rows(
@@ -75,7 +76,13 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
     if submission.row_sum and submission.row_sum.more_columns:
         known = [*found.values(), *([submission.id] if ids is not None else [])]
         _check_extra_columns(frame.drop(columns=known), name)
-    return ParsedSubmission(answers, values, rows, places).finish(name, name_row)
+    text = Column(type="text", only_text=True)
+    submitted = {
+        parameter: _convert(frame[column].iloc[places], column, text, frame[column], name, name_row)
+        for parameter, column in task.metric.submitted.items()
+    }
+    parsed = ParsedSubmission(answers, values, rows, places, submitted).finish(name, name_row)
+    return _add_missing_rows(parsed, len(answers.frame)) if task.metric.all_answers else parsed
 
 
 class LenientAnswers(Answers):
@@ -104,6 +111,15 @@ class LenientAnswers(Answers):
         return _convert(series, name, unbounded, series, "answers", lambda row: f"row {row + 1}")
 
 
+def _add_missing_rows(parsed: ParsedSubmission, count: int) -> ParsedSubmission:
+    """Return a submission that ended early with None for each of the rows that it lacks."""
+    columns = {}
+    for column, values in parsed.columns.items():
+        columns[column] = np.full(count, None, object)
+        columns[column][: len(values)] = values
+    return replace(parsed, columns=columns, rows=None)
+
+
 def _check_shape(content: bytes, rows: int, name: str) -> None:
     """Refuse files that take pandas far more time and memory than their size: endless headers, floods of lines."""
     start = content[:MAX_HEADER].decode(errors="replace")
@@ -117,7 +133,7 @@ def _check_shape(content: bytes, rows: int, name: str) -> None:
     check_line_count(content, len(header), rows, name)
 
 
-def _read_frame(content: bytes, name: str) -> pd.DataFrame:
+def _read_frame(content: bytes, name: str, *, may_be_empty: bool = False) -> pd.DataFrame:
     """Return the table as the published graders read it, with text as Python strings."""
     try:
         with warnings.catch_warnings():
@@ -129,7 +145,7 @@ def _read_frame(content: bytes, name: str) -> pd.DataFrame:
         raise InvalidSubmission(f"{name} is not UTF-8 text.") from None
     except (ValueError, OverflowError, IndexError) as error:  # ParserError is a ValueError
         raise InvalidSubmission(f"{name} is not a CSV table: {_explain(error)}.") from None
-    if frame.empty:
+    if frame.empty and not may_be_empty:
         raise InvalidSubmission(f"{name} has a header but no rows.")
     texts = [column for column in frame.columns if isinstance(frame[column].dtype, pd.StringDtype)]
     return frame.reset_index(drop=True).astype(dict.fromkeys(texts, object))
@@ -144,8 +160,9 @@ def _explain(error: Exception) -> str:
     return "its rows cannot be separated"
 
 
-def _find_columns(frame: pd.DataFrame, submission: Submission, name: str) -> dict[str, str]:
+def _find_columns(frame: pd.DataFrame, task: Task, name: str) -> dict[str, str]:
     """Return for each column of the rules what it is called in the frame."""
+    submission, metric = task.submission, task.metric
     header = list(map(str, frame.columns))
     found = {}
     for column, rule in submission.columns.items():
@@ -154,7 +171,7 @@ def _find_columns(frame: pd.DataFrame, submission: Submission, name: str) -> dic
             raise InvalidSubmission(f"{name} has columns {quote_some(names)}, which mean the same; submit one of them.")
         found[column] = names[0] if names else column
     keys = [submission.id, *submission.id_with] if submission.id else []
-    needed = keys if submission.by_id else [key for key in keys if key in header]
+    needed = keys if submission.by_id else [key for key in keys if key in {*header, *metric.submitted.values()}]
     extra = submission.more_columns and not submission.by_position
     check_header(header, [*needed, *found.values()], name, extra=extra, order=submission.order)
     if submission.by_position:

@@ -18,12 +18,12 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     rows = []
     for image in make.hex_ids(IMAGES, 32):
         pixels = make.texture((SIZE, SIZE), 0.2)
-        findings = []
+        findings: list[tuple[int, ...]] = []
         for left in make.rng.permutation([0, 16, 32, 48])[: make.rng.integers(1, 4) if make.rng.random() < 0.5 else 0]:
             kind = int(make.rng.integers(0, 14)) if not findings or make.rng.random() < 0.7 else findings[-1][0]
-            top, width, height = make.rng.integers(2, 40), make.rng.integers(8, 14), make.rng.integers(8, 20)
+            top, width, height = (int(make.rng.integers(*limits)) for limits in ((2, 40), (8, 14), (8, 20)))
             pixels[top : top + height, left : left + width] = make.texture((height, width), 0.3 + kind / 20)
-            findings.append((kind, int(left) + 1, int(top), int(left + width), int(top + height)))
+            findings.append((kind, int(left) + 1, top, int(left) + width, top + height))
         for reader in make.rng.choice(17, 3, replace=False):
             seen = [finding for finding in findings if make.rng.random() < 0.8]
             for kind, *corners in seen:
