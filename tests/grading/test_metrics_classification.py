@@ -219,6 +219,11 @@ def test_weighted_multilabel_log_loss_by_hand():
     by_hand = ((14 * math.log(2) + math.log(4)) / 15 + (7 * math.log(2) + 2 * math.log(4)) / 9) / 2
     score = weighted_multilabel_log_loss(truth, prediction, positive_weight=[14, 2], negative_weight=[7, 1])
     assert score == pytest.approx(by_hand)
+    # The same as one question per row, in which "all" weighs 7 times as much as "C1".
+    rows = {"groups": np.array(["a", "a", "b", "b"]), "kinds": np.array(["all", "C1", "all", "C1"])}
+    weights = {"positive_weight": 2, "negative_weight": 1, "heavy_kind": "all", "heavy_factor": 7}
+    long = weighted_multilabel_log_loss(truth.ravel(), prediction.ravel(), **rows, **weights)
+    assert long == pytest.approx(by_hand)
 
 
 @given(st.lists(st.lists(st.tuples(st.booleans(), CHANCE), min_size=8, max_size=8), min_size=1, max_size=9))
