@@ -84,7 +84,7 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
         distances = [distance(*pair) for pair in zip(predicted_volumes, true_volumes, strict=False)]
         return 0.4 * np.nanmean(dice) + 0.6 * (1 - np.nanmean(distances))
 
-    def _predict(self, known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
+    def _predict(self, row: dict[str, str], known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
         return {"predicted": draw.choice(known["predicted"])}
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:

@@ -95,7 +95,7 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
         precision = evaluation.eval["precision"][..., -1]
         return precision[precision > -1].mean() if (precision > -1).any() else -1.0
 
-    def _predict(self, known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
+    def _predict(self, row: dict[str, str], known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
         texts = known["PredictionString"]
         return {"PredictionString": " ".join(shift(draw.choice(texts), draw) for _ in range(draw.randrange(1, 3)))}
 
