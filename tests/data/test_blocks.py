@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 
 from assay.core.errors import SourceError
 from assay.data import archives, files, pandas_tables, splits
-from assay.formats import bson, coco, json_lines, npy, tar, tfrecord
+from assay.formats import bson, coco, json_lines, json_list, npy, tar, tfrecord
 
 KEYS = list("dbacadbcadcbbadbacda")
 
@@ -201,6 +201,23 @@ def test_tar_files_contain_the_members_and_are_reproducible(tmp_path: Path) -> N
     with tarfile.open(tmp_path / "one.tar") as content:
         assert content.getnames() == ["a/x", "b/x"]
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+
+
+def test_a_json_list_is_read_and_written_as_by_the_standard_library(tmp_path: Path) -> None:
+    records = [{"a": 1e-7, "text": 'ä, ]} " {\\', "nested": [{"b": [None, True]}]}, {}, {"c": "x" * 50}]
+    for content in (json.dumps(records), json.dumps(records, indent=2, ensure_ascii=False), " [ ] ", "[]"):
+        (tmp_path / "raw.json").write_text(content, encoding="utf-8")
+        for chunk in (1, 7, 1000):
+            with json_list.write_json_list(tmp_path / "out.json") as append:
+                for record in json_list.read_json_list(tmp_path / "raw.json", chunk=chunk):
+                    append(record)
+            assert (tmp_path / "out.json").read_text() == json.dumps(json.loads(content))
+    json_list.split_json_list(tmp_path / "raw.json", {"a": tmp_path / "a.json"}, lambda _: "b")
+    assert (tmp_path / "a.json").read_text() == "[]"
+    for content in ("", "{}", "[{}", "[{},]", "[{} {}]", "[1]", "[{}] x", '[{"a"]'):
+        (tmp_path / "raw.json").write_text(content)
+        with pytest.raises(SourceError, match=r"raw\.json"):
+            list(json_list.read_json_list(tmp_path / "raw.json"))
 
 
 def test_json_lines_round_trip_and_a_malformed_line_is_named(tmp_path: Path) -> None:

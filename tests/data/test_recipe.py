@@ -219,7 +219,7 @@ def use_archives(folder: Path) -> None:
 
 
 def use_formats(folder: Path) -> None:
-    from assay.formats import coco, json_lines, npy, tar, tfrecord
+    from assay.formats import coco, json_lines, json_list, npy, tar, tfrecord
     from assay.formats.masks import encode_mask, mask_from_pixels
     from assay.formats.png import write_png
 
@@ -227,6 +227,8 @@ def use_formats(folder: Path) -> None:
     tfrecord.write(folder / "a.tfrec", [{"a": [1, 2], "b": [b"x"], "c": [0.5]}])
     coco.write_coco({"images": [], "annotations": []}, folder / "a.json")
     json_lines.write_json_lines(folder / "a.jsonl", [{"a": 1}])
+    with json_list.write_json_list(folder / "list.json") as append:
+        append({"a": 1})
     npy.write_rows(np.arange(6).reshape(3, 2), np.array([2, 0]), folder / "a.npy")
     (folder / "runs").write_text(encode_mask(mask_from_pixels(np.eye(3, dtype=bool))))
     tar.pack_tar(folder / "a.tar", [("x", folder / "runs")])
@@ -241,8 +243,11 @@ def use_formats(folder: Path) -> None:
         (use_archives, "2c02d336f696366d", {"assay.data.archives": 1, "assay.formats.zip_writer": 1}),
         (
             use_formats,
-            "beb0d0d67d82edb4",
-            {f"assay.formats.{name}": 1 for name in ("coco", "json_lines", "masks", "npy", "png", "tar", "tfrecord")},
+            "71d37c2fb6282138",
+            {
+                f"assay.formats.{name}": 1
+                for name in ("coco", "json_lines", "json_list", "masks", "npy", "png", "tar", "tfrecord")
+            },
         ),
     ],
 )

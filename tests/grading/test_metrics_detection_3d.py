@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import affinity
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InvalidSubmission
 from assay.formats import parse_boxes_3d
 from assay.grading.metrics.detection import map_3d_iou
 
@@ -124,6 +124,26 @@ def test_boxes_of_absurd_size_are_measured_without_error():
     extreme = ["1 0 0 0 1e-300 1e-300 1e-300 0 car", "1 1e12 1e12 0 1 1 1 0.3 car", "1 0 0 0 1e12 1e12 1e12 1e12 car"]
     for quirk in (False, True):
         assert 0 <= map_3d_iou([scene(CAR, *extreme)], [scene(*extreme, CAR)], average_precision=quirk) <= 1
+
+
+def test_the_published_grader_checks_boxes_of_true_classes_only():
+    quirks = {"average_precision": True, "check_corners": True}
+    assert map_3d_iou([scene(CAR)], [scene(CAR)], **quirks) == 1
+    for box in ("1 0 0 0 -2 4 1 0 car", "1 0 0 0 2 4 0 0 car", "1 1e9 1e9 0 2 4 1 0.3 car"):
+        prediction = parse_boxes_3d(f"{CAR} {box}", "here", any_size=True)
+        with pytest.raises(InvalidSubmission, match="size"):
+            map_3d_iou([scene(CAR)], [prediction], **quirks)
+        other = parse_boxes_3d(f"{CAR} {box.replace('car', 'bus')}", "here", any_size=True)
+        assert map_3d_iou([scene(CAR)], [other], **quirks) == 1
+
+
+def test_cells_may_be_split_at_each_space():
+    assert len(parse_boxes_3d(" \t", "here", split_at_spaces=True).labels) == 0
+    assert parse_boxes_3d(CAR, "here", split_at_spaces=True).labels.tolist() == ["car"]
+    for text in (f" {CAR}", f"{CAR} ", CAR.replace(" 0 ", "  0 ", 1), CAR.replace(" ", "\t", 1)):
+        assert parse_boxes_3d(text, "here").labels.tolist() == ["car"]
+        with pytest.raises(InvalidSubmission):
+            parse_boxes_3d(text, "here", split_at_spaces=True)
 
 
 def test_without_shapely_the_user_is_told_what_to_install(monkeypatch):

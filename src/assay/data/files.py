@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from assay.core.errors import SourceError
 from assay.core.progress import stage
 
 _SHARE_BLOCKS = 0x40049409  # ioctl FICLONE
@@ -75,6 +76,14 @@ def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object], *,
             else:
                 pairs.append((path, target))
     copy(pairs)
+
+
+def check_complete(raw: Path, names: Iterable[str]) -> None:
+    """Raise `SourceError` with the names of all files and folders that the raw data lacks."""
+    missing = [name for name in names if not (raw / name).exists()]
+    if missing:
+        found = f"the raw data lacks {', '.join(missing)}"
+        raise SourceError(f"{found}; the competition's archive has all of it, so extract or download it again")
 
 
 def list_files(folder: Path, suffix: str) -> list[Path]:

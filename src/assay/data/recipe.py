@@ -26,6 +26,7 @@ VERSIONS = {
     "assay.formats.bson": 1,
     "assay.formats.coco": 1,
     "assay.formats.json_lines": 1,
+    "assay.formats.json_list": 1,
     "assay.formats.masks": 1,
     "assay.formats.npy": 1,
     "assay.formats.png": 1,

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.errors import MissingDependency
+from assay.core.errors import InvalidSubmission, MissingDependency
 from assay.formats import Boxes, Boxes3D, Points
 
 _THRESHOLDS_3D = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+_RIGHT_ANGLE = 1e-8  # the greatest scalar product of two sides that counts as 0
 _COCO_LARGEST = 1e5**2
 _COCO_RECALLS = np.linspace(0, 1, 101)
 
@@ -119,6 +120,7 @@ def map_3d_iou(
     *,
     thresholds: Sequence[float] = _THRESHOLDS_3D,
     average_precision: bool = False,
+    check_corners: bool = False,
 ) -> float:
     """The mean over scenes and thresholds of `hits / (hits + false boxes + missed boxes)`, a hit being IoU above it.
 
@@ -128,15 +130,16 @@ def map_3d_iou(
 
     With `average_precision`, a scene scores the mean over its true classes of the area under the precision by recall,
     raised to the best at any higher recall; predicted classes that it does not have are free, and a scene without true
-    boxes makes the score NaN. The published grader of 3d-object-detection-for-autonomous-vehicles does this.
+    boxes makes the score NaN. With `check_corners`, predicted boxes of its true classes need sizes above 0 and right
+    angles, which corners far from the origin lack for want of digits; others are not checked. The published grader of
+    3d-object-detection-for-autonomous-vehicles does both.
     """
-    return _mean(
-        [
-            score
-            for true, given in zip(truth, prediction, strict=True)
-            for score in _scene_scores(true, given, thresholds, average_precision)
-        ]
-    )
+    scores: list[float] = []
+    for true, given in zip(truth, prediction, strict=True):
+        if check_corners:
+            _check_corners(given, np.flatnonzero(np.isin(given.labels, list(set(true.labels)))))
+        scores.extend(_scene_scores(true, given, thresholds, average_precision, from_origin=check_corners))
+    return _mean(scores)
 
 
 def _boxes_hit(corners: NDArray[np.float64], places: NDArray[np.float64]) -> int:
@@ -248,11 +251,23 @@ def _coco_area(hits: NDArray[np.bool_], number: int) -> float:
     return float(np.append(precision, 0.0)[place].mean())
 
 
+def _check_corners(boxes: Boxes3D, rows: NDArray[np.intp]) -> None:
+    """Refuse boxes whose size is not above 0, or whose corners are too far away to form right angles."""
+    corners = _footprints(boxes, rows, np.zeros(2))
+    sides = np.roll(corners, -1, axis=1) - corners
+    angles = (sides * np.roll(sides, 1, axis=1)).sum(axis=-1)
+    if (boxes.sizes[rows] <= 0).any() or not (np.abs(angles) <= _RIGHT_ANGLE).all():
+        raise InvalidSubmission("A box has a size that is not above 0, or is too far away for its corners to be exact.")
+
+
 def _scene_scores(
-    truth: Boxes3D, prediction: Boxes3D, thresholds: Sequence[float], average_precision: bool
+    truth: Boxes3D, prediction: Boxes3D, thresholds: Sequence[float], average_precision: bool, *, from_origin: bool
 ) -> Iterator[float]:
     """The score of one scene at each threshold."""
-    overlaps = {label: _overlap_3d(truth, prediction, label, min(thresholds)) for label in sorted(set(truth.labels))}
+    overlaps = {
+        label: _overlap_3d(truth, prediction, label, min(thresholds), from_origin=from_origin)
+        for label in sorted(set(truth.labels))
+    }
     for threshold in thresholds:
         hits = [_hits(overlap, threshold, only_free=False) for overlap in overlaps.values()]
         if average_precision:
@@ -265,10 +280,13 @@ def _scene_scores(
             yield hit / involved if involved else 1.0
 
 
-def _overlap_3d(truth: Boxes3D, prediction: Boxes3D, label: str, least: float) -> NDArray[np.float64]:
+def _overlap_3d(
+    truth: Boxes3D, prediction: Boxes3D, label: str, least: float, *, from_origin: bool
+) -> NDArray[np.float64]:
     """The IoU of each predicted box of a label, by falling score, with each true one; 0 for any surely below `least`.
 
-    It is the common ground times the common height, of the joint volume.
+    It is the common ground times the common height, of the joint volume. Corners are computed as seen from the true box
+    or, less exactly, `from_origin`.
     """
     rows = np.flatnonzero(prediction.labels == label)
     rows = rows[np.argsort(-prediction.scores[rows], kind="stable")][:, None]
@@ -284,7 +302,9 @@ def _overlap_3d(truth: Boxes3D, prediction: Boxes3D, label: str, least: float) -
     near = np.nonzero((distance < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
     overlap = np.zeros(volumes.shape)
     if len(near[0]):
-        common = height[near] * _common_ground(prediction, rows[near[0], 0], truth, others[0, near[1]])
+        pairs = rows[near[0], 0], others[0, near[1]]
+        origin = np.zeros(2) if from_origin else truth.centers[pairs[1], :2]
+        common = height[near] * _common_ground(prediction, pairs[0], truth, pairs[1], origin)
         overlap[near] = np.clip(common / (volumes[near] - common), 0, 1)
     return overlap
 
@@ -295,14 +315,17 @@ def _heights(boxes: Boxes3D, rows: NDArray[np.int64]) -> tuple[NDArray[np.float6
 
 
 def _common_ground(
-    boxes: Boxes3D, rows: NDArray[np.int64], others: Boxes3D, other_rows: NDArray[np.int64]
+    boxes: Boxes3D,
+    rows: NDArray[np.int64],
+    others: Boxes3D,
+    other_rows: NDArray[np.int64],
+    origin: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The area that the turned rectangles under pairs of boxes share."""
     try:
         import shapely
     except ImportError:
         raise MissingDependency("Overlap of rotated boxes", "mlebench") from None
-    origin = others.centers[other_rows, :2]
     one, other = (_footprints(*of, origin) for of in ((boxes, rows), (others, other_rows)))
     shared: NDArray[np.float64] = shapely.area(shapely.intersection(shapely.polygons(one), shapely.polygons(other)))
     return shared
@@ -312,9 +335,9 @@ def _footprints(boxes: Boxes3D, rows: NDArray[np.int64], origin: NDArray[np.floa
     """The corners of the rectangles that boxes cover on the ground, as seen from `origin`: (n, 4, 2)."""
     width, length, _ = boxes.sizes[rows].T / 2
     cosine, sine = np.cos(boxes.yaws[rows])[:, None], np.sin(boxes.yaws[rows])[:, None]
-    ahead, aside = np.stack([length, length, -length, -length], 1), np.stack([width, -width, -width, width], 1)
-    turned = np.stack([ahead * cosine - aside * sine, ahead * sine + aside * cosine], axis=-1)
-    corners: NDArray[np.float64] = (boxes.centers[rows, :2] - origin)[:, None] + turned
+    ahead, aside = np.stack([length, length, -length, -length], 1), np.stack([-width, width, width, -width], 1)
+    x, y = (boxes.centers[rows, :2] - origin).T[..., None]
+    corners: NDArray[np.float64] = np.stack([x + ahead * cosine - aside * sine, y + ahead * sine + aside * cosine], -1)
     return corners
 
 
