@@ -18,7 +18,7 @@ def prepare(job: PrepareJob) -> None:
     boxes = pandas_tables.read(job.raw / "train_bounding_boxes.csv")
     pandas_tables.check_columns(studies, [STUDY, *TARGETS], "train.csv")
     pandas_tables.check_columns(boxes, [STUDY, *BOX_COLUMNS], "train_bounding_boxes.csv")
-    segmented = [path.stem for path in files.list_files(job.raw / "segmentations", ".nii")]
+    segmented = sorted(path.stem for path in (job.raw / "segmentations").glob("*.nii"))
     drawn, with_boxes, with_segmentation = _draw(studies[STUDY].tolist(), sorted(boxes[STUDY].unique()), segmented)
     in_train = studies[STUDY].isin(drawn)
     if job.edition == "fixed":
