@@ -83,7 +83,16 @@ class Data(Model):
     answers: str = Field(default="answers.csv", description="the private file with the true values")
     gold: str | None = Field(default=None, description="a perfect submission, if the answers are not one")
     sample: str = "public/sample_submission.csv"
+    packed_sample: str | None = Field(
+        default=None, description="the archive in which agents see the sample submission, if `sample` is private"
+    )
     checksums: dict[str, Md5] = Field(default={}, description="prepared file -> its MD5 in the published benchmark")
+
+    @property
+    def public_sample(self) -> str | None:
+        """The sample submission that agents see, relative to the data folder, if there is one."""
+        side, _, path = self.sample.partition("/")
+        return path if side == "public" else self.packed_sample
 
 
 class Budget(Model):

@@ -9,7 +9,14 @@ from assay.agents.agent import Agent
 from assay.agents.workbench import Workbench
 from assay.tasks import Task
 
-KINDS = ("tabular-classification", "tabular-regression", "image-classification")
+TABLES = (".csv", ".csv.zip", ".tsv", ".tsv.zip", ".json")
+KINDS = (
+    "tabular-classification",
+    "tabular-regression",
+    "text-classification",
+    "text-regression",
+    "image-classification",
+)
 MARGIN = 12.0
 """Seconds of the budget left for loading data and writing the submission."""
 
@@ -23,25 +30,27 @@ class AutoML(Agent):
     max_seconds: float = Field(600.0, gt=0, description="max search time in seconds")
 
     def inapplicable(self, task: Task) -> str | None:
-        """Refuse tasks other than predicting one column of a table, from the table or from images named in it."""
+        """Refuse tasks other than predicting columns of a table, from the table or from images named in it."""
         if task.kind not in KINDS:
             return f"automl supports tables and images, not {task.kind}"
-        needed = {"train", "test", "target"}
-        if task.kind == "image-classification":
-            needed.add("image")
-        missing = any(getattr(task.data, name) is None for name in needed)
-        not_csv = any(name and not name.endswith(".csv") for name in (task.data.train, task.data.test))
-        if missing or not_csv or len(task.submission.columns) != 1:
-            return "automl needs a train.csv and a test.csv with one target column, and the paths of images in them"
+        if any(column.type == "text" for column in task.submission.columns.values()):
+            return "automl predicts numbers and classes, not text"
+        data = task.data
+        tables = [data.train, data.test] + ([data.image] if task.kind == "image-classification" else [])
+        if None in tables or not all(name and name.endswith(TABLES) for name in (data.train, data.test)):
+            return "automl needs a table for training and one for testing, and the paths of images in them"
         return None
 
     async def work(self, bench: Workbench) -> None:
         """Write the search script and its configuration into the workspace, and run it once."""
         task, left = bench.task, bench.clock.seconds_left
+        columns = task.submission.columns
         config = {
             "kind": task.kind,
-            "data": task.data.model_dump(),
-            "target": next(iter(task.submission.columns)),
+            "data": task.data.model_dump(include={"train", "test", "target", "image"}),
+            "columns": [name for name, column in columns.items() if column.scored],
+            "probabilities": all(column.type == "number" for column in columns.values()),
+            "row_sum": task.submission.row_sum.to if task.submission.row_sum else None,
             "submission": task.submission.file,
             "id": task.submission.id,
             "metric": task.metric.name,

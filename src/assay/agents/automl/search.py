@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from flaml import AutoML
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 DATA = Path("data")
 ESTIMATORS = ["lgbm", "rf", "extra_tree", "kneighbor"]
@@ -13,60 +15,127 @@ METRICS = {
     "accuracy": "accuracy",
     "rmse": "rmse",
     "rmsle": "rmse",
+    "mean_column_rmsle": "rmse",
     "mae": "mae",
     "roc_auc": "roc_auc",
+    "mean_column_roc_auc": "roc_auc",
     "log_loss": "log_loss",
 }
+LOG_METRICS = ("rmsle", "mean_column_rmsle")
 MAX_CATEGORIES = 50
 MAX_CV_ROWS = 20_000
+MIN_WORDS = 3
+"""A column whose cells have at least this many words on average is text."""
+TEXT_FEATURES = 32
+FOLDS = 5
 
 
 def main() -> None:
     """Load the data, search, predict, and write the submission."""
     config = json.loads(Path("automl.json").read_text())
-    train, test = (pd.read_csv(DATA / config["data"][part]) for part in ("train", "test"))
-    target = train.pop(config["target"])
-    log_target = config["metric"] == "rmsle"
+    train, test = (read_table(DATA / config["data"][part]) for part in ("train", "test"))
+    submission = test[[config["id"]]].copy()
+    labels = find_labels(config, train)
     features = pixel_features if config["kind"] == "image-classification" else table_features
-    inputs, unseen = features(config, train, test)
-    regression = config["kind"] == "tabular-regression"
+    inputs, unseen = features(config, train[[name for name in test if name in train]], test)
+    config["search_seconds"] /= len(labels.columns)
+    for target in labels:
+        known = labels[target].notna().to_numpy()
+        predicted = predict(
+            config, inputs[known], labels[target][known], unseen, config["search_seconds"] / len(labels.columns)
+        )
+        submission[list(predicted) if isinstance(predicted, pd.DataFrame) else target] = predicted
+    columns = config["columns"]
+    if config["row_sum"] is not None:
+        submission[columns] = submission[columns].div(submission[columns].sum(axis=1), axis=0) * config["row_sum"]
+    submission[[config["id"], *columns]].to_csv(config["submission"], index=False)
+
+
+def find_labels(config: dict, train: pd.DataFrame) -> pd.DataFrame:
+    """Return what to predict: the columns of the submission, or one column whose classes these are."""
+    columns, target = config["columns"], config["data"]["target"]
+    if all(name in train for name in columns):
+        return train[columns]
+    if len(columns) == 1:
+        return train[[target]].set_axis(columns, axis=1)
+    return train[[target]].astype(str)
+
+
+def predict(
+    config: dict, inputs: pd.DataFrame, labels: pd.Series, unseen: pd.DataFrame, seconds: float
+) -> pd.DataFrame | np.ndarray:
+    """Search for a pipeline and predict: numbers, labels, the probability of the higher label, or of each label."""
+    regression = config["kind"].endswith("regression")
+    classes = sorted(labels.unique())
+    if not regression and len(classes) == 1:
+        return np.full(len(unseen), classes[0])
+    logarithm = config["metric"] in LOG_METRICS
+    metric = METRICS.get(config["metric"], "auto")
+    if metric == "roc_auc" and len(classes) > 2:
+        metric = "auto"
     search = AutoML()
     search.fit(
         inputs,
-        np.log1p(target) if log_target else target,
+        np.log1p(labels) if logarithm else labels,
         task="regression" if regression else "classification",
-        metric=METRICS.get(config["metric"], "auto"),
+        metric=metric,
         time_budget=config["search_seconds"],
         estimator_list=[name for name in ESTIMATORS if not (regression and name == "kneighbor")],
         n_jobs=config["cores"],
         seed=config["seed"],
         eval_method="cv" if len(inputs) <= MAX_CV_ROWS else "holdout",
-        n_splits=5,
+        n_splits=FOLDS,
         retrain_full=True,
         early_stop=True,
         verbose=0,
     )
-    predicted = search.predict(unseen)
-    answer = np.expm1(predicted) if log_target else predicted
-    pd.DataFrame({config["id"]: test[config["id"]], config["target"]: answer}).to_csv(config["submission"], index=False)
-    print(f"best: {search.best_estimator} {search.best_config}; validation loss {search.best_loss:.5f}")
+    print(f"{labels.name}: {search.best_estimator} {search.best_config}; validation loss {search.best_loss:.5f}")
+    if regression or not config["probabilities"]:
+        predicted = search.predict(unseen)
+        return np.expm1(predicted) if logarithm else predicted
+    shares = pd.DataFrame(search.predict_proba(unseen), columns=classes)
+    if labels.name in config["columns"]:
+        return shares.iloc[:, -1].to_numpy()
+    return shares.reindex(columns=config["columns"], fill_value=0.0)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV, TSV or JSON table, also as the only file in a zip."""
+    name = path.name.removesuffix(".zip")
+    if name.endswith(".json"):
+        return pd.read_json(path)
+    return pd.read_csv(path, sep="\t" if name.endswith(".tsv") else ",")
 
 
 def table_features(config: dict, train: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables without the id; compound codes such as `12_03` or `B/7/P` are also split into their parts."""
+    """Return the tables as features: no id, text as topics, and compound codes such as `12_03` also by their parts."""
     both = pd.concat([train, test], keys=["train", "test"])
-    both = both.join(
-        pd.concat(
-            [split_codes(both[name]) for name in both.select_dtypes(exclude="number")] or [both.iloc[:, :0]], axis=1
-        )
-    )
-    both = both.drop(columns=config["id"])
+    words = [name for name in both.select_dtypes(exclude="number") if is_text(both[name])]
+    parts = [text_features(both[name], config["seed"]) for name in words]
+    both = both.drop(columns=words)
+    parts += [split_codes(both[name]) for name in both.select_dtypes(exclude="number")]
+    both = pd.concat([both, *parts], axis=1).drop(columns=config["id"], errors="ignore")
     for name in both.select_dtypes(exclude="number"):
         values = both[name].astype("string").fillna("missing")
         both[name] = (
             values.astype("category") if values.nunique() <= MAX_CATEGORIES else values.map(values.value_counts())
         )
     return both.loc["train"], both.loc["test"]
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether the cells of a column are text of several words."""
+    return column.dropna().astype("string").str.count(r"\S+").mean() >= MIN_WORDS
+
+
+def text_features(column: pd.Series, seed: int) -> pd.DataFrame:
+    """Return the length of each text and its main components by words."""
+    text = column.fillna("").astype(str)
+    words = TfidfVectorizer(sublinear_tf=True, max_features=50_000, token_pattern=r"\S+").fit_transform(text)
+    topics = TruncatedSVD(min(TEXT_FEATURES, words.shape[1] - 1), random_state=seed).fit_transform(words)
+    names = [f"{column.name} topic {number}" for number in range(topics.shape[1])]
+    table = pd.DataFrame(topics, index=column.index, columns=names)
+    return table.assign(**{f"{column.name} length": text.str.len()})
 
 
 def split_codes(column: pd.Series) -> pd.DataFrame:

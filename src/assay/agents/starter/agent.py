@@ -1,0 +1,53 @@
+"""The baseline agent: runs the starter code unchanged, or predicts the same for every row."""
+
+import json
+from importlib.resources import files
+
+from assay.agents.agent import Agent
+from assay.agents.workbench import Workbench
+from assay.tasks import Task
+
+METHODS = {"mae": "median", "pearson": "draw", "mean_column_spearman": "draw"}
+"""How to predict a number under metrics for which its mean is not the best constant, or a constant has no score."""
+
+
+class Starter(Agent):
+    """Runs the task's starter code unchanged; a task without any gets a constant prediction."""
+
+    summary = "runs the task's starter code unchanged, or predicts a constant where there is none"
+
+    def inapplicable(self, task: Task) -> str | None:
+        """Refuse tasks that have neither starter code nor a sample submission to start from."""
+        if task.starter or (task.submission.form == "csv" and task.data.public_sample):
+            return None
+        return "the task has neither starter code nor a sample submission that agents can see"
+
+    async def work(self, bench: Workbench) -> None:
+        """Run `train.py` if the task has one; a starter without one is already the submission."""
+        task = bench.task
+        if "train.py" in task.starter:
+            await bench.run(["python", "train.py"])
+        elif not task.starter:
+            await bench.write("starter.json", json.dumps(_configure(task), indent=2))
+            await bench.write("starter.py", files("assay.agents.starter").joinpath("constant.py").read_bytes())
+            await bench.run(["python", "-W", "ignore", "starter.py"])
+
+
+def _configure(task: Task) -> dict[str, object]:
+    """Return what the script needs to know about the task."""
+    submission = task.submission
+    free_text = not task.kind.endswith(("classification", "regression"))
+    columns = {
+        name: {"number": column.type == "number", "min": column.min, "max": column.max}
+        for name, column in submission.columns.items()
+        if column.scored and not (column.type == "text" and (free_text or column.only_text))
+    }
+    return {
+        "sample": task.data.public_sample,
+        "submission": submission.file,
+        "train": task.data.train,
+        "target": task.data.target,
+        "columns": columns,
+        "method": METHODS.get(task.metric.name, "mean"),
+        "row_sum": submission.row_sum.to if submission.row_sum else None,
+    }
