@@ -9,6 +9,7 @@ from assay.cli.output import as_json, choose_progress, echo, edition, open_regis
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.text import plural
+from assay.data.machine_memory import find_memory_shortage
 from assay.data.store import Prepared, prepare
 
 
@@ -61,6 +62,8 @@ def prepare_command(
     progress = choose_progress(quiet or json_)
     done, failed = [], []
     for task in tasks:
+        if not synthetic and (shortage := find_memory_shortage(task)):
+            echo(f"warning: {shortage}", err=True)
         try:
             data = prepare(
                 home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw

@@ -6,37 +6,70 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import plural
-from assay.tasks import EditionRules, Task
+from assay.tasks import EditionRules, Preparation, Suite, Task
 
 
 @click.command("tasks")
 @click.argument("names", nargs=-1, metavar="[SUITE|SPLIT]…")
+@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only tasks of a split. Repeat for several.")
+@click.option(
+    "--category", "categories", multiple=True, metavar="NAME", help="Only tasks of a category. Repeat for several."
+)
 @as_json
 @click.pass_obj
-def tasks_command(folders: tuple[Path, ...], names: tuple[str, ...], json_: bool) -> None:
+def tasks_command(
+    folders: tuple[Path, ...],
+    names: tuple[str, ...],
+    splits: tuple[str, ...],
+    categories: tuple[str, ...],
+    json_: bool,
+) -> None:
     """List suites and tasks, and which tasks are prepared.
 
     \b
     Examples:
       assay tasks
       assay tasks pocket:quick --json
+      assay tasks mlebench --split high --category "Image Segmentation"
     """
     registry, home = open_registry(folders), Home.default()
     tasks = registry.select_all(names) if names else list(registry.tasks())
-    rows = [_row(task, _prepared_variants(home, task)) for task in tasks]
+    suites = [suite for suite, _ in registry.suites.values() if any(task.suite == suite.name for task in tasks)]
+    known_categories = sorted({task.category for task in tasks if task.category})
+    tasks = _filter_by_category(_filter_by_split(tasks, suites, splits), categories, known_categories)
+    rows = [_row(task, suites, _prepared_variants(home, task)) for task in tasks]
     if json_:
         echo(json.dumps(rows, indent=2))
         return
-    for suite, _ in registry.suites.values():
-        if any(row["suite"] == suite.name for row in rows):
-            echo(f"{suite.name}: {suite.title}")
-            splits = "".join(f"  {suite.name}:{split} ({len(tasks)})" for split, tasks in suite.splits.items())
-            echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{splits}" if splits else ""))
-    columns = ["task", "kind", "metric", "budget", "prepared"]
-    print_table(columns, [[str(row[column]) for column in columns] for row in rows])
+    for suite in suites:
+        echo(f"{suite.name}: {suite.title}")
+        sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
+        echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""))
+    columns = ["task", "kind", "category", "metric", "budget", "prepared"]
+    if not any(row["category"] for row in rows):
+        columns.remove("category")
+    print_table(columns, [[str(row[column] or "") for column in columns] for row in rows])
+
+
+def _filter_by_split(tasks: list[Task], suites: list[Suite], splits: tuple[str, ...]) -> list[Task]:
+    """Return the tasks that are in one of the splits, or all if none is named."""
+    known = {split: None for suite in suites for split in suite.splits}
+    if unknown := next((split for split in splits if split not in known), None):
+        raise UsageError(f"no split is named {unknown!r}; available: {', '.join(known) or 'none'}")
+    members = {f"{suite.name}/{name}" for suite in suites for split in splits for name in suite.splits.get(split, ())}
+    return [task for task in tasks if task.id in members] if splits else tasks
+
+
+def _filter_by_category(tasks: list[Task], categories: tuple[str, ...], known: list[str]) -> list[Task]:
+    """Return the tasks of one of the categories, in any case of letters, or all if none is named."""
+    wanted = {category.lower() for category in categories}
+    if unknown := next((name for name in categories if name.lower() not in map(str.lower, known)), None):
+        raise UsageError(f"no category is named {unknown!r}; available: {', '.join(known) or 'none'}")
+    return [task for task in tasks if task.category and task.category.lower() in wanted] if categories else tasks
 
 
 @click.command("show")
@@ -87,6 +120,7 @@ def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:
         ("editions", ", ".join(task.editions)),
         ("source", task.source.about),
         ("license", task.source.license),
+        *([("preparation", _preparation(task))] if task.preparation != Preparation() else []),
         ("prepared", ", ".join(variants) or f"no; run: assay prepare {task.id}"),
         ("folder", str(task.folder)),
     ]
@@ -101,17 +135,26 @@ def _print_rules(edition: str, rules: EditionRules | None) -> None:
         echo(f"  {name}: {sentence}")
 
 
-def _row(task: Task, variants: list[str]) -> dict[str, str | list[str]]:
+def _row(task: Task, suites: list[Suite], variants: list[str]) -> dict[str, str | list[str] | None]:
+    splits = next(suite.splits for suite in suites if suite.name == task.suite)
     return {
         "task": task.id,
         "suite": task.suite,
+        "splits": [split for split, members in splits.items() if task.name in members],
         "title": task.title,
         "kind": task.kind,
+        "category": task.category,
         "metric": _metric(task),
         "direction": task.metric.direction,
         "budget": format_duration(task.budget.time),
         "prepared": ", ".join(variants) or "no",
     }
+
+
+def _preparation(task: Task) -> str:
+    size, memory = task.preparation.size, task.preparation.memory
+    facts = [f"{format_size(size)} of raw data"] if size else []
+    return ", ".join([*facts, *([f"about {format_size(memory)} of memory"] if memory else [])])
 
 
 def _metric(task: Task) -> str:

@@ -95,6 +95,15 @@ class Data(Model):
         return path if side == "public" else self.packed_sample
 
 
+class Preparation(Model):
+    """What it takes to prepare the real data."""
+
+    size: Bytes | None = Field(default=None, description="size of the raw data, where it is known")
+    memory: Bytes | None = Field(
+        default=None, description="memory that it takes; without it, data is streamed or small: 1 GB is enough"
+    )
+
+
 class Budget(Model):
     """Limits on what a trial may spend."""
 
@@ -154,8 +163,9 @@ class TaskFile(Model):
     summary: str
     kind: str = Field(description="the type of problem, such as tabular-classification or image-segmentation")
     judged: Judged = "table"
-    category: str | None = Field(default=None, description="the category in the published benchmark")
+    category: str | None = Field(default=None, description="the category in the published benchmark, where it has one")
     source: Source
+    preparation: Preparation = Preparation()
     data: Data = Data()
     submission: Submission
     metric: Metric
