@@ -72,6 +72,23 @@ def test_each_edition_has_its_own_data(alone: Home, toy: MakeTask) -> None:
     assert [(one.public / "deep/er/b.txt").read_text() for one in (first, second)] == ["v1", "v2"]
 
 
+def test_generated_hidden_data_comes_from_a_seed_that_only_this_home_knows(
+    alone: Home, toy: MakeTask, tmp_path: Path
+) -> None:
+    code = SIMPLE.replace('write_text("secret")', "write_text(str(job.secret_seed()))")
+    first = prepare(alone, toy(code), progress=NoProgress())
+    seed = alone.data / "toys/toy/secret-seed"
+    hidden = (first.private / "answers.csv").read_text()
+    assert hidden == seed.read_text().strip() and stat.S_IMODE(seed.stat().st_mode) == 0o600
+    assert first.manifest.secret
+    assert not any(hidden in path.read_text() for path in first.public.rglob("*") if path.is_file())
+    again = prepare(alone, toy(code), progress=NoProgress(), again=True)
+    assert (again.private / "answers.csv").read_text() == hidden
+    other = prepare(Home(tmp_path / "other"), toy(code), progress=NoProgress())
+    assert (other.private / "answers.csv").read_text() != hidden
+    assert not prepare(alone, toy(SIMPLE), progress=NoProgress()).manifest.secret
+
+
 def test_a_second_call_returns_existing_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
     first = prepare(alone, task, progress=NoProgress())

@@ -4,6 +4,7 @@ A job holds everything the code may use. A task does not read `task.toml`, open 
 what it writes depends only on the job and on the files that `assay.data.recipe` hashes.
 """
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ def _no_download(url: str) -> Path:
     raise SourceError(f"{url} is needed, but downloads are not available here")
 
 
+def _fresh_seed() -> int:
+    return secrets.randbits(32)
+
+
 @dataclass(frozen=True)
 class PrepareJob:
     """Turn raw data into public files, which agents see, and private ones, which they never see."""
@@ -27,6 +32,7 @@ class PrepareJob:
     private: Path  # an empty folder
     edition: str
     fetch: Callable[[str], Path] = _no_download  # download a URL, or reuse an earlier download, and return the file
+    secret_seed: Callable[[], int] = _fresh_seed  # for hidden data that is generated: a seed that only this home knows
 
     @property
     def columns(self) -> list[str]:
@@ -55,10 +61,11 @@ def run_prepare(
     public: Path,
     private: Path,
     fetch: Callable[[str], Path] = _no_download,
+    secret_seed: Callable[[], int] = _fresh_seed,
 ) -> None:
     """Run a task's `prepare.py`."""
     prepare = _load_function(task.folder / "prepare.py", "prepare", "prepare(job)")
-    prepare(PrepareJob(task.in_edition(edition), raw, public, private, edition, fetch))
+    prepare(PrepareJob(task.in_edition(edition), raw, public, private, edition, fetch, secret_seed))
 
 
 def run_synthesize(task: Task, seed: int, raw: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import secrets
 import shutil
 import traceback
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from assay.core.disk import file_lock, random_token, sync_folder, write_json
+from assay.core.disk import atomic_write, file_lock, random_token, sync_folder, write_json
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
@@ -46,6 +47,7 @@ class Manifest(Model):
     raw: dict[str, File]
     public: dict[str, File]
     private: dict[str, File]
+    secret: bool = Field(default=False, description="hidden data was drawn from a seed that only this home knows")
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ class _Builder:
         with stage(f"Preparing {task.id}"):
             # Public and private files together hold about as much as the raw data they are made from.
             check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
-            self._prepare(raw, written, private)
+            secret = self._prepare(raw, written, private)
             differs = _find_differences(task, edition, variant, raw, written, private)
             public_files, private_files = publish(written, self.home.public / token), seal(private)
         shutil.rmtree(written)
@@ -229,18 +231,35 @@ class _Builder:
             raw=raw.files,
             public=public_files,
             private=private_files,
+            secret=secret,
         )
         write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
         os.sync()  # One call is faster than one for each of thousands of files.
         return folder
 
-    def _prepare(self, raw: RawData, public: Path, private: Path) -> None:
-        """Run `prepare.py`; a column or file that it cannot find is a fault of the raw data, not of Assay."""
+    def _prepare(self, raw: RawData, public: Path, private: Path) -> bool:
+        """Run `prepare.py` and return whether it used the secret seed.
+
+        A column or file that it cannot find is a fault of the raw data, not of Assay.
+        """
         from polars.exceptions import ColumnNotFoundError
 
-        task = self.task
+        task, seeds = self.task, list[int]()
+
+        def secret_seed() -> int:
+            seeds.append(_read_secret_seed(self.home, task))
+            return seeds[-1]
+
         try:
-            run_prepare(task, self.edition, raw=raw.folder, public=public, private=private, fetch=self._fetch)
+            run_prepare(
+                task,
+                self.edition,
+                raw=raw.folder,
+                public=public,
+                private=private,
+                fetch=self._fetch,
+                secret_seed=secret_seed,
+            )
         except (KeyError, ColumnNotFoundError) as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             raise SourceError(
@@ -255,12 +274,26 @@ class _Builder:
                 f"{task.id}: the raw data has no {missing.relative_to(raw.folder)}; "
                 "it is incomplete or of another version"
             ) from error
+        return bool(seeds)
 
     def _fetch(self, url: str) -> Path:
         from assay.data.sources import http
 
         file = WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
         return http.fetch(self.home, file, progress=NoProgress())
+
+
+def _read_secret_seed(home: Home, task: Task) -> int:
+    """Return the seed of the task's generated hidden data, which is made once per home and never leaves it.
+
+    Labs cannot see it, and it is in no source: otherwise an agent could generate the hidden data itself.
+    """
+    path = home.data / task.suite / task.name / "secret-seed"
+    with file_lock(home.locks / f"secret-seed.{task.suite}.{task.name}"):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, f"{secrets.randbits(32)}\n", mode=0o600)
+        return int(path.read_text())
 
 
 def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:

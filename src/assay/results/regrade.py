@@ -49,6 +49,10 @@ def compare_trial(
     yield from _check_hashes(name, file, task, home)
     if not regrade or folder.grade is None:
         return
+    if _has_other_secret(file, task, home):
+        message = "not regraded: the hidden data of this task was drawn from another machine's secret seed"
+        yield RecordFinding(name, "grade", message, "remark")
+        return
     submission = folder.submission
     if submission and not submission.exists():
         yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "remark")
@@ -65,6 +69,8 @@ def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterato
             yield RecordFinding(name, what, "no hash is recorded", "remark")
         elif here is None:
             yield RecordFinding(name, what, "not compared: not on this machine", "remark")
+        elif what == "data" and _has_other_secret(file, task, home):
+            yield RecordFinding(name, what, "not compared: its hidden part was drawn from a secret seed", "remark")
         elif here != recorded:
             ours = what == "code" or (what == "agent" and not same_version)
             says = f"differs from the record: its hash is {here[:12]}, recorded was {recorded[:12]}"
@@ -83,6 +89,15 @@ def _hashes_here(file: TrialFile, task: Task, home: Home) -> dict[str, str | Non
         "agent": hash_of_agent(file.agent),
         "code": hash_of_code(),
     }
+
+
+def _has_other_secret(file: TrialFile, task: Task, home: Home) -> bool:
+    """Whether this machine has other hidden data, because it is drawn from a seed that differs between machines."""
+    try:
+        data = load_prepared(home, task, file.edition, file.variant)
+    except (NotPrepared, UsageError):
+        return False
+    return data.manifest.secret and file.hashes.get("data") != hash_of_data(data)
 
 
 def _regrade(

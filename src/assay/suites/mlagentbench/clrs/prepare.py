@@ -24,7 +24,7 @@ Arrays = dict[str, Any]
 
 def prepare(job: PrepareJob) -> None:
     """Write the model's code next to the data: agents train this model, and it is run for grading."""
-    train, validation, test = _drawn(job.raw) if (job.raw / "clrs").is_dir() else _made(job.raw)
+    train, validation, test = _drawn(job) if (job.raw / "clrs").is_dir() else _made(job.raw)
     shutil.copyfile(FOLDER / "model.py", job.public / "model.py")
     shown = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
     np.savez_compressed(job.public / "train.npz", **shown)
@@ -35,12 +35,15 @@ def prepare(job: PrepareJob) -> None:
     write(pl.DataFrame({"id": np.arange(len(nodes)), "node": nodes}), job.private / "answers.csv")
 
 
-def _drawn(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
-    """Sample as the published starter does: graphs of many densities for training, of one for the test."""
-    sampler = Sampler(raw)
+def _drawn(job: PrepareJob) -> tuple[dict[int, Arrays], Arrays, Arrays]:
+    """Sample as the published starter does: graphs of many densities for training, of one for the test.
+
+    The seed of the test is secret: whoever knows it can draw the hidden graphs again and compute their answers.
+    """
+    sampler = Sampler(job.raw)
     train = {nodes: sampler.draw(count, nodes, seed=SEED + nodes, chances=CHANCES) for nodes, count in TRAIN.items()}
     validation = sampler.draw(*VALIDATION, seed=SEED + 100, chances=CHANCES)
-    return train, validation, sampler.draw(*TEST, seed=SEED + 200)
+    return train, validation, sampler.draw(*TEST, seed=job.secret_seed())
 
 
 def _made(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
