@@ -20,6 +20,14 @@ hypothesis.settings.load_profile("assay")
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
+BATTERIES = {
+    "tests/lab": "attacks on labs",
+    "tests/faults": "faults",
+    "tests/records/test_hostile_records.py": "attacks with records",
+    "tests/agents/test_external_endpoint.py": "requests of external agents, honest and hostile,",
+    "tests/data/test_damaged_raw_data.py": "damaged or hostile archives",
+}
+
 SHARED_FOLDER = pytest.StashKey[Path]()
 
 
@@ -47,6 +55,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with the files that hold slow tests, so that no worker is left with a long test at the end."""
     slow_files = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow_files)
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Print how many attacks and faults were tried; a test counts as one, unless it recorded how many it tried."""
+    for start, noun in BATTERIES.items():
+        reports = {
+            outcome: [
+                report
+                for report in terminalreporter.stats.get(outcome, [])
+                if getattr(report, "when", None) == "call" and report.nodeid.startswith(start)
+            ]
+            for outcome in ("passed", "failed")
+        }
+        tried = sum(dict(report.user_properties).get("tried", 1) for some in reports.values() for report in some)
+        if tried:
+            broken = len(reports["failed"])
+            terminalreporter.write_line(f"{start}: {tried} {noun} tried, {broken or 'none'} broke something")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,8 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
     """Show what a run would do, its maximum time and cost, without running anything.
 
     Takes the arguments of assay run. With --out, or a folder in the plan file, trials that are finished there are
-    counted as done. Agents given as path.py:Class are imported.
+    counted as done. Agents given as path.py:Class are imported, which executes that file on this machine: use only
+    plans that you trust.
 
     \b
     Examples:
