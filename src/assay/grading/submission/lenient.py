@@ -33,6 +33,7 @@ from assay.grading.submission.answers import (
     ParsedSubmission,
     check_header,
     check_line_count,
+    count_lines,
     describe_rule,
     refuse_value,
     within_bounds,
@@ -56,7 +57,7 @@ _INT64_LIMIT = 2.0**63
 def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared") -> ParsedSubmission:
     """Parse a submission by the rules of an edition that reads files as the published graders do."""
     answers, submission = LenientAnswers.of(task, prepared), task.submission
-    _check_shape(content, len(answers.frame), name)
+    _check_shape(content, answers.line_count, name)
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
     found = _find_columns(frame, task, name)
     ids = frame[submission.id] if submission.by_id else None
@@ -97,6 +98,11 @@ class LenientAnswers(Answers):
         except InvalidSubmission as error:
             raise self.damaged(error) from None
         return frame
+
+    @property
+    def line_count(self) -> int:
+        """The number of line ends, some of them inside texts that a submission may repeat."""
+        return count_lines(self.read())
 
     def column(self, name: str) -> NDArray[Any]:
         """Return the values; missing text is empty."""
