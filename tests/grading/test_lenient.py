@@ -169,6 +169,8 @@ NUMBERS = [
     ({"type": "number", "missing": "keep"}, "", "nan"),
     ({"type": "number", "missing": "keep"}, "inf", "inf"),
     ({"type": "number", "missing": "keep", "max": 10}, "", "nan"),
+    ({"type": "number", "to_numeric": True}, "1_1", "a number, but is '1_1'"),
+    ({"type": "number", "to_numeric": True}, "99999999999999999999999", 1e23),
     ({"type": "number"}, "True", 9.0),
     ({"type": "number", "no_booleans": True}, "True", "a number, but is 'True'"),
     ({"type": "number", "no_booleans": True}, "1", 9.0),

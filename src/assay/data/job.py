@@ -39,6 +39,20 @@ class PrepareJob:
         """The columns that a submission must have besides its id, in the order of `task.toml`."""
         return list(self.task.submission.columns)
 
+    def find_or_fetch(self, name: str) -> Path:
+        """Return a file of `[[source.files]]` that Kaggle's archive lacks: the user's own copy, else a download."""
+        own = self.raw / name
+        if own.is_file():
+            return own
+        url = next(file.url for file in self.task.source.files if file.file == name)
+        try:
+            return self.fetch(url)
+        except SourceError as error:
+            raise SourceError(
+                f"{self.task.id} needs {name}, which Kaggle's archive lacks: {error}; "
+                "or put your own copy into an extracted folder, and pass the folder with --raw"
+            ) from None
+
 
 @dataclass(frozen=True)
 class SynthesisJob:

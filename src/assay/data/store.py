@@ -279,7 +279,8 @@ class _Builder:
     def _fetch(self, url: str) -> Path:
         from assay.data.sources import http
 
-        file = WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
+        listed = next((file for file in self.task.source.files if file.url == url), None)
+        file = listed or WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
         return http.fetch(self.home, file, progress=NoProgress())
 
 

@@ -41,7 +41,10 @@ class NpmPackage(Model):
 
 
 class WebFile(Model):
-    """A file on the web: downloaded without an account, checked by size and hash where they are known."""
+    """A file on the web: downloaded without an account, checked by size and hash where they are known.
+
+    Next to `[source.kaggle]`, it is a file that the competition's archive lacks; see `PrepareJob.find_or_fetch`.
+    """
 
     url: str = Field(pattern="^https?://", description="should name a fixed version")
     file: str = Field(description="path below the raw folder")

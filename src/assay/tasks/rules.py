@@ -74,6 +74,9 @@ class Column(Model):
     only_numbers: bool = Field(
         default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
     )
+    to_numeric: bool = Field(
+        default=False, description="whether a lenient parser converts text as pandas' to_numeric does, not as float()"
+    )
     no_booleans: bool = Field(
         default=False, description="whether a lenient parser refuses a column of numbers that pandas reads as booleans"
     )
@@ -131,6 +134,10 @@ class Submission(Model):
     by_position: bool = Field(default=False, description="whether columns are matched by position, not by name")
     order: Literal["any", "id-first", "exact"] = Field(default="any", description="the order that columns must have")
     row_sum: RowSum | None = None
+    not_all_booleans: bool = Field(
+        default=False,
+        description="whether a lenient parser refuses a table if pandas reads all that counts as booleans",
+    )
     lenient: bool = Field(default=False, description="whether files are parsed as the published graders do")
     max_size: Bytes = 100 * 10**6
     judge_time: Seconds = Field(default=600.0, description="time limit for running a checkpoint")

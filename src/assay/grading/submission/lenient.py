@@ -70,6 +70,8 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
         place = int(places[row])
         return f"row {place + 1}" if ids is None else f"{submission.id} {quote(ids.iloc[place])}"
 
+    if submission.not_all_booleans and all(frame[found[column]].dtype == bool for column, _ in answers.scored()):
+        raise InvalidSubmission(f"{name} holds only true and false; the columns must hold numbers.")
     values = {}
     for column, rule in answers.scored():
         true = answers.frame[rule.answer or column]
@@ -350,6 +352,8 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
     # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
     if series.dtype == object and rule.python_numbers:  # compared one by one, which only text refuses
         values = np.array([_float(None if isinstance(value, str) else value) for value in series.tolist()], np.float64)
+    elif rule.to_numeric:
+        values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
     elif series.dtype == object and rule.max is None:
         values = np.array([_float(value) for value in series.tolist()], np.float64)
     else:
