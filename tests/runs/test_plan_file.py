@@ -7,10 +7,14 @@ import pytest
 
 from assay.agents import find_agent
 from assay.core.errors import UsageError
+from assay.models import Models, ModelSettings, Prices, settings_by_role
 from assay.runs.plan_config import (
+    BudgetConfig,
     PlanConfig,
     config_from_environment,
     config_from_flags,
+    load_preset,
+    preset_names,
     read_plan_file,
     resolve_config,
 )
@@ -189,8 +193,77 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
         (("run", "no-such-plan.toml"), "No such file"),
         (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
+        (("plan", "tiny", "--agent", "starter", "--set", "fast.temprature=0"), "did you mean temperature?"),
     ],
 )
 def test_missing_or_wrong_arguments_are_named(tiny, words, message):
     result = tiny.call(*words)
     assert result.returncode == 2 and message in result.stderr
+
+
+def test_model_settings_of_a_role_change_those_of_all_roles():
+    plan = PlanConfig.model_validate({"model_settings": {"temperature": 0.5, "fast": {"temperature": 0.01, "seed": 3}}})
+    flags = config_from_flags({"model_settings": {"fast": {"temperature": 0.2}, "main": {"stop": ["Observation:"]}}})
+    config, origins = resolve_config(flags, plan, {})
+    assert origins == {
+        "model_settings.fast.temperature": "flag",
+        "model_settings.main.stop": "flag",
+        "model_settings.temperature": "plan file",
+        "model_settings.fast.seed": "plan file",
+    }
+    settings = settings_by_role(config.model_settings)
+    assert (settings["fast"].temperature, settings["fast"].seed, settings["fast"].stop) == (0.2, 3, ())
+    assert (settings["main"].temperature, settings["main"].stop) == (0.5, ("Observation:",))
+    models = Models({"main": "scripted/x.json"}, settings, prices=Prices())
+    assert models.settings("edit") == ModelSettings(temperature=0.5)
+    assert models.settings("fast") == settings["fast"]
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_sets_what_the_plan_leaves_open(name):
+    preset = load_preset(name)
+    assert preset.title and preset.source
+    (agent,) = preset.plan.agents
+    find_agent(agent.name, agent.settings)
+    settings_by_role(preset.plan.model_settings)
+    config, origins = resolve_config(PlanConfig(preset=name), PlanConfig(seeds=2), {"ASSAY_STEPS": "9"})
+    assert config.agents == preset.plan.agents and config.budget.steps == preset.plan.budget.steps
+    assert config.seeds == 2 and origins["seeds"] == "plan file"
+    assert origins["budget.steps"] == origins["agents"] == f"preset {name}"
+
+
+def test_the_presets_have_the_published_figures():
+    settings = {name: load_preset(name).plan.agents[0].settings for name in preset_names()}
+    aide = settings["mlebench-aide"]
+    assert (aide["debug_prob"], aide["max_debug_depth"], aide["parallel"], aide["exec_seconds"]) == (1, 20, 1, 9 * 3600)
+    assert aide["review"] and load_preset("mlebench-aide").plan.budget == BudgetConfig(time="24h", steps=500)
+    evolution = settings["aira-evolution"]
+    assert (evolution["population"], evolution["max_pool"], evolution["max_debug_depth"]) == (5, 500, 10)
+    assert load_preset("mlagentbench-paper").plan.budget == BudgetConfig(time="5h", steps=50)
+    assert settings["mlagentbench-paper"] == {"rules": "published"}
+
+
+def test_an_unknown_preset_is_an_error():
+    with pytest.raises(UsageError, match="no preset is called 'aide'; "):
+        resolve_config(PlanConfig(preset="aide"), PlanConfig(), {})
+
+
+def test_assay_plan_shows_what_a_preset_sets(tiny, tmp_path):
+    (tmp_path / "replies.json").write_text("[]")
+    words = (
+        "plan",
+        "tiny",
+        "--preset",
+        "aira-mcts",
+        "--model",
+        f"scripted/{tmp_path / 'replies.json'}",
+        "--steps",
+        "3",
+    )
+    result = tiny.call(*words, "--set", "review.temperature=0", "--json")
+    assert result.returncode == 0, result.stderr
+    shown = json.loads(result.stdout)["preset"]
+    assert shown["settings"]["budget.time"] == 24 * 3600 and shown["settings"]["agents"][0]["settings"]["width"] == 5
+    assert shown["overridden"] == {"budget.steps": "flag"}
+    printed = tiny.call(*words).stdout
+    assert "Preset aira-mcts: AIRA's Monte Carlo tree search" in printed and "budget.steps is set by flag" in printed

@@ -1,7 +1,7 @@
 """What `assay run`, `assay plan` and `assay resume` share: the options that say what a run does."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,18 @@ _WHAT = (
         help="Model for a role of the agent, e.g. fast=openai/gpt-5-mini.",
     ),
     click.option(
-        "--set", "model_settings", multiple=True, metavar="NAME=VALUE", help="Model setting, e.g. temperature=0."
+        "--set",
+        "model_settings",
+        multiple=True,
+        metavar="[ROLE.]NAME=VALUE",
+        help="Model setting of all roles, or of one: temperature=0, fast.temperature=0.01.",
+    ),
+    click.option(
+        "--preset",
+        metavar="NAME",
+        default=None,
+        help="Settings of a published study: mlagentbench-paper, mlebench-aide, aira-greedy, aira-mcts or "
+        "aira-evolution. assay plan shows what it sets.",
     ),
     click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Trials per task and agent."),
     click.option(
@@ -167,8 +178,9 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
         for name, value in ctx.params.items()
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in _NOT_SETTINGS
     }
-    content = _nested(_pairs("--config", given.pop("config", ())))
-    settings = {name: _value(text) for name, text in _pairs("--set", given.pop("model_settings", ())).items()}
+    content = _nested(_pairs("--config", given.pop("config", ())), "--config")
+    pairs = _pairs("--set", given.pop("model_settings", ()))
+    settings = _nested({name: _value(text) for name, text in pairs.items()}, "--set")
     groups = {
         "roles": _pairs("--role", given.pop("roles", ())),
         "model_settings": settings,
@@ -195,7 +207,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _nested(pairs: dict[str, str]) -> dict[str, Any]:
+def _nested(pairs: Mapping[str, Any], option: str) -> dict[str, Any]:
     """Turn `budget.time` into a key of the table `budget`."""
     content: dict[str, Any] = {}
     for path, value in pairs.items():
@@ -204,7 +216,7 @@ def _nested(pairs: dict[str, str]) -> dict[str, Any]:
         for name in tables:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise UsageError(f"--config {path}: {name} is set to a value already")
+                raise UsageError(f"{option} {path}: {name} is set to a value already")
         table[key] = value
     return content
 

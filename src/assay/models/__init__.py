@@ -10,10 +10,10 @@ keys come from the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and 
 takes a second or two to import; that happens at the first `check` or `ask`.
 """
 
-from assay.models.client import MAIN, Models
+from assay.models.client import Models
 from assay.models.messages import Message, Reply, Stop, Tool, ToolCall, Usage
 from assay.models.prices import Price, Prices
-from assay.models.settings import ModelSettings
+from assay.models.settings import MAIN, ModelSettings, settings_by_role
 
 __all__ = [
     "MAIN",
@@ -27,4 +27,5 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Usage",
+    "settings_by_role",
 ]

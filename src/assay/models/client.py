@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 from assay.core.errors import MissingDependency, UsageError
 from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
-from assay.models.settings import ModelSettings
+from assay.models.settings import MAIN, OTHERS, ModelSettings
 
 if TYPE_CHECKING:
     from assay.models.inspect_client import InspectClient
-
-MAIN = "main"
 
 
 class Models:
     """Models by role: `main`, and any others the agent uses (`fast`, `edit`, `review`).
 
-    A role without a model uses the main model, and a role without settings uses the main settings. A single
-    `ModelSettings` applies to all roles.
+    A role without a model uses the main model. A role without settings uses those of `*`, or else the main settings. A
+    single `ModelSettings` applies to all roles.
 
     Requests are counted per model, because a scripted model answers by number. When a trial is resumed, `remember` is
     called with each recorded reply, so that the count continues where it was.
@@ -47,14 +45,14 @@ class Models:
 
     def settings(self, role: str) -> ModelSettings:
         """Return the settings of the model in a role."""
-        return self._settings.get(role) or self._settings.get(MAIN) or ModelSettings()
+        return self._settings.get(role) or self._settings.get(OTHERS) or self._settings.get(MAIN) or ModelSettings()
 
     def check(self) -> None:
         """Set up the client of every model; `UsageError` says what is missing.
 
         No request is sent, so an API key that is present may still be rejected later.
         """
-        for role in {*self._roles, *self._settings}:
+        for role in {*self._roles, *self._settings} - {OTHERS}:
             self._client(role)
 
     async def ask(

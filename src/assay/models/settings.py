@@ -1,6 +1,7 @@
 """Settings of a model: sampling, reasoning, timeouts, retries."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -35,3 +36,25 @@ class ModelSettings(Model):
     attempt_timeout: Seconds | None = None
     timeout: Seconds = 3600.0
     max_retries: int = Field(default=8, ge=0)
+
+
+MAIN = "main"
+OTHERS = "*"
+"""Stands for all roles without settings of their own."""
+
+
+def settings_by_role(content: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """Return the settings of each role from those of a plan; raise pydantic's `ValidationError` if they are wrong.
+
+    Settings at the top apply to all roles; a table named after a role (`{"fast": {"temperature": 0.01}}`) changes some
+    of them for that role.
+    """
+    common = {name: value for name, value in content.items() if not is_role(name, value)}
+    roles = {MAIN: {}} | {name: value for name, value in content.items() if is_role(name, value)}
+    every = ModelSettings.model_validate(common)
+    return {OTHERS: every} | {role: ModelSettings.model_validate({**common, **own}) for role, own in roles.items()}
+
+
+def is_role(name: str, value: object) -> bool:
+    """Whether an entry of a plan's model settings is the table of a role, not a setting."""
+    return isinstance(value, Mapping) and name not in ModelSettings.model_fields

@@ -13,6 +13,7 @@ from assay.core.home import Home
 from assay.data.store import Prepared, load_prepared
 from assay.lab.environments import find_environment
 from assay.lab.interface import SandboxName
+from assay.models.settings import is_role
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
 from assay.runs.hashes import made_with
@@ -79,9 +80,9 @@ class Plan:
         return self.models
 
     def _check_models(self) -> None:
-        from assay.models import Models, ModelSettings, Prices
+        from assay.models import Models, Prices, settings_by_role
 
-        settings = ModelSettings.model_validate(dict(self.model_settings))
+        settings = settings_by_role(self.model_settings)
         for models in self.models:
             Models(models, settings, prices=Prices()).check()
 
@@ -141,8 +142,9 @@ class Plan:
         chosen = {name: getattr(self, name) != getattr(defaults, name) for name in named}
         groups = (("budget", task.budget, given), ("resources", task.resources, self.resources))
         found = {name: self.origins.get(name, "flag" if chosen[name] else "default") for name in named}
-        for name in self.model_settings:
-            found[f"model_settings.{name}"] = self.origins.get(f"model_settings.{name}", "flag")
+        for name, value in self.model_settings.items():
+            for key in [f"{name}.{own}" for own in value] if is_role(name, value) else [name]:
+                found[f"model_settings.{key}"] = self.origins.get(f"model_settings.{key}", "flag")
         for group, own, ours in groups:
             for name in type(own).model_fields:
                 fallback = "task.toml" if name in own.model_fields_set else "default"

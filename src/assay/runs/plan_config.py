@@ -1,12 +1,13 @@
 """The settings of a run, from flags, the plan file, the environment and the user's configuration.
 
-Flags take precedence over the plan file, the environment and the user's configuration, in this order. What none of them
-sets is left to the task and the defaults. Each trial's record says where its settings came from.
+Flags take precedence over the plan file, the preset, the environment and the user's configuration, in this order. What
+none of them sets is left to the task and the defaults. Each trial's record says where its settings came from.
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,9 +15,10 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.quantities import Bytes, Model, Seconds
-from assay.core.text import describe_validation_error
+from assay.core.text import describe_validation_error, did_you_mean
 from assay.lab.interface import SandboxName
 from assay.models.prices import Price
+from assay.models.settings import ModelSettings, is_role, settings_by_role
 from assay.runs.descriptions import Describe
 from assay.runs.plan import Plan
 from assay.tasks import Registry
@@ -87,6 +89,7 @@ _NESTED: dict[str, type[Model]] = {"agents": AgentConfig, "budget": BudgetConfig
 class PlanConfig(Model):
     """All settings of a run; None means not set."""
 
+    preset: str | None = Field(default=None, description="settings of a published study, by name; see `assay plan`")
     tasks: tuple[str, ...] | None = None
     agents: tuple[Annotated[AgentConfig, BeforeValidator(_parse_agent)], ...] | None = None
     models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model)], ...] | None = None
@@ -134,6 +137,34 @@ def read_plan_file(path: Path) -> PlanConfig:
     return _validate(_ConfigFile, content, str(path))
 
 
+class Preset(Model):
+    """The settings of a published study, and where they come from."""
+
+    format: Literal["preset/1"]
+    title: str
+    source: str
+    plan: PlanConfig
+
+
+def load_preset(name: str) -> Preset:
+    """Return the preset called `name`."""
+    file = files("assay.runs").joinpath("presets", f"{name}.toml")
+    if name not in preset_names():
+        raise UsageError(f"no preset is called {name!r}; {did_you_mean(name, preset_names())}")
+    return Preset.model_validate(tomllib.loads(file.read_text("utf-8")))
+
+
+def preset_names() -> list[str]:
+    """Return the names of all presets."""
+    found = files("assay.runs").joinpath("presets").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in found if file.name.endswith(".toml"))
+
+
+def flat_settings(config: PlanConfig) -> dict[str, Any]:
+    """Return the settings that are set, by their dotted names."""
+    return {key.replace("/", "."): value for key, value in _settings(config).items()}
+
+
 def config_from_environment(variables: Mapping[str, str]) -> PlanConfig:
     """Return the settings in environment variables; see `VARIABLES`."""
     content: dict[str, Any] = {}
@@ -161,9 +192,11 @@ def resolve_config(
     flags: PlanConfig, plan: PlanConfig, variables: Mapping[str, str] = os.environ
 ) -> tuple[PlanConfig, dict[str, str]]:
     """Merge the layers by precedence, and return the result and where each setting came from."""
+    name = flags.preset or plan.preset
     layers = [
         ("flag", flags),
         ("plan file", plan),
+        (f"preset {name}", load_preset(name).plan if name else PlanConfig()),
         ("environment", config_from_environment(variables)),
         ("user config", load_user_config(variables)),
     ]
@@ -173,9 +206,13 @@ def resolve_config(
         for key, value in _settings(layer).items():
             if key not in origins:
                 origins[key] = origin
-                group, _, name = key.partition(".")
-                (content.setdefault(group, {}) if name else content)[name or group] = value
-    return PlanConfig.model_validate(content), origins
+                *tables, last = key.split("/")
+                table = content
+                for group in tables:
+                    table = table.setdefault(group, {})
+                table[last] = value
+    merged = PlanConfig.model_validate(content | ({"preset": name} if name else {}))
+    return merged, {key.replace("/", "."): origin for key, origin in origins.items()}
 
 
 def build_plan(
@@ -205,20 +242,24 @@ def build_plan(
 
 
 def _check_model_settings(settings: Mapping[str, Any]) -> None:
-    from assay.models.settings import ModelSettings
-
     try:
-        ModelSettings.model_validate(dict(settings))
+        settings_by_role(settings)
     except ValidationError as error:
         known = {"": ModelSettings.model_fields}
         raise UsageError(f"model_settings: {describe_validation_error(error, known)}") from None
 
 
 def _settings(config: PlanConfig) -> dict[str, Any]:
-    """Return the settings that are set, those of groups under dotted names."""
-    content = config.model_dump(exclude_none=True, exclude_unset=True, exclude={"format"})
+    """Return the settings that are set by their paths, with `/` because role names and options may contain dots."""
+    content = config.model_dump(exclude_none=True, exclude_unset=True, exclude={"format", "preset"})
     flat = {key: value for key, value in content.items() if key not in _GROUPS}
-    return flat | {f"{group}.{name}": value for group in _GROUPS for name, value in content.get(group, {}).items()}
+    for group in _GROUPS:
+        for name, value in content.get(group, {}).items():
+            if group == "model_settings" and is_role(name, value):
+                flat |= {f"{group}/{name}/{setting}": own for setting, own in value.items()}
+            else:
+                flat[f"{group}/{name}"] = value
+    return flat
 
 
 def _validate(

@@ -46,9 +46,9 @@ async def write_starting_files(lab: Lab, task: Task, description: str | None = N
 
 def open_models(file: TrialFile) -> "Models":
     """Return the models that the agent may ask."""
-    from assay.models import Models, ModelSettings, Prices
+    from assay.models import Models, Prices, settings_by_role
 
-    settings = ModelSettings.model_validate(file.model_settings)
+    settings = settings_by_role(file.model_settings)
     return Models(file.models, settings, prices=Prices.model_validate({"models": file.prices}))
 
 
