@@ -20,6 +20,7 @@ ORDER = (
     "agents",
     "runs",
     "results",
+    "studies",
     "interop",
     "cli",
 )

@@ -11,6 +11,7 @@ from scipy.stats import sem
 from assay.core.errors import UsageError
 from assay.results.aggregate import RATES, aggregate_reports, read_reports
 from assay.results.inference import pass_all_k, pass_at_k
+from assay.studies.published import load_known_medals
 
 FLAGS = list(RATES.values())
 
@@ -67,7 +68,7 @@ def test_seeds_that_agree_are_no_certainty(assay, tmp_path):
 
 def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path):
     """The row Famou-Agent of the published README: medals of 75 competitions by three seeds."""
-    medals = json.loads((Path(__file__).parent / "famou_agent.json").read_text())
+    medals = load_known_medals()["Famou-Agent"]
     paths = [
         write_report(tmp_path / f"{seed}_r.json", {name: won[seed] != "none" for name, won in medals.items()})
         for seed in range(3)

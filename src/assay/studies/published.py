@@ -1,0 +1,199 @@
+"""The published leaderboard of MLE-bench: its rows, and their recomputation from grading reports proven by checksum.
+
+The reports behind the leaderboard are stored as large files that few copies of the repository contain. With such a
+copy, each is proven by its SHA-256 and every row is recomputed; for one row the medals themselves are known here.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from assay.core.errors import UsageError
+from assay.results.aggregate import CompetitionResult, RateSummary, aggregate_reports, read_reports
+from assay.results.outcome import Outcome
+from assay.results.statistics import group_by
+
+SPLITS = ("low", "medium", "high", "all")
+ReportState = Literal["proven", "pointer", "different", "missing"]
+_POINTER = b"version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class LeaderboardRow:
+    """One published row: the share of competitions with a medal by split, in per cent, with the error over seeds."""
+
+    agent: str
+    models: str
+    rates: Mapping[str, tuple[float, float]]
+    hours: int
+    date: str
+    known_leakage: bool
+    groups: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A name that no other row has."""
+        return f"{self.agent} ({self.models}, {self.hours} h)"
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """A row recomputed from its reports, and each figure that differs from the published one."""
+
+    row: LeaderboardRow
+    rates: Mapping[str, RateSummary]
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How many report files were proven, and every row whose reports are complete."""
+
+    files: Mapping[ReportState, int]
+    wrong: tuple[str, ...]
+    rows: tuple[RowCheck, ...]
+    incomplete: tuple[str, ...]
+
+
+@cache
+def load_leaderboard() -> tuple[LeaderboardRow, ...]:
+    """Return the published leaderboard (state of February 2026), best first."""
+    return tuple(
+        LeaderboardRow(
+            agent=row["agent"],
+            models=row["models"],
+            rates={split: (float(row[split]), float(row[f"{split}_error"])) for split in SPLITS},
+            hours=int(row["hours"]),
+            date=row["date"],
+            known_leakage=row["known_leakage"] == "yes",
+            groups=tuple(row["groups"].split()),
+        )
+        for row in _read_csv("published_leaderboard.csv")
+    )
+
+
+@cache
+def load_known_medals() -> dict[str, dict[str, list[str]]]:
+    """Return the medals of the rows whose reports are known: row -> competition -> medal by seed."""
+    text = (resources.files(__package__) / "known_medals.json").read_text(encoding="utf-8")
+    medals: dict[str, dict[str, list[str]]] = json.loads(text)
+    return medals
+
+
+def recompute_known(splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
+    """Return the rates by split of every row whose medals are known here, by the agent's name."""
+    return {
+        agent: {
+            split: _rate({name: _results(name, medals[name]) for name in splits[split]}, splits[split], splits)
+            for split in SPLITS
+        }
+        for agent, medals in load_known_medals().items()
+    }
+
+
+@cache
+def load_report_hashes() -> dict[str, str]:
+    """Return the SHA-256 of every published report, by its path below `runs`."""
+    return {entry["path"]: entry["sha256"] for entry in _read_csv("published_reports.csv")}
+
+
+def verify_reports(
+    folder: Path,
+    splits: Mapping[str, Sequence[str]],
+    *,
+    hashes: Mapping[str, str] | None = None,
+    leaderboard: Sequence[LeaderboardRow] | None = None,
+) -> Verification:
+    """Prove the reports in a checkout of the published repository, and recompute every row that is complete.
+
+    Args:
+        folder: The checkout, or its folder `runs`.
+        splits: The competitions of each split.
+        hashes: SHA-256 of each report by path; by default of the published ones.
+        leaderboard: The rows to recompute; by default the published ones.
+    """
+    root = folder / "runs" if (folder / "runs").is_dir() else folder
+    expected = load_report_hashes() if hashes is None else hashes
+    states = {path: _check_file(root / path, sha256) for path, sha256 in expected.items()}
+    if set(states.values()) == {"missing"}:
+        raise UsageError(f"{folder} has none of the published reports; pass the folder of a checkout that has them")
+    rows, incomplete = [], []
+    for row in load_leaderboard() if leaderboard is None else leaderboard:
+        paths = [path for path in states if path.partition("/")[0] in row.groups and "/hourly/" not in path]
+        if all(states[path] == "proven" for path in paths):
+            rows.append(_check_row(row, [root / path for path in paths], splits))
+        else:
+            incomplete.append(row.name)
+    counts: dict[ReportState, int] = {"proven": 0, "pointer": 0, "different": 0, "missing": 0}
+    for state in states.values():
+        counts[state] += 1
+    wrong = tuple(path for path, state in states.items() if state == "different")
+    return Verification(counts, wrong, tuple(rows), tuple(incomplete))
+
+
+def rate_agents(outcomes: Sequence[Outcome], splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
+    """Return the medal rates of each agent, for the splits of which it has every competition."""
+    finished = [one for one in outcomes if not one.pending and one.rules.suite == "mlebench"]
+    rules = {(one.edition, one.variant) for one in finished}
+    if not finished:
+        raise UsageError("the run has no finished trial of mlebench, so there is nothing to compare")
+    if rules != {("v1", "real")}:
+        shown = ", ".join(f"{edition}/{variant}" for edition, variant in sorted(rules))
+        raise UsageError(
+            f"only edition v1 on real data is comparable with the published leaderboard; this run has {shown}"
+        )
+    rated: dict[str, dict[str, RateSummary]] = {}
+    for same in group_by(finished, lambda one: one.agent):
+        results: dict[str, list[CompetitionResult]] = {}
+        for one in same:
+            name = one.task.partition("/")[2]
+            won = one.grade is not None and one.valid and one.grade.any_medal
+            results.setdefault(name, []).append(CompetitionResult(competition_id=name, any_medal=won))
+        whole = [split for split in SPLITS if all(name in results for name in splits[split])]
+        rated[same[0].agent] = {split: _rate(results, splits[split], splits) for split in whole}
+    return rated
+
+
+def _check_file(path: Path, sha256: str) -> ReportState:
+    if not path.is_file():
+        return "missing"
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() == sha256:
+        return "proven"
+    return "pointer" if content.startswith(_POINTER) else "different"
+
+
+def _check_row(row: LeaderboardRow, paths: Sequence[Path], splits: Mapping[str, Sequence[str]]) -> RowCheck:
+    results = read_reports(paths)
+    rates = {split: _rate(results, splits[split], splits) for split in SPLITS}
+    differences = []
+    for split, rate in rates.items():
+        mean, error = row.rates[split]
+        if abs(rate.mean - mean) >= 0.01:
+            differences.append(f"{split}: {rate.mean:.2f} instead of {mean:.2f}")
+        found = rate.errors["seeds"]
+        if found is not None and abs(found - error) >= 0.01:
+            differences.append(f"{split}: ± {found:.2f} over seeds instead of ± {error:.2f}")
+    return RowCheck(row, rates, tuple(differences))
+
+
+def _rate(
+    results: Mapping[str, Sequence[CompetitionResult]], names: Sequence[str], splits: Mapping[str, Sequence[str]]
+) -> RateSummary:
+    strata = {name: split for split in ("low", "medium", "high") for name in splits[split]}
+    return aggregate_reports(results, names, strata=strata).rates["any_medal_percentage"]
+
+
+def _results(name: str, medals: Sequence[str]) -> list[CompetitionResult]:
+    return [CompetitionResult(competition_id=name, any_medal=medal != "none") for medal in medals]
+
+
+def _read_csv(name: str) -> list[dict[str, str]]:
+    text = (resources.files(__package__) / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
