@@ -10,8 +10,16 @@ from inside import Open
 from assay.core.errors import LabError, UsageError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.doctor import diagnose
+from assay.lab.doctor import cpu_limit_holds, diagnose
+from assay.lab.interface import Sealing
 from assay.lab.sandboxes import bwrap_args
+
+
+def test_a_busy_machine_is_not_taken_for_a_cpu_limit():
+    limited = Sealing("bubblewrap", True, "none", {"cpu": "control group"}, {})
+    unlimited = Sealing("bubblewrap", True, "none", {}, {"cpu": "no control group: Permission denied"})
+    assert cpu_limit_holds(limited, 0.25) and not cpu_limit_holds(limited, 1.0)
+    assert not cpu_limit_holds(unlimited, 0.1)
 
 
 def test_the_doctor_checks_every_protection_on_this_machine(home: Home):

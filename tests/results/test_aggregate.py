@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import sem
 
 from assay.core.errors import UsageError
-from assay.results.aggregate import RATES, aggregate_reports, read_reports
+from assay.results.aggregate import RATES, aggregate_reports, read_reports, read_reports_by_agent
 from assay.results.inference import pass_all_k, pass_at_k
 from assay.studies.published import load_known_medals
 
@@ -49,6 +49,31 @@ def test_rates_per_seed_their_mean_and_standard_error(reports):
     assert rate.errors["tasks"] == pytest.approx(sem([200 / 3, 200 / 3, 0]))
     assert rate.errors["attempts"] == pytest.approx(100 * math.sqrt(4 / 9 * 5 / 9 / 9))
     assert 0 <= rate.low < rate.mean < rate.high <= 100
+
+
+def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
+    paths = [write_report(tmp_path / f"{agent}.json", {"a": agent == "one"}) for agent in ("one", "two")]
+    for path in paths:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"agent": path.stem}))
+    by_agent = read_reports_by_agent(paths)
+    rates = {agent: aggregate_reports(found, ["a"]).rates for agent, found in by_agent.items()}
+    assert {agent: rate["any_medal_percentage"].mean for agent, rate in rates.items()} == {"one": 100, "two": 0}
+    with pytest.raises(UsageError, match="different agents: one, two"):
+        read_reports(paths)
+    (tmp_path / "split").write_text("a\n")
+    result = assay("aggregate", *paths, "--split", tmp_path / "split")
+    lines = result.stdout.splitlines()
+    assert "one" in lines and "two" in lines and lines.count("1 competitions × 1 seeds") == 2
+
+
+def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay):
+    path = write_report(tmp_path / "a.json", {"a": True}, variant="synthetic-0")
+    result = aggregate_reports(read_reports([path]), ["a"])
+    assert (result.rates["any_medal_percentage"].mean, result.rates["valid_submissions_percentage"].mean) == (0, 100)
+    assert result.rates["above_median_percentage"].mean == 0
+    (tmp_path / "split").write_text("a\n")
+    printed = assay("aggregate", path, "--split", tmp_path / "split").stdout
+    assert "No medals: these are results on synthetic-0 data" in printed and "gold medal" not in printed
 
 
 def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):

@@ -1,13 +1,14 @@
 """Figures are worked by hand, or come from scipy or a textbook; each test says which."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.stats
 from synthetic_outcomes import changed, failed, grade, inapplicable, outcome, run
 
-from assay.results.statistics import estimate_mean, summarize_cells, summarize_standings, wilson_interval
+from assay.results.statistics import estimate_mean, summarize_cells, summarize_standings, t_quantile, wilson_interval
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
@@ -165,8 +166,43 @@ def test_a_task_without_a_definition_of_success_has_no_success_rate():
 
 @pytest.mark.parametrize(("task", "better"), [("pocket/digits", 0.95), ("pocket/house-price", 0.12)])
 def test_the_best_mean_follows_the_direction_of_the_metric(task, better):
-    found = summarize_cells([outcome(task, "one", 0, better), outcome(task, "two", 0, 0.15 if better < 0.5 else 0.9)])
-    assert [cell.best for cell in found] == [True, False]
+    worse = 0.15 if better < 0.5 else 0.9
+    trials = [outcome(task, "one", seed, better + seed / 1000) for seed in range(3)]
+    trials += [outcome(task, "two", seed, worse + seed / 1000) for seed in range(3)]
+    found = summarize_cells(trials)
+    assert [(cell.best, cell.tied) for cell in found] == [(True, False), (False, False)]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ([0.91, 0.97, 0.94], [0.90, 0.96, 0.93]),  # intervals overlap
+        ([0.95], [0.90]),  # single trials have no interval
+        ([0.95, 0.951, None], [0.90, 0.901, 0.902]),  # it fails more often than the other
+    ],
+)
+def test_agents_that_the_trials_cannot_tell_apart_are_tied(one, two):
+    trials = [
+        outcome(agent=agent, seed=seed, score=score) if score else failed("pocket/digits", agent, seed)
+        for agent, scores in (("one", one), ("two", two), ("far", [0.1, 0.1001, 0.1002]))
+        for seed, score in enumerate(scores)
+    ]
+    found = {cell.agent: (cell.best, cell.tied) for cell in summarize_cells(trials)}
+    assert found["one"] == found["two"] == (False, True)
+    assert found["far"][0] is False
+
+
+def test_t_quantiles_are_those_of_printed_tables():
+    printed = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 30: 2.042}
+    assert {n: round(t_quantile(n, 0.95), 3) for n in printed} == printed
+
+
+def test_forks_and_rerun_trials_are_in_no_mean_and_no_rate():
+    trials = [outcome(seed=1, score=0.9), outcome(seed=2, score=0.8)]
+    forked = replace(outcome(seed=1, score=0.5), parent="digits-starter-1", parent_step=4)
+    rerun = replace(failed("pocket/digits", "starter", 2), replaced=True)
+    assert summarize_cells([*trials, forked, rerun]) == summarize_cells(trials)
+    assert summarize_standings([*trials, forked, rerun]) == summarize_standings(trials)
 
 
 def test_one_agent_alone_is_not_the_best():

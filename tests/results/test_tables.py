@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -12,10 +13,10 @@ from assay.results.statistics import summarize_cells
 from assay.results.tables import results_table, to_csv, to_json
 
 
-def printed(outcomes, width=80):
+def printed(outcomes, width=80, removed=None):
     """Return what a terminal without colors shows."""
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(results_table(outcomes))
+    console.print(results_table(outcomes, removed))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -40,6 +41,17 @@ def test_the_table_shows_all_figures_and_fits_eighty_columns():
 def test_the_best_agent_is_marked_without_color():
     text = printed(run())
     assert text.count("★ automl") == 3 and "★ starter" not in text
+
+
+def test_forks_reruns_and_a_busy_machine_are_stated():
+    forked = replace(outcome(score=0.5), parent="digits-starter-1", parent_step=4)
+    rerun = replace(failed("pocket/digits", "starter", 2), replaced=True)
+    text = printed([outcome(load=0.7), outcome(seed=1, load=4.0), forked, rerun])
+    assert "2 of 2" in line_of(text, "starter")
+    assert "digits, starter, seed 0, from step 4: 0.5000" in text
+    assert "Rerun: 1 trial, 1 of them failed" in text
+    assert "Busy machine: 1 trial of 2" in text
+    assert "Removed from the run by its user: 1 failed." in printed([outcome()], removed={"failed": 1})
 
 
 def test_a_task_that_an_agent_cannot_work_on_is_not_applicable():

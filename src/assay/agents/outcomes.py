@@ -1,13 +1,11 @@
 """How results of commands and format checks are described to models and people."""
 
-import re
-
 from assay.agents.workbench import Workbench
 from assay.core.text import cut_middle
 from assay.lab.interface import Ended
 from assay.records.events import CommandResult, FailureCause
+from assay.records.failure import OUT_OF_MEMORY
 
-OUT_OF_MEMORY = re.compile(r"\bMemoryError\b|\bout of memory\b|Cannot allocate memory", re.IGNORECASE)
 LIMITS: dict[Ended, tuple[FailureCause, str]] = {
     "time": ("time", "was killed because it exceeded its time limit"),
     "memory": ("memory", "was killed because it ran out of memory"),

@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": ("plan", "Show what a run would do, its maximum time and cost."),
     "run": ("run", "Run agents on tasks and grade their submissions."),
     "resume": ("run", "Resume an interrupted run or trial."),
+    "clean": ("clean", "Remove trials or runs from the disk."),
     "status": ("status", "Show the progress of a run."),
     "validate": ("grade", "Check the format of a submission without scoring it."),
     "grade": ("grade", "Grade a submission."),

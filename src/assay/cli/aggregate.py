@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
-from assay.results.aggregate import ERROR_KINDS, Aggregate, ErrorKind, aggregate_reports, read_reports
+from assay.core.text import one_line
+from assay.results.aggregate import ERROR_KINDS, Aggregate, ErrorKind, aggregate_reports, read_reports_by_agent
 
 
 @click.command("aggregate")
@@ -38,7 +39,8 @@ def aggregate_command(
 ) -> None:
     """Aggregate grading reports over seeds: medal rates, standard errors, pass@k.
 
-    Reads the reports of assay grade-batch and those of the published benchmark.
+    Reads the reports of assay grade-batch and assay export, and those of the published benchmark. Reports of several
+    agents are aggregated separately. Results on data that is not real have no medals.
 
     \b
     Examples:
@@ -47,13 +49,26 @@ def aggregate_command(
     """
     registry = open_registry(folders)
     tasks = registry.names(split)
-    result = aggregate_reports(
-        read_reports(reports), tasks, seeds=seeds, pad_missing=pad_missing, strata=registry.split_of_each(tasks)
-    )
+    strata = registry.split_of_each(tasks)
+    by_agent = read_reports_by_agent(reports)
+    results = {
+        agent: aggregate_reports(found, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata)
+        for agent, found in by_agent.items()
+    }
     if json_:
-        content = {"format": "aggregate/2", "split": split, "interval": "bootstrap over tasks, then seeds, 95 %"}
-        echo(json.dumps(content | asdict(result), indent=2))
+        head = {"format": "aggregate/2", "split": split, "interval": "bootstrap over tasks, then seeds, 95 %"}
+        contents = [head | {"agent": agent} | asdict(result) for agent, result in results.items()]
+        echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2))
         return
+    for number, (agent, result) in enumerate(results.items()):
+        if number:
+            echo()
+        if agent or len(results) > 1:
+            echo(one_line(agent or "agent not named"))
+        _print_aggregate(result, error, {one.variant for some in by_agent[agent].values() for one in some} - {"real"})
+
+
+def _print_aggregate(result: Aggregate, error: ErrorKind, variants: set[str]) -> None:
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
     echo(f"{result.competitions} competitions × {result.seeds} seeds{padded}")
     rows = [
@@ -65,21 +80,29 @@ def aggregate_command(
             "  ".join(f"{value:.2f}" for value in rate.per_seed),
         ]
         for name, rate in result.rates.items()
+        if not variants or not _needs_leaderboard(name)
     ]
     errors = [f"± {kind}" for kind in ERROR_KINDS]
     print_table(["rate, %", "mean ± error", "95 % interval", *errors, "by seed"], rows)
-    for line in _notes(result, error):
+    if variants:
+        echo(f"No medals: these are results on {', '.join(sorted(variants))} data, which no human team has seen.")
+    for line in _notes(result, error, medals=not variants):
         echo(line)
 
 
-def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
+def _needs_leaderboard(rate: str) -> bool:
+    return "medal" in rate or "median" in rate
+
+
+def _notes(result: Aggregate, error: ErrorKind, *, medals: bool) -> list[str]:
     half = max(1, result.seeds // 2)
-    lines = [
-        f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
-        f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
-        f"±: standard error {ERROR_KINDS[error]}. Interval: bootstrap over tasks, then seeds, within splits.",
-    ]
-    if result.seeds > 2:
+    lines = [f"±: standard error {ERROR_KINDS[error]}. Interval: bootstrap over tasks, then seeds, within splits."]
+    if medals:
+        lines[:0] = [
+            f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
+            f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
+        ]
+    if medals and result.seeds > 2:
         lines.append(f"pass@k beyond k = {half} (half of the seeds) is noisy.")
     if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
         lines.append("An error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")

@@ -1,5 +1,6 @@
 """What commands share: printing, tables, and options that mean the same everywhere."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +10,12 @@ import click
 from assay.core.text import strip_control
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from assay.core.progress import Progress
     from assay.tasks import Registry
 
+_PIPE_WIDTH = 100_000
 as_json = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 quiet = click.option("--quiet", is_flag=True, help="Do not show progress.")
 edition = click.option("--edition", default=None, help="Edition of the rules.  [default: the first of the suite]")
@@ -34,6 +38,13 @@ run_argument = click.argument("folder", type=click.Path(exists=True, file_okay=F
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text that may come from anywhere: control sequences are replaced, so it cannot control the terminal."""
     click.echo(strip_control(str(text)), err=err, nl=nl)
+
+
+def make_console() -> "Console":
+    """Return a console for standard output; in a file or a pipe, lines are as long as they need to be."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
 
 
 def open_registry(folders: Sequence[Path]) -> "Registry":

@@ -1,11 +1,12 @@
 """`assay report`."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, run_argument
+from assay.cli.output import as_json, echo, make_console, run_argument
 from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
 from assay.core.progress import ProgressBars
@@ -59,18 +60,15 @@ def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, pap
 
 def print_report(run: RunFolder) -> None:
     """Print the results of a run as a table."""
-    from rich.console import Console
-
     from assay.results import tables
     from assay.results.collect import collect_outcomes
 
-    Console().print(tables.results_table(collect_outcomes(run)))
+    removed = Counter[str](trial.status for trial in run.file.removed)
+    make_console().print(tables.results_table(collect_outcomes(run), removed))
 
 
 def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
     """Print the tables of the MLAgentBench paper for a run, with the published figures if wanted."""
-    from rich.console import Console
-
     from assay.results import paper_tables
     from assay.results.collect import find_published_figures
     from assay.results.paper import evaluate_trials, summarize_paper
@@ -80,7 +78,7 @@ def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
     if json_:
         echo(paper_tables.to_json(papers, figures, run.name, datetime.now(UTC)), nl=False)
     else:
-        Console().print(paper_tables.paper_table(papers, figures))
+        make_console().print(paper_tables.paper_table(papers, figures))
 
 
 def write_page(run: RunFolder, path: Path) -> None:

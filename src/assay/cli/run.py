@@ -23,24 +23,76 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @plan_options
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Rerun finished trials: those of the plan, or the RUN or TRIAL folders given instead of tasks.",
+)
+@click.option("--failed", is_flag=True, help="With --again: only failed trials.")
 @quiet
 @click.pass_context
-def run_command(ctx: click.Context, /, quiet: bool, **options: Any) -> None:
+def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, **options: Any) -> None:
     """Run agents on tasks and grade their submissions.
 
-    The same command with the same --out runs only what is missing, so it can be repeated after any interruption. A plan
-    file has the same settings as the flags; flags take precedence. assay plan shows what would be done.
+    The same command with the same --out runs only what is missing, so it can be repeated after any interruption. The
+    code of an agent is part of a trial: after a change to it, the same command adds new trials, and reports keep the
+    versions apart. With --again, finished trials are run once more; the new ones replace them in reports, which say so.
+
+    A plan file has the same settings as the flags; flags take precedence. assay plan shows what would be done.
 
     \b
     Examples:
       assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
       assay run pocket --agent research --model openai/gpt-5 --role fast=openai/gpt-5-mini --cost 5
       assay run plan.toml --seeds 1
+      assay run --again --failed runs/first
+      assay run --again runs/first/trials/digits-automl-1-0a1b2c3d4e
     """
+    if failed and not again:
+        raise UsageError("--failed requires --again")
+    folders = [Path(name) for name in ctx.params["names"]]
+    if again and folders and all(_is_run(folder) or (folder / "trial.json").exists() for folder in folders):
+        _rerun_folders(ctx, folders, failed, quiet)
+        return
     plan, config = make_plan(ctx)
     run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
-    run.add(list(plan.trials(Home.default())))
+    files = list(plan.trials(Home.default()))
+    run.add(files)
+    if again:
+        _rerun(run, [TrialFolder(run.path / "trials" / file.id) for file in files], failed)
     _execute(run, config, quiet, resumed=False)
+
+
+def _rerun_folders(ctx: click.Context, folders: list[Path], failed: bool, quiet: bool) -> None:
+    """Rerun the trials of a run, or trials by their folders."""
+    from assay.runs.plan_config import PlanConfig, config_from_flags, resolve_config
+
+    flags = read_flags(ctx)
+    flags.pop("tasks")
+    config, _ = resolve_config(config_from_flags(flags), PlanConfig())
+    runs = {folder.resolve() if _is_run(folder) else folder.resolve().parent.parent for folder in folders}
+    if len(runs) > 1:
+        raise UsageError(f"--again takes one run at a time, not {len(runs)}")
+    run = RunFolder(folders[0] if _is_run(folders[0]) else runs.pop())
+    trials = [TrialFolder(folder.resolve()) for folder in folders if not _is_run(folder)]
+    names = _rerun(run, trials or [trial for trial in run.trials() if trial.file.parent is None], failed)
+    _execute(run, config, quiet, resumed=True, only=names)
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.json").exists()
+
+
+def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]:
+    """Add reruns of finished trials, and return their ids."""
+    from assay.runs.rerun import find_newest, rerun
+
+    newest = {trial.path.name: trial for trial in (find_newest(run, trial) for trial in trials)}.values()
+    chosen = [trial for trial in newest if trial.state.final and (not failed or trial.state.status == "failed")]
+    names = [rerun(run, trial, Home.default()).path.name for trial in chosen]
+    what = "failed trials" if failed else "finished trials"
+    echo(f"Rerunning {plural(len(names), 'trial')}." if names else f"There are no {what} to rerun.", err=True)
+    return names
 
 
 @click.command("resume")
@@ -73,10 +125,12 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
     if step is not None:
         trial = fork(run, trial, step)
         echo(f"Forked from step {step}: {trial.path}", err=True)
-    _execute(run, config, quiet, resumed=True, only=trial.path.name)
+    _execute(run, config, quiet, resumed=True, only=[trial.path.name])
 
 
-def _execute(run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool, only: str | None = None) -> None:
+def _execute(
+    run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool, only: list[str] | None = None
+) -> None:
     from assay.cli.live import show_run
     from assay.runs.driver import Stopped, execute_run
     from assay.runs.executors import ExecutorConfig, load_executor_config, make_executor, save_executor_config
@@ -88,6 +142,7 @@ def _execute(run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool
     # A resumed run continues where it ran before, unless another executor is given.
     previous = load_executor_config(run) if resumed and "on" not in given else ExecutorConfig()
     executor_config = ExecutorConfig.model_validate(previous.model_dump() | given)
+    _warn(run)
     executor = make_executor(executor_config, run, Home.default(), cores=config.cores, retries=retries)
     save_executor_config(run, executor_config)
     try:
@@ -103,6 +158,22 @@ def _execute(run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool
         echo(f"error: interrupted; to continue, run: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
     _print_end(run, unstarted)
+
+
+def _warn(run: RunFolder) -> None:
+    """Warn of what could lead to wrong conclusions: a busy machine, and trials of older versions of an agent."""
+    from assay.runs.hashes import is_outdated
+    from assay.runs.load import describe_load, read_load
+
+    if busy := describe_load(read_load()):
+        echo(f"warning: {busy}", err=True)
+    outdated = [trial for trial in run.trials() if not trial.state.final and is_outdated(trial.file)]
+    if outdated:
+        echo(
+            f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent's code will not "
+            f"be run; to remove them, run: assay clean {run.path} --outdated",
+            err=True,
+        )
 
 
 def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:

@@ -16,7 +16,7 @@ from assay.core.errors import AssayError, LabError
 from assay.core.home import Home
 from assay.lab import environments
 from assay.lab.host.gpus import gpu_nodes, gpu_numbers
-from assay.lab.interface import Completed, Lab, Limits, Setup
+from assay.lab.interface import Completed, Lab, Limits, Sealing, Setup
 from assay.lab.lab import open_lab
 from assay.lab.sandboxes import bwrap_args, docker
 from assay.lab.sandboxes.base import find_tool
@@ -82,8 +82,14 @@ async def _attack(lab: Lab) -> AsyncIterator[Diagnosis]:
     for name, attack in _ATTACKS.items():
         ended = await sh(attack)
         yield _limit(lab, name, held=not ended.succeeded and ended.ended != "time")
+    # On a busy machine the loop gets little processor time without any limit, so that alone proves nothing.
     spun = await sh("timeout 1 sh -c 'while :; do :; done'; times")
-    yield _limit(lab, "cpu", held=_seconds_of_children(spun) < 0.6)
+    yield _limit(lab, "cpu", held=cpu_limit_holds(lab.sealing, _seconds_of_children(spun)))
+
+
+def cpu_limit_holds(sealing: Sealing, seconds: float) -> bool:
+    """Whether a loop that ran for a second in the small lab was held to a quarter of a core, and not just by load."""
+    return "cpu" in sealing.enforced and seconds < 0.6
 
 
 def _check_environment(home: Home) -> Diagnosis:

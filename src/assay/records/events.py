@@ -442,6 +442,7 @@ class LabOpened(EventBase):
     sealing: Sealing
     answers: Answers
     gpus: tuple[int, ...] = ()
+    load: float | None = Field(default=None, description="runnable processes per core of the machine")
 
 
 class CallStarted(EventBase):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from assay.core.errors import InvalidSubmission
 from assay.records.events import Event, Graded, Inapplicable, LabOpened, Submitted
+from assay.records.failure import explain_failure
 from assay.records.state import State
 
 
@@ -15,6 +16,7 @@ def opened_state(event: LabOpened) -> State:
         started_at=event.time.isoformat(timespec="seconds"),
         sealing=event.sealing,
         answers=event.answers,
+        load=event.load,
     )
 
 
@@ -29,20 +31,21 @@ def final_state(events: Sequence[Event]) -> State | None:
             ended_at = event.time.isoformat(timespec="seconds")
             return State(status="inapplicable", reason=event.reason, epoch=event.epoch, ended_at=ended_at)
         if isinstance(event, Graded) and submitted:
-            return _graded_state(submitted, event)
+            return _graded_state(events, submitted, event)
     return None
 
 
-def _graded_state(submitted: Submitted, graded: Graded) -> State:
+def _graded_state(events: Sequence[Event], submitted: Submitted, graded: Graded) -> State:
     state, grade = submitted.state, graded.grade
     changes: dict[str, object] = {"ended_at": graded.time.isoformat(timespec="seconds")}
     if grade.valid_submission:
         return state.model_copy(update={**changes, "status": "done", "cause": None, "error_type": None})
-    reasons = [submitted.submission.reason or grade.why, state.reason]
+    failure, reason = explain_failure(events, submitted.submission, grade.why, state)
     changes |= {
         "status": "failed",
         "cause": "agent",
+        "failure": failure,
         "error_type": state.error_type or InvalidSubmission.__name__,
-        "reason": "; ".join(reason.rstrip(".") for reason in reasons if reason),
+        "reason": reason,
     }
     return state.model_copy(update=changes)

@@ -27,7 +27,9 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
     last = max(event.number for event in snapshots if event.step == step)
     file = parent.file
     number = 1 + sum(name.startswith(f"{file.id}-from-{step}") for name in run.file.trials)
-    new = file.model_copy(update={"id": f"{file.id}-from-{step}-{number}", "parent": file.id, "parent_step": step})
+    new = file.model_copy(
+        update={"id": f"{file.id}-from-{step}-{number}", "parent": file.id, "parent_step": step, "replaces": None}
+    )
     folder = TrialFolder(run.path / "trials" / new.id)
     folder.create(new)
     if special := find_special_file(parent.path):

@@ -1,5 +1,6 @@
 """The run folder: the trials of a plan."""
 
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +11,25 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model, Timestamp
 from assay.core.text import quote
 from assay.core.untrusted import is_plain_name, refuse_links
-from assay.records.state import now
+from assay.records.state import Status, now
 from assay.records.trial import MissingRecord, TrialFile, TrialFolder, read_record
 
 
+class RemovedTrial(Model):
+    """A trial that the user removed from a run."""
+
+    id: str
+    status: Status
+    removed_at: Timestamp
+
+
 class RunFile(Model):
-    """`run.json`: which trials belong to the run, in order."""
+    """`run.json`: which trials belong to the run, in order, and which ones were removed from it."""
 
     format: Literal["run/1"] = "run/1"
     created_at: Timestamp
     trials: tuple[str, ...]
+    removed: tuple[RemovedTrial, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,27 @@ class RunFolder:
             TrialFolder(self.path / "trials" / file.id).create(file)
             if file.id not in names:
                 names.append(file.id)
-        after = RunFile(created_at=before.created_at if before else now(), trials=tuple(names))
+        after = RunFile(
+            created_at=before.created_at if before else now(),
+            trials=tuple(names),
+            removed=before.removed if before else (),
+        )
         if after != before:
             write_json(self.path / "run.json", after.model_dump(mode="json"))
+
+    def remove(self, trials: Iterable[TrialFolder]) -> None:
+        """Remove trials with their records. `run.json` keeps their ids, so that reports can say that they are gone."""
+        chosen = list(trials)
+        with file_lock(self.path / ".adding"):
+            before = self.file
+            gone = {folder.path.name: folder.state.status for folder in chosen}
+            removed = (RemovedTrial(id=name, status=status, removed_at=now()) for name, status in gone.items())
+            after = before.model_copy(
+                update={
+                    "trials": tuple(name for name in before.trials if name not in gone),
+                    "removed": (*before.removed, *removed),
+                }
+            )
+            write_json(self.path / "run.json", after.model_dump(mode="json"))
+            for folder in chosen:
+                shutil.rmtree(folder.path)

@@ -11,6 +11,22 @@ from assay.records.budget import BudgetUsed
 
 Status = Literal["waiting", "running", "submitted", "done", "failed", "inapplicable", "stopped"]
 Cause = Literal["agent", "infrastructure", "user"]
+Failure = Literal[
+    "crash",
+    "out of time",
+    "out of steps",
+    "out of tokens",
+    "out of money",
+    "out of memory",
+    "out of disk space",
+    "too much output",
+    "failed command",
+    "no submission",
+    "invalid submission",
+]
+"""What kept an agent from a valid submission."""
+BUSY_LOAD = 1.5
+"""Runnable processes per core above which a machine is called busy: each gets at most two thirds of a core."""
 Answers = Literal["withheld", "within reach"]
 """Whether anything derived from the hidden answers could have been read while the agent worked.
 
@@ -21,12 +37,14 @@ Scores are never shown during a trial, so answers are within reach only in a lab
 class State(Model):
     """`state.json`: how far a trial has come. It follows from the log and can be rebuilt from it.
 
-    `cause` says who is to blame for a failure, `error_type` names the class of the error, `reason` explains it.
+    `cause` says who is to blame for a failure, `failure` what an agent failed by, `error_type` names the class of the
+    error, `reason` explains it. `load` is the number of runnable processes per core of the machine, at its highest.
     """
 
     format: Literal["state/2"] = "state/2"
     status: Status = "waiting"
     cause: Cause | None = None
+    failure: Failure | None = None
     error_type: str | None = None
     reason: str | None = None
     epoch: int = 0
@@ -40,6 +58,7 @@ class State(Model):
     ended_at: Timestamp | None = None
     sealing: Sealing | None = None
     answers: Answers | None = None
+    load: float | None = None
 
     @property
     def final(self) -> bool:

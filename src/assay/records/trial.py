@@ -74,8 +74,11 @@ class TrialFile(Model):
     network: Network = "none"
     tools: FileName | None = None
     tasks_folder: str | None = None
-    parent: TrialName | None = None
+    parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
+    replaces: TrialName | None = Field(
+        default=None, description="the trial that this one reruns and replaces in results"
+    )
     origins: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     hashes: dict[str, str] = Field(default_factory=dict)
@@ -90,6 +93,8 @@ def trial_id(file: dict[str, Any]) -> str:
         content += json.dumps({"resources": file["resource_overrides"]}, sort_keys=True)
     if file.get("describe", "plain") != "plain":
         content += json.dumps({"describe": file["describe"], "description": file["description"]}, sort_keys=True)
+    if agent := file.get("hashes", {}).get("agent"):
+        content += json.dumps({"agent_code": agent})
     if file.get("tools"):
         content += json.dumps({"tools": file["tools"]}, sort_keys=True)
     readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")

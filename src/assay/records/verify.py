@@ -137,10 +137,14 @@ def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[RecordFind
     own = trial_id(content)
     if file.id != name:
         yield RecordFinding(name, "trial.json", f"it is the record of {file.id}: the folders were swapped or renamed")
-    if file.parent is None and file.id != own:
+    if file.parent is not None:
+        if not (file.id.startswith(f"{own}-") and file.id.startswith(f"{file.parent}-from-")):
+            yield RecordFinding(name, "trial.json", f"it cannot be a fork of {file.parent}: a setting was changed")
+    elif file.replaces is not None:
+        if not (file.id.startswith(f"{own}-again-") and file.replaces.startswith(own)):
+            yield RecordFinding(name, "trial.json", f"it cannot be a rerun of {file.replaces}: a setting was changed")
+    elif file.id != own:
         yield RecordFinding(name, "trial.json", f"its settings give the id {own}: a setting was changed")
-    if file.parent is not None and not (file.id.startswith(f"{own}-from-") and file.id.startswith(f"{file.parent}-")):
-        yield RecordFinding(name, "trial.json", f"it cannot be a fork of {file.parent}: a setting was changed")
 
 
 def _check_log(

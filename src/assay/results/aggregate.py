@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
@@ -42,6 +42,14 @@ class CompetitionResult(BaseModel):
     any_medal: bool = False
     edition: str = "v1"
     variant: str = "real"
+
+    @model_validator(mode="after")
+    def _drop_medals_on_other_data(self) -> "CompetitionResult":
+        """Count no medal on data that is not real, whatever the report says."""
+        if self.variant == "real":
+            return self
+        won = ("above_median", "gold_medal", "silver_medal", "bronze_medal", "any_medal")
+        return self.model_copy(update=dict.fromkeys(won, False))
 
 
 ErrorKind = Literal["tasks", "seeds", "attempts"]
@@ -76,12 +84,40 @@ class Aggregate:
 
 
 def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
-    """Return the results in these report files by competition, in the order of the file names."""
-    results: dict[str, list[CompetitionResult]] = defaultdict(list)
+    """Return the results of one agent in these report files by competition, in the order of the file names."""
+    by_agent = read_reports_by_agent(paths)
+    if len(by_agent) > 1:
+        raise UsageError(f"These reports are of different agents: {', '.join(str(agent) for agent in by_agent)}")
+    return next(iter(by_agent.values()), {})
+
+
+def read_reports_by_agent(paths: Iterable[Path]) -> dict[str | None, dict[str, list[CompetitionResult]]]:
+    """Return the results in these report files by agent; None is the agent of reports that do not name one."""
+    files: dict[str | None, list[Path]] = defaultdict(list)
     for path in sorted(paths):
+        agent = _read_report(path).get("agent")
+        files[agent if isinstance(agent, str) else None].append(path)
+    return {agent: _read_results(same) for agent, same in files.items()}
+
+
+def _read_report(path: Path) -> dict[str, Any]:
+    try:
+        content = read_json(path)
+        if not isinstance(content, dict):
+            raise TypeError("it is not an object")
+        return content
+    except (OSError, RecordError, ValueError, TypeError) as error:
+        raise UsageError(
+            f"{path} is not a grading report: {type(error).__name__}: {one_line(str(error), 200)}"
+        ) from None
+
+
+def _read_results(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
+    results: dict[str, list[CompetitionResult]] = defaultdict(list)
+    for path in paths:
         try:
-            found = [CompetitionResult.model_validate(entry) for entry in read_json(path)["competition_reports"]]
-        except (OSError, RecordError, ValueError, KeyError, TypeError, ValidationError) as error:
+            found = [CompetitionResult.model_validate(entry) for entry in _read_report(path)["competition_reports"]]
+        except (ValueError, KeyError, TypeError, ValidationError) as error:
             raise UsageError(
                 f"{path} is not a grading report: {type(error).__name__}: {one_line(str(error), 200)}"
             ) from None

@@ -1,38 +1,81 @@
-"""The outcomes of a run folder, and the reference panels and published figures of its tasks."""
+"""The outcomes of run folders, and the reference panels and published figures of their tasks."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from assay.core.quantities import format_duration
-from assay.records import RunFolder, TrialFile, TrialFolder
-from assay.results.outcome import Outcome
+from assay.core.disk import hash_file
+from assay.core.quantities import format_duration, format_size
+from assay.records import RunFolder, State, TrialFile, TrialFolder
+from assay.results.outcome import Direction, Outcome
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.tasks import Measured, Registry, Task
 
 
-def collect_outcomes(run: RunFolder) -> list[Outcome]:
-    """Return the outcome of each trial of a run, in the order of the plan."""
-    trials = [(folder, folder.file) for folder in run.trials()]
-    tasks = load_tasks([file for _, file in trials])
-    budgets = defaultdict(set)
-    for _, file in trials:
-        budgets[file.task, file.label].add((file.budget.time, file.budget.steps))
+def collect_outcomes(*runs: RunFolder) -> list[Outcome]:
+    """Return the outcome of each trial of some runs, in the order of their plans; a copy of a trial is left out."""
+    trials = [(folder, folder.file) for run in runs for folder in run.trials()]
+    if len(runs) > 1:
+        trials = list({_copy_key(folder): (folder, file) for folder, file in trials}.values())
+    tasks, labels = load_tasks([file for _, file in trials]), _labels([file for _, file in trials])
+    replaced = {(folder.path.parent, file.replaces) for folder, file in trials if file.replaces}
     return [
-        _outcome(folder, file, tasks[file.task], len(budgets[file.task, file.label]) > 1) for folder, file in trials
+        outcome_of(folder.state, folder, file, tasks[file.task], label, (folder.path.parent, file.id) in replaced)
+        for (folder, file), label in zip(trials, labels, strict=True)
     ]
 
 
-def find_panels(run: RunFolder) -> dict[str, Measured]:
-    """Return the measured reference panels of the tasks of a run."""
-    tasks = load_tasks([folder.file for folder in run.trials()])
+def find_panels(*runs: RunFolder) -> dict[str, Measured]:
+    """Return the measured reference panels of the tasks of some runs."""
+    tasks = load_tasks([folder.file for run in runs for folder in run.trials()])
     return {name: task.measured for name, task in tasks.items() if task.measured}
 
 
-def find_published_figures(run: RunFolder) -> dict[str, PublishedFigures]:
-    """Return the published figures of the suites of a run."""
-    tasks = load_tasks([folder.file for folder in run.trials()]).values()
+def find_published_figures(*runs: RunFolder) -> dict[str, PublishedFigures]:
+    """Return the published figures of the suites of some runs."""
+    tasks = load_tasks([folder.file for run in runs for folder in run.trials()]).values()
     found = {task.suite: load_published_figures(task.folder.parent) for task in tasks}
     return {suite: figures for suite, figures in found.items() if figures}
+
+
+def outcome_of(
+    state: State, folder: TrialFolder, file: TrialFile, task: Task | None, label: str, replaced: bool
+) -> Outcome:
+    """Return the outcome of one trial; its task need not be known."""
+    grade = folder.grade
+    direction: Direction = "lower" if grade and grade.is_lower_better else "higher"
+    return Outcome(
+        task=file.task,
+        title=task.title if task else file.task,
+        metric=task.metric.name if task else "",
+        direction=task.metric.direction if task else direction,
+        agent=label,
+        seed=file.seed,
+        edition=file.edition,
+        variant=file.variant,
+        status=state.status,
+        cause=state.cause,
+        why=state.reason,
+        grade=grade,
+        elapsed=state.elapsed,
+        steps=state.steps,
+        sealed=state.sealing is None or state.sealing.sealed,
+        trial=file.id,
+        model=file.models.get("main"),
+        tokens=state.tokens,
+        cost=state.cost,
+        kind_of_failure=state.failure,
+        parent=file.parent,
+        parent_step=file.parent_step,
+        replaced=replaced,
+        load=state.load,
+    )
+
+
+def _copy_key(folder: TrialFolder) -> tuple[str, str]:
+    """Return what two copies of one trial have in common, and two trials of the same plan have not."""
+    log = hash_file(folder.events) if folder.events.is_file() else str(folder.path)
+    return folder.path.name, log
 
 
 def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
@@ -41,24 +84,48 @@ def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
     return {name: registry.task(name) for name in {file.task for file in files}}
 
 
-def _outcome(folder: TrialFolder, file: TrialFile, task: Task, several_budgets: bool) -> Outcome:
-    """Return the outcome of one trial; an agent with two budgets counts as two agents."""
-    budget = f" ({format_duration(file.budget.time)}, {file.budget.steps} steps)" if several_budgets else ""
-    state = folder.state
-    return Outcome(
-        task=file.task,
-        title=task.title,
-        metric=task.metric.name,
-        direction=task.metric.direction,
-        agent=file.label + budget,
-        seed=file.seed,
-        edition=file.edition,
-        variant=file.variant,
-        status=state.status,
-        cause=state.cause,
-        why=state.reason,
-        grade=folder.grade,
-        elapsed=state.elapsed,
-        steps=state.steps,
-        sealed=state.sealing is None or state.sealing.sealed,
-    )
+_PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
+    lambda file: f"code {file.hashes.get('agent', 'unknown')[:7]}",
+    lambda file: ", ".join(f"{role} {model}" for role, model in file.models.items() if role != "main"),
+    lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),
+    lambda file: "" if file.describe == "plain" else f"{file.describe} description",
+)
+_PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
+    lambda file: f"{format_duration(file.budget.time)}, {file.budget.steps} steps{_further_limits(file)}",
+    lambda file: f"{file.resources.cores} cores, {format_size(file.resources.memory)}, {file.resources.gpus} GPUs",
+    lambda file: f"environment {file.environment}",
+    lambda file: f"data {file.hashes.get('data', 'unknown')[:7]}",
+)
+"""What makes two trials of one agent incomparable, although their labels are the same."""
+
+
+def _further_limits(file: TrialFile) -> str:
+    tokens = f", {file.budget.tokens:,} tokens" if file.budget.tokens else ""
+    return tokens + (f", ${file.budget.cost:g}" if file.budget.cost else "")
+
+
+def _labels(files: list[TrialFile]) -> list[str]:
+    """Return the name of each trial's agent: its label, and what differs between trials with the same label."""
+    differences: list[list[str]] = [[file.label] for file in files]
+    for aspects, same in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):
+        for aspect in aspects:
+            seen: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for file in files:
+                seen[same(file)].add(aspect(file))
+            for parts, file in zip(differences, files, strict=True):
+                if len(seen[same(file)]) > 1 and (text := aspect(file)):
+                    parts.append(text)
+    return [_with_details(parts) for parts in differences]
+
+
+def _label(file: TrialFile) -> tuple[str, ...]:
+    return (file.label,)
+
+
+def _label_and_task(file: TrialFile) -> tuple[str, ...]:
+    return (file.label, file.task)
+
+
+def _with_details(parts: Iterable[str]) -> str:
+    label, *details = parts
+    return f"{label} ({', '.join(details)})" if details else label

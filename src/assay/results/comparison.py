@@ -100,7 +100,7 @@ def collect_trials(runs: Iterable[RunFolder]) -> list[ComparedTrial]:
     found: dict[str, ComparedTrial] = {}
     for run in runs:
         for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
-            if not outcome.pending and not outcome.inapplicable:
+            if outcome.counts and not outcome.pending and not outcome.inapplicable:
                 found[folder.path.name] = ComparedTrial(outcome, _conditions(folder.file, outcome))
     return list(found.values())
 

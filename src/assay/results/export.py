@@ -20,6 +20,7 @@ from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
 from assay.records import RunFolder
 from assay.records.signature import run_digest
+from assay.results.collect import collect_outcomes
 
 _MAX_NAME = 200
 _TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
@@ -54,16 +55,18 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
     """Return the grading report of every agent and seed, by the path that the published tools expect.
 
     Grades of different suites, editions or variants are never in one report. Trials without a grade are listed
-    separately.
+    separately; forks and trials that were rerun are left out.
     """
-    found: dict[str, list[Grade | NotGraded]] = defaultdict(list)
-    for number, folder in enumerate(run.trials(), 1):
-        file, grade, state = folder.file, folder.grade, folder.state
-        rules = _file_name(f"{file.task.partition('/')[0]}-{file.edition}-{file.variant}")
-        place = f"{rules}/{_file_name(file.label)}/seed-{file.seed:03}_grading_report.json"
-        why = state.reason or f"the trial is {state.status}"
-        found[place].append(grade or NotGraded(number, file.task.partition("/")[2], why))
-    return {place: make_report(grades) for place, grades in sorted(found.items())}
+    found: dict[tuple[str, str], list[Grade | NotGraded]] = defaultdict(list)
+    for number, outcome in enumerate(collect_outcomes(run), 1):
+        if not outcome.counts:
+            continue
+        rules = _file_name(f"{outcome.rules.suite}-{outcome.edition}-{outcome.variant}")
+        place = f"{rules}/{_file_name(outcome.agent)}/seed-{outcome.seed:03}_grading_report.json"
+        why = outcome.reason or f"the trial is {outcome.status}"
+        name = outcome.task.partition("/")[2]
+        found[place, outcome.agent].append(outcome.grade or NotGraded(number, name, why))
+    return {place: make_report(grades) | {"agent": agent} for (place, agent), grades in sorted(found.items())}
 
 
 def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from assay.records import Event, RunFolder, State, TrialFile, TrialFolder, read_
 from assay.records.events import CallFinished, EventBase, ModelResult
 from assay.records.prompts import Prompts
 from assay.records.tape import Call, finished_calls
-from assay.results.outcome import Outcome
+from assay.results.collect import outcome_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,9 +120,10 @@ class RunRecord:
 
 
 _COLUMNS = (
-    "trial", "suite", "task", "edition", "variant", "agent", "model", "seed", "status", "cause", "error_type", "reason",
+    "trial", "suite", "task", "edition", "variant", "agent", "model", "seed", "status", "cause", "failure",
+    "error_type", "reason",
     "score", "valid", "success", "success_published", "medal", "percentile", "improvement", "steps", "tokens", "cost",
-    "seconds", "waited", "validations", "sealed", "attempts", "parent", "started_at", "ended_at",
+    "seconds", "waited", "validations", "sealed", "attempts", "parent", "replaces", "load", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -143,7 +144,7 @@ def load_run(path: str | Path) -> RunRecord:
 def _row(trial: TrialRecord) -> dict[str, Any]:
     file, state, grade = trial.file, trial.state, trial.grade
     suite, _, _ = file.task.partition("/")
-    outcome = _outcome(trial)
+    outcome = outcome_of(state, trial.folder, file, None, file.label, replaced=False)
     return {
         "trial": trial.id,
         "suite": suite,
@@ -155,6 +156,7 @@ def _row(trial: TrialRecord) -> dict[str, Any]:
         "seed": file.seed,
         "status": state.status,
         "cause": outcome.failure,
+        "failure": outcome.failure_name,
         "error_type": state.error_type,
         "reason": outcome.reason,
         "score": outcome.score,
@@ -173,28 +175,8 @@ def _row(trial: TrialRecord) -> dict[str, Any]:
         "sealed": not outcome.unsealed if outcome.ran else None,
         "attempts": trial.folder.attempts,
         "parent": file.parent,
+        "replaces": file.replaces,
+        "load": state.load,
         "started_at": state.started_at,
         "ended_at": state.ended_at,
     }
-
-
-def _outcome(trial: TrialRecord) -> Outcome:
-    """Return the trial as reports count it; the task itself need not be known here."""
-    file, state = trial.file, trial.state
-    return Outcome(
-        task=file.task,
-        title=file.task,
-        metric="",
-        direction="lower" if trial.grade and trial.grade.is_lower_better else "higher",
-        agent=file.label,
-        seed=file.seed,
-        edition=file.edition,
-        variant=file.variant,
-        status=state.status,
-        cause=state.cause,
-        why=state.reason,
-        grade=trial.grade,
-        elapsed=state.elapsed,
-        steps=state.steps,
-        sealed=state.sealing is None or state.sealing.sealed,
-    )

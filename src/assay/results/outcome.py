@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.grading.result import Grade
-from assay.records.state import Cause, Status
+from assay.records.state import BUSY_LOAD, Cause, Failure, Status
+
+Direction = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True, order=True)
@@ -25,13 +27,14 @@ class RuleSet:
 class Outcome:
     """One trial, finished or not.
 
-    `agent` names one agent with one set of settings; different settings have different names.
+    `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
+    its `parent`, and a trial that was rerun is `replaced`: neither is an independent sample, so neither `counts`.
     """
 
     task: str
     title: str
     metric: str
-    direction: Literal["higher", "lower"]
+    direction: Direction
     agent: str
     seed: int
     edition: str
@@ -43,6 +46,25 @@ class Outcome:
     elapsed: float
     steps: int
     sealed: bool
+    trial: str = ""
+    model: str | None = None
+    tokens: int = 0
+    cost: float | None = 0.0
+    kind_of_failure: Failure | None = None
+    parent: str | None = None
+    parent_step: int | None = None
+    replaced: bool = False
+    load: float | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is an independent sample, which means and rates are computed from."""
+        return self.parent is None and not self.replaced
+
+    @property
+    def busy(self) -> bool:
+        """Whether the machine was too busy for its time limit and measured times to be reliable."""
+        return self.load is not None and self.load > BUSY_LOAD
 
     @property
     def rules(self) -> RuleSet:
@@ -116,6 +138,13 @@ class Outcome:
         if self.valid or self.pending or self.inapplicable:
             return None
         return self.cause or ("user" if self.status == "stopped" else "agent")
+
+    @property
+    def failure_name(self) -> str | None:
+        """What a failed trial failed by: `out of time`, `no submission`, `infrastructure`, …."""
+        if self.failure == "agent" and self.kind_of_failure:
+            return self.kind_of_failure
+        return self.failure
 
     @property
     def reason(self) -> str | None:

@@ -86,10 +86,11 @@ class Paper:
 
 
 def evaluate_trials(run: RunFolder) -> list[EvaluatedTrial]:
-    """Return every trial of a run, in the order of the plan."""
+    """Return every trial of a run that counts in results, in the order of the plan."""
     return [
         EvaluatedTrial(outcome, read_trajectory(folder))
         for outcome, folder in zip(collect_outcomes(run), run.trials(), strict=True)
+        if outcome.counts
     ]
 
 

@@ -13,6 +13,7 @@ from assay.results.chart_style import DARK
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.search_tree import SearchTree
 from assay.results.statistics import Cell, Standing, group_by, summarize_cells, summarize_standings
+from assay.results.tables import describe_caveats
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:
@@ -52,21 +53,23 @@ def render_page(
 ) -> str:
     """Return the report as HTML; `panels` has the reference panels by task id, `trees` the searches of agents."""
     template = _environment().get_template("report.html.jinja")
-    palette = figures.agent_colors(outcomes)
+    counted = [outcome for outcome in outcomes if outcome.counts]
+    palette = figures.agent_colors(counted)
     by_rules = group_by(outcomes, lambda o: o.rules)
     return template.render(
         title=title,
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
-        outcomes=outcomes,
+        outcomes=counted,
         trees=trees,
         agents=len(palette),
-        tasks=len({(outcome.rules, outcome.task) for outcome in outcomes}),
-        seeds=len({outcome.seed for outcome in outcomes}),
-        failures=Counter(outcome.failure for outcome in outcomes if outcome.failure is not None),
-        pending=sum(outcome.pending for outcome in outcomes),
-        unsealed=sum(outcome.unsealed for outcome in outcomes),
-        ran=sum(outcome.ran for outcome in outcomes),
+        tasks=len({(outcome.rules, outcome.task) for outcome in counted}),
+        seeds=len({outcome.seed for outcome in counted}),
+        failures=Counter(outcome.failure_name for outcome in counted if outcome.failure is not None),
+        pending=sum(outcome.pending for outcome in counted),
+        unsealed=sum(outcome.unsealed for outcome in counted),
+        caveats=[line for line in describe_caveats(outcomes) if not line.startswith("Unsealed")],
+        ran=sum(outcome.ran for outcome in counted),
         palette=palette,
         dark=DARK,
     )
@@ -76,7 +79,8 @@ def _section(
     same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, str], prefix: str
 ) -> Section:
     made, lines, by_task = summarize_cells(same), summarize_standings(same), group_by(same, lambda o: o.task)
-    drawn = [figures.draw_scores(task, panels.get(task[0].task), palette) for task in by_task]
+    counted = group_by((outcome for outcome in same if outcome.counts), lambda o: o.task)
+    drawn = [figures.draw_scores(task, panels.get(task[0].task), palette) for task in counted]
     tasks = group_by(made, lambda c: c.task)
     improvements, success = figures.draw_improvements(made, palette), figures.draw_success(lines, palette)
     return Section(

@@ -1,13 +1,14 @@
 """Statistics of trials: per agent and task, and per agent over tasks.
 
 Grades of different suites, editions or variants are never combined. A crashed or invalid trial counts as a failure in
-every rate; means of scores are over valid trials, and every result says how many of how many those are.
+every rate; means of scores are over valid trials, and every result says how many of how many those are. Forks and
+trials that were rerun are no independent samples and are left out.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import cos, pi, sin, sqrt, tan
 from statistics import fmean, stdev
 from typing import Literal, TypeVar
 
@@ -55,9 +56,9 @@ class Medals:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why some trials have no score, in the words of the record; without a cause where the task does not apply."""
+    """Why some trials have no score, in the words of the record; without a failure where the task does not apply."""
 
-    cause: Cause | None
+    failure: str | None
     why: str
     trials: int
 
@@ -77,6 +78,7 @@ class Cell:
     pending: int
     inapplicable: int
     failures: Mapping[Cause, int]
+    kinds_of_failure: Mapping[str, int]
     reasons: tuple[Reason, ...]
     score: Estimate | None
     improvement: Estimate | None
@@ -88,6 +90,7 @@ class Cell:
     medals: Medals | None
     sealed: bool
     best: bool = False
+    tied: bool = False
 
     @property
     def finished(self) -> int:
@@ -121,6 +124,7 @@ class Standing:
 
 def summarize_cells(outcomes: Sequence[Outcome]) -> list[Cell]:
     """Return every agent on every task, in the order in which rules, tasks and agents first appear."""
+    outcomes = [outcome for outcome in outcomes if outcome.counts]
     by_task = [task for same in group_by(outcomes, lambda o: o.rules) for task in group_by(same, lambda o: o.task)]
     return [
         cell for task in by_task for cell in _with_best([_cell(same) for same in group_by(task, lambda o: o.agent)])
@@ -129,7 +133,7 @@ def summarize_cells(outcomes: Sequence[Outcome]) -> list[Cell]:
 
 def summarize_standings(outcomes: Sequence[Outcome]) -> list[Standing]:
     """Return every agent over all its tasks, separately for each set of rules."""
-    by_rules = group_by(outcomes, lambda o: o.rules)
+    by_rules = group_by((outcome for outcome in outcomes if outcome.counts), lambda o: o.rules)
     return [_standing(group) for same in by_rules for group in group_by(same, lambda o: o.agent)]
 
 
@@ -171,6 +175,7 @@ def _cell(group: Sequence[Outcome]) -> Cell:
         pending=sum(outcome.pending for outcome in group),
         inapplicable=sum(outcome.inapplicable for outcome in group),
         failures=_failures(group),
+        kinds_of_failure=dict(Counter(name for outcome in group if (name := outcome.failure_name))),
         reasons=_reasons(group),
         score=estimate_mean(o.score for o in valid if o.score is not None),
         improvement=estimate_mean(o.improvement for o in valid if o.improvement is not None),
@@ -221,8 +226,8 @@ def _failures(group: Iterable[Outcome]) -> dict[Cause, int]:
 
 def _reasons(group: Iterable[Outcome]) -> tuple[Reason, ...]:
     without = [outcome for outcome in group if outcome.failure is not None or outcome.inapplicable]
-    counts = Counter((outcome.failure, outcome.reason or "no reason recorded") for outcome in without)
-    return tuple(Reason(cause, why, trials) for (cause, why), trials in counts.items())
+    counts = Counter((outcome.failure_name, outcome.reason or "no reason recorded") for outcome in without)
+    return tuple(Reason(failure, why, trials) for (failure, why), trials in counts.items())
 
 
 def _medals(group: Iterable[Outcome]) -> Medals | None:
@@ -241,9 +246,55 @@ def _sealed(group: Iterable[Outcome]) -> bool:
 
 
 def _with_best(task: Sequence[Cell]) -> list[Cell]:
-    """Mark the best mean score among the agents of one task, where there are at least two to compare."""
-    means = [cell.score.mean for cell in task if cell.score is not None]
-    if len(means) < 2:
+    """Mark the best agent of one task; where the data does not show which one is better, mark those that are tied.
+
+    The best mean is better only if its 95 % interval overlaps that of no other agent, and if it fails no more often.
+    """
+    scored = [cell for cell in task if cell.score is not None]
+    if len(scored) < 2:
         return list(task)
-    best = max(means) if task[0].direction == "higher" else min(means)
-    return [replace(cell, best=cell.score is not None and cell.score.mean == best) for cell in task]
+    sign = 1 if task[0].direction == "higher" else -1
+    first = max(scored, key=lambda cell: sign * cell.score.mean if cell.score else 0.0)
+    tied = [cell for cell in scored if cell is not first and not _is_better(first, cell)]
+    if not tied:
+        return [replace(cell, best=cell is first) for cell in task]
+    return [replace(cell, tied=cell is first or cell in tied) for cell in task]
+
+
+def _is_better(first: Cell, other: Cell) -> bool:
+    """Whether the interval of the better mean does not overlap the other's, and the agent fails no more often."""
+    assert first.score is not None and other.score is not None
+    if first.valid * other.finished < other.valid * first.finished:
+        return False
+    widths = [interval_half_width(score) for score in (first.score, other.score)]
+    if None in widths:
+        return False
+    return abs(first.score.mean - other.score.mean) > sum(width for width in widths if width is not None)
+
+
+def interval_half_width(score: Estimate, confidence: float = 0.95) -> float | None:
+    """Return half the width of the Student interval of a mean, which a single value does not have."""
+    return None if score.error is None else t_quantile(score.n - 1, confidence) * score.error
+
+
+def t_quantile(freedom: int, confidence: float) -> float:
+    """Return the t with P(|T| ≤ t) = `confidence` for Student's distribution with `freedom` degrees of freedom.
+
+    The probability is a finite sum of powers of cos θ with θ = atan(t / √freedom), which is inverted by bisection.
+    """
+    low, high = 0.0, pi / 2
+    for _ in range(60):
+        angle = (low + high) / 2
+        low, high = (angle, high) if _t_probability(angle, freedom) < confidence else (low, angle)
+    return tan(low) * sqrt(freedom)
+
+
+def _t_probability(angle: float, freedom: int) -> float:
+    odd = freedom % 2
+    term, total = (cos(angle) if odd else 1.0), 0.0
+    for power in range(odd, freedom - 1, 2):
+        total += term
+        term *= cos(angle) ** 2 * (power + 1) / (power + 2)
+    if odd:
+        return 2 / pi * (angle + sin(angle) * total)
+    return sin(angle) * total

@@ -4,35 +4,51 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from assay.core.table import Column, FittedTable, fit_table
 from assay.results import wording
 from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Rate, Standing, group_by, summarize_cells, summarize_standings
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
     from rich.text import Text
 
 Value = str | int | float | bool | None
 
 
-def results_table(outcomes: Sequence[Outcome]) -> "Group":
-    """Return scores by task and agent, then each agent overall, separately for each set of rules."""
-    from rich.console import Group
-    from rich.text import Text
+class ResultsTable:
+    """Scores by task and agent, then each agent overall, separately for each set of rules, in the console's width."""
 
-    if not outcomes:
-        return Group(Text("No trials yet."))
-    parts: list[Table | Text] = []
-    for same in group_by(outcomes, lambda o: o.rules):
-        made = summarize_cells(same)
-        parts += [_scores(made), Text(), _overall(summarize_standings(same)), Text(), *_legend(same, made), Text()]
-    return Group(*parts[:-1])
+    def __init__(self, outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None) -> None:
+        self._outcomes, self._removed = outcomes, removed or {}
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
+        if not self._outcomes:
+            yield plain_text("No trials yet.")
+        for number, same in enumerate(group_by(self._outcomes, lambda o: o.rules)):
+            if number:
+                yield plain_text("")
+            if made := summarize_cells(same):
+                yield from _scores(made, options.max_width)
+                yield plain_text("")
+                yield from _overall(summarize_standings(same), options.max_width)
+                yield plain_text("")
+            yield from _branches(same, options.max_width)
+            yield from _legend(same, made)
+        if self._removed:
+            counts = ", ".join(f"{count} {status}" for status, count in self._removed.items())
+            yield plain_text(f"Removed from the run by its user: {counts}.", "yellow")
+
+
+def results_table(outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None) -> ResultsTable:
+    """Return the results as a table; `removed` counts trials that are gone from the run by their status."""
+    return ResultsTable(outcomes, removed)
 
 
 def to_csv(made: Sequence[Cell]) -> str:
@@ -88,6 +104,7 @@ def cell_row(cell: Cell) -> dict[str, Value]:
         "bronze": medals.bronze if medals else None,
         "sealed": cell.sealed,
         "best": cell.best,
+        "tied": cell.tied,
     }
 
 
@@ -117,67 +134,152 @@ _CELL_COLUMNS = (
     *("success_count", "success_trials", "success_rate", "success_low", "success_high"),
     *("success_published_count", "success_published_trials", "success_published_rate"),
     *("success_published_low", "success_published_high"),
-    *("rank_mean", "panel_size", "percentile_mean", "gold", "silver", "bronze", "sealed", "best"),
+    *("rank_mean", "panel_size", "percentile_mean", "gold", "silver", "bronze", "sealed", "best", "tied"),
 )
 
 
-def _scores(made: Sequence[Cell]) -> "Table":
-    table = make_grid(str(made[0].rules))
-    table.add_column("Task, agent", overflow="fold", min_width=20)
-    for name in ("Score", "Rank", "Improvement", "Valid"):
-        table.add_column(name, justify="right", max_width=22 if name == "Score" else 16)
+_SCORE_TABLE = (
+    Column("Agent", shrinks=True, min_width=20),
+    Column("Score", right=True, shrinks=True, min_width=20),
+    Column("Rank", right=True, leave_out=2),
+    Column("Improvement", right=True, leave_out=1),
+    Column("Success", right=True),
+    Column("Valid", right=True),
+)
+_OVERALL_TABLE = (
+    Column("Agent", shrinks=True, min_width=20),
+    Column("Success", right=True),
+    Column("Rate (95 %)", right=True),
+    Column("As published", right=True, leave_out=1),
+    Column("Over tasks", right=True, leave_out=2),
+    Column("Valid", right=True),
+    Column("Tasks", right=True),
+)
+
+
+def _scores(made: Sequence[Cell], width: int) -> "Iterator[Text]":
+    """Yield a line per agent and task: green for the best, yellow for an agent that has no score."""
+    rows = [
+        [
+            f"{_mark(cell)} {wording.one_line(cell.agent)}{_unsealed(cell.sealed)}",
+            wording.format_cell_score(cell),
+            wording.format_cell_rank(cell),
+            wording.format_change(cell.improvement.mean if cell.improvement else None),
+            wording.format_count(cell.success),
+            wording.format_cell_valid(cell),
+        ]
+        for cell in made
+    ]
+    table = fit_table(_SCORE_TABLE, rows, width)
+    yield from _heading(str(made[0].rules), table)
+    lines = iter(zip(made, table.rows, strict=True))
     for task in group_by(made, lambda c: c.task):
-        metric = f"{task[0].metric} {wording.ARROWS[task[0].direction]}"
-        table.add_row(plain_text(wording.short_task_name(task[0].task), "bold"), plain_text(metric, "italic"))
-        for cell in task:
-            style = "bold" if cell.best else ""
-            table.add_row(
-                plain_text(f"{'★' if cell.best else ' '} {cell.agent}", style),
-                plain_text(wording.format_cell_score(cell), style),
-                wording.format_cell_rank(cell),
-                wording.format_change(cell.improvement.mean if cell.improvement else None),
-                wording.format_cell_valid(cell) + ("" if cell.sealed else "\nunsealed"),
-            )
-        table.add_section()
-    return table
+        title = plain_text(wording.short_task_name(task[0].task), "bold")
+        yield title.append(f"  {task[0].metric} {wording.ARROWS[task[0].direction]}", "not bold dim")
+        for cell, row in (next(lines) for _ in task):
+            yield _line(row, "bold green" if cell.best else "red" if cell.failures and not cell.valid else "")
 
 
-def _overall(lines: Sequence[Standing]) -> "Table":
-    table = make_grid(f"{lines[0].rules}, all tasks")
-    table.add_column("Agent", overflow="fold", min_width=20)
-    for name in ("Success", "Rate (95 %)", "Over tasks", "Valid", "Tasks"):
-        table.add_column(name, justify="right", max_width=16)
+def _overall(lines: Sequence[Standing], width: int) -> "Iterator[Text]":
+    rows = []
     for line in lines:
         rate, mean = line.success, line.mean_over_tasks
-        table.add_row(
-            plain_text(f"  {line.agent}"),
-            wording.format_count(rate),
-            f"{wording.format_percent(rate.value)} ({wording.format_interval(rate)})" if rate else wording.NOTHING,
-            wording.format_percent(mean.mean) if mean else wording.NOTHING,
-            wording.format_count(line.valid) + ("" if line.sealed else "\nunsealed"),
-            wording.format_standing_tasks(line),
+        rows.append(
+            [
+                f"  {wording.one_line(line.agent)}{_unsealed(line.sealed)}",
+                wording.format_count(rate),
+                f"{wording.format_percent(rate.value)} ({wording.format_interval(rate)})" if rate else wording.NOTHING,
+                wording.format_count(line.success_published),
+                wording.format_percent(mean.mean) if mean else wording.NOTHING,
+                wording.format_count(line.valid),
+                wording.format_standing_tasks(line),
+            ]
         )
-    return table
+    table = fit_table(_OVERALL_TABLE, rows, width)
+    yield from _heading(f"{lines[0].rules}, all tasks", table)
+    for row in table.rows:
+        yield _line(row)
 
 
-def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "list[Text]":
-    """Return the notes that apply to the tables."""
-    star = "★: best mean score on the task. " if any(cell.best for cell in made) else ""
-    lines = [
-        f"{star}Score: mean ± standard error over valid trials.",
-        "Success: share of finished trials, failures included, with a Wilson interval.",
-        "Over tasks: mean of the success rates by task. Tasks: those the agent can work on.",
-        *wording.describe_reasons(made),
-    ]
-    for line in summarize_standings(outcomes):
-        if rate := line.success_without_infrastructure:
+def _branches(outcomes: Sequence[Outcome], width: int) -> "Iterator[Text]":
+    """Yield a line per forked trial: it shares the past of another one, so no mean has it."""
+    forks = [outcome for outcome in outcomes if outcome.parent is not None]
+    if not forks:
+        return
+    yield plain_text("Forked trials, which are not in any mean", "bold")
+    for fork in forks:
+        score = wording.format_number(fork.score) if fork.score is not None else wording.format_trial_result(fork)
+        origin = f"seed {fork.seed}, from step {fork.parent_step}"
+        yield plain_text(f"  {wording.short_task_name(fork.task)}, {fork.agent}, {origin}: {score}")
+    yield plain_text("")
+
+
+def _heading(title: str, table: FittedTable) -> "Iterator[Text]":
+    yield plain_text(title, "bold")
+    header = "  ".join(table.header)
+    yield _line(table.header, "dim")
+    yield plain_text("─" * len(header), "dim")
+    if table.left_out:
+        yield plain_text(f"(not shown for lack of space: {', '.join(table.left_out)})", "dim")
+
+
+def _line(cells: Sequence[str], style: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text("  ".join(cells).rstrip(), style=style, no_wrap=True, overflow="ignore")
+
+
+def _mark(cell: Cell) -> str:
+    return "★" if cell.best else "=" if cell.tied else " "
+
+
+def _unsealed(sealed: bool) -> str:
+    return "" if sealed else " (unsealed)"
+
+
+def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "Iterator[Text]":
+    """Yield the notes that apply to the tables."""
+    counted = [outcome for outcome in outcomes if outcome.counts]
+    if any(cell.best for cell in made):
+        yield plain_text("★: best: its 95 % interval overlaps no other agent's.")
+    if any(cell.tied for cell in made):
+        yield plain_text("=: tied: these trials do not show which of them is better.")
+    yield plain_text("Score: mean ± standard error over valid trials.")
+    yield plain_text("Success: a medal, or more than 10 % over the starter and beyond noise; failures count.")
+    yield plain_text("Rate: with a Wilson interval. As published: by the rule that ignores noise.")
+    yield plain_text("Over tasks: mean of the success rates by task. Tasks: those the agent can work on.")
+    for line in wording.describe_reasons(made):
+        yield plain_text(line, "red")
+    for standing in summarize_standings(outcomes):
+        if rate := standing.success_without_infrastructure:
             share = f"{wording.format_count(rate)}, {wording.format_percent(rate.value)}"
-            lines.append(f"{line.agent}: success without infrastructure failures {share}.")
-    if pending := sum(outcome.pending for outcome in outcomes):
-        lines.append(f"Not final: {wording.plural(pending, 'trial')} of {len(outcomes)} pending.")
-    if unsealed := sum(outcome.unsealed for outcome in outcomes):
-        lines.append(f"Unsealed: {wording.plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
-    return [plain_text(line) for line in lines]
+            yield plain_text(f"{standing.agent}: success without infrastructure failures {share}.")
+    for warning in describe_caveats(outcomes):
+        yield plain_text(warning, "yellow")
+    if pending := sum(outcome.pending for outcome in counted):
+        yield plain_text(f"Not final: {wording.plural(pending, 'trial')} of {len(counted)} pending.", "yellow")
+
+
+def describe_caveats(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return what a reader must know before drawing conclusions from these trials."""
+    counted = [outcome for outcome in outcomes if outcome.counts]
+    found = []
+    if replaced := [outcome for outcome in outcomes if outcome.replaced]:
+        had_failed = sum(outcome.failure is not None for outcome in replaced)
+        found.append(
+            f"Rerun: {wording.plural(len(replaced), 'trial')}, {had_failed} of them failed; only the reruns count."
+        )
+    if unsealed := sum(outcome.unsealed for outcome in counted):
+        found.append(f"Unsealed: {wording.plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
+    if busy := sum(outcome.busy for outcome in counted):
+        found.append(
+            f"Busy machine: {wording.plural(busy, 'trial')} of {len(counted)} ran under a load that makes time limits "
+            "and measured times unreliable."
+        )
+    variants = sorted({outcome.variant for outcome in counted if outcome.variant != "real"})
+    if variants:
+        found.append(f"Data: {', '.join(variants)}, not the real data; scores say nothing about it, and win no medals.")
+    return found
 
 
 def make_grid(title: str) -> "Table":
@@ -231,6 +333,8 @@ def _trial_row(outcome: Outcome) -> dict[str, object]:
         **vars(outcome),
         "valid": outcome.valid,
         "failure": outcome.failure,
+        "failure_name": outcome.failure_name,
+        "counts": outcome.counts,
         "success": outcome.success,
         "success_published": outcome.success_published,
     }

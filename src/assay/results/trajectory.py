@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
-from assay.agents.outcomes import OUT_OF_MEMORY
 from assay.core.errors import ModelError, ModelUnavailable, RequestRejected
 from assay.models.messages import Reply, Usage
 from assay.records import Event, State, TrialFolder, read_events
@@ -27,6 +26,7 @@ from assay.records.events import (
     Started,
     Submitted,
 )
+from assay.records.failure import OUT_OF_MEMORY
 from assay.records.tape import Call, finished_calls
 from assay.tasks import Budget
 

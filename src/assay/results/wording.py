@@ -104,7 +104,7 @@ def format_trial_result(outcome: Outcome) -> str:
         return "not applicable"
     if outcome.pending:
         return "not graded" if outcome.status == "done" else outcome.status
-    return f"{'invalid' if outcome.status == 'done' else outcome.status}: {outcome.failure}"
+    return f"{'invalid' if outcome.status == 'done' else outcome.status}: {outcome.failure_name}"
 
 
 def format_cell_rank(cell: Cell) -> str:
@@ -121,7 +121,7 @@ def format_cell_score(cell: Cell) -> str:
         return format_estimate(cell.score)
     if not cell.applies:
         return "not applicable"
-    return f"failed: {', '.join(cell.failures)}" if cell.failures else "not finished"
+    return f"failed: {', '.join(cell.kinds_of_failure)}" if cell.failures else "not finished"
 
 
 def format_cell_valid(cell: Cell) -> str:
@@ -143,7 +143,7 @@ def describe_reasons(cells: Iterable[Cell]) -> Iterator[str]:
     """Yield a line for each reason why a trial has no score, in the words of the record."""
     for cell in cells:
         for reason in cell.reasons:
-            what = f"{plural(reason.trials, 'failure')} ({reason.cause})" if reason.cause else "not applicable"
+            what = f"{plural(reason.trials, 'failure')} ({reason.failure})" if reason.failure else "not applicable"
             yield one_line(f"{cell.agent} on {short_task_name(cell.task)}: {what}: {reason.why}")
 
 

@@ -3,7 +3,7 @@
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,6 +16,7 @@ from assay.core.text import plural
 from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.records.events import InfrastructureFailed
 from assay.records.state import now
+from assay.runs.hashes import check_agent, is_outdated
 from assay.runs.retry import Allowance, Retries, Spending
 from assay.runs.trial import JobKind
 from assay.runs.worker import TAKEN, TICK, UNRECORDED
@@ -79,19 +80,24 @@ def execute_run(
     run: RunFolder,
     executor: Executor,
     *,
-    only: str | None = None,
+    only: Collection[str] | None = None,
     progress: Progress,
     retries: Retries | None = None,
     allowance: Allowance | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Unstarted | None:
-    """Execute all unfinished trials of a run, or `only` one.
+    """Execute all unfinished trials of a run, or `only` those with these ids.
 
     Trials that fail because of the machine or a provider are retried. Once the allowance is spent, no further trials
-    are started.
+    are started. Trials whose agent's code has changed since are left alone; asking for one by its id is an error.
     """
-    selected = (folder for folder in run.trials() if only in (None, folder.path.name))
+    selected = (folder for folder in run.trials() if only is None or folder.path.name in only)
     unfinished = {folder: folder.file for folder in selected if not folder.state.final}
+    for folder, file in list(unfinished.items()):
+        if only is not None:
+            check_agent(file)
+        elif is_outdated(file):
+            del unfinished[folder]
     if not unfinished:
         return None
     at_terminal = any(agent_class(name).at_terminal for name in {file.agent for file in unfinished.values()})

@@ -1,5 +1,6 @@
 """Hashes of everything a trial runs with, so that anyone can tell whether they have the same."""
 
+import ast
 import hashlib
 import importlib.util
 import json
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import assay
 from assay.core.disk import hash_file
+from assay.core.errors import UsageError
 from assay.data.store import Prepared
+from assay.records import TrialFile
 from assay.tasks import Task
 
 
@@ -39,14 +42,66 @@ def hash_of_environment(folder: Path) -> str | None:
 
 
 def hash_of_agent(name: str) -> str | None:
-    """Return a hash of an agent's source file, without importing it; None if there is no such file."""
+    """Return a hash of an agent's code, without importing it; None if it is not on this machine.
+
+    For `path.py:Class` that is the file and everything in its folder that it imports, for a registered agent its module
+    or package. The hash is part of a trial's identity: changed code is another agent.
+    """
     if ":" in name:
         path = Path(name.rpartition(":")[0])
-        return hash_file(path) if path.is_file() else None
+        return _hash_of_sources(path) if path.is_file() else None
     for entry in entry_points(group="assay.agents", name=name):
         spec = importlib.util.find_spec(entry.module)
-        return hash_file(Path(spec.origin)) if spec and spec.origin else None
+        if spec is None or spec.origin is None:
+            return None
+        origin = Path(spec.origin)
+        return hash_of_folder(origin.parent) if spec.submodule_search_locations else hash_file(origin)
     return None
+
+
+def is_outdated(file: TrialFile) -> bool:
+    """Whether the agent's code has changed since the trial was planned, so that it can no longer be run."""
+    planned = file.hashes.get("agent")
+    return planned is not None and hash_of_agent(file.agent) != planned
+
+
+def check_agent(file: TrialFile) -> None:
+    """Raise `UsageError` if the agent's code has changed since the trial was planned: it would be another agent."""
+    if is_outdated(file):
+        raise UsageError(
+            f"the code of agent {file.agent} has changed since {file.id} was planned; "
+            "to run the new code, repeat the command assay run: it adds new trials"
+        )
+
+
+def _hash_of_sources(path: Path) -> str:
+    """Return a hash of a Python file and of the files of its folder that it imports, directly or indirectly."""
+    folder, found, to_read = path.absolute().parent, dict[str, str](), [path.absolute()]
+    while to_read:
+        file = to_read.pop()
+        name = file.relative_to(folder).as_posix()
+        if name not in found:
+            found[name] = hash_file(file)
+            to_read += _imported_files(file, folder)
+    return hashlib.sha256(json.dumps(sorted(found.items())).encode()).hexdigest()
+
+
+def _imported_files(file: Path, folder: Path) -> list[Path]:
+    """Return the files below `folder` that a file imports."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return []  # importing the agent says what is wrong with it
+    places: list[Path] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            places += [folder.joinpath(*alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = folder if node.level == 0 else file.parents[node.level - 1]
+            module = start.joinpath(*node.module.split(".")) if node.module else start
+            places += [module, *(module / alias.name for alias in node.names)]
+    candidates = [path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")]
+    return [path for path in candidates if path.is_relative_to(folder) and path.is_file()]
 
 
 @cache

@@ -69,8 +69,8 @@ class Plan:
                         place = places[task.environment].name
                         wanted = agent.wants().tools
                         tools = find_environment(home, wanted) if wanted else None
-                        trial = self._trial(task, data[task.id], place, tools, name, agent, models, seed)
-                        yield trial.model_copy(update={"hashes": trial.hashes | made[task.id, name]})
+                        hashes = made[task.id, name]
+                        yield self._trial(task, data[task.id], place, tools, name, agent, models, seed, hashes)
 
     def _models_for(self, name: str, agent: Agent) -> Iterable[Mapping[str, str]]:
         if not agent.asks_models:
@@ -96,6 +96,7 @@ class Plan:
         agent: Agent,
         models: Mapping[str, str],
         seed: int,
+        hashes: Mapping[str, str],
     ) -> TrialFile:
         wants = agent.wants()
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
@@ -120,6 +121,7 @@ class Plan:
             "network": wants.network,
             "tools": tools.name if tools else None,
             **(description := chosen_description(task, self.describe, self.descriptions)),
+            "hashes": {**hashes, "description": hash_of_description(task, description)},
         }
         return TrialFile.model_validate(
             asked
@@ -129,9 +131,6 @@ class Plan:
                 "tasks_folder": str(self.tasks_folder) if self.tasks_folder else None,
                 "origins": self._origins(task, given),
                 "versions": {"assay": __version__, "python": platform.python_version(), "system": platform.platform()},
-                "hashes": {
-                    "description": hash_of_description(task, description),
-                },
             }
         )
 

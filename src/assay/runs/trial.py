@@ -40,6 +40,8 @@ from assay.records.lease import Claim
 from assay.records.state import Answers, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
+from assay.runs.hashes import check_agent
+from assay.runs.load import read_load
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
 from assay.tasks import Registry, Task
 
@@ -168,6 +170,7 @@ class Trial:
 
     async def _work(self) -> None:
         """Open the lab and let the agent work until it is done, out of budget, or stopped."""
+        check_agent(self.file)
         agent = find_agent(self.file.agent, self.file.settings)
         past = past_of(read_events(self.folder.events))
         with self.folder.log() as log:
@@ -212,7 +215,8 @@ class Trial:
             setup = lab_setup(file, task, agent, self.home, self.gpus)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
             answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
-            state = opened_state(log.add(LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus)))
+            opened = LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus, load=read_load())
+            state = opened_state(log.add(opened))
             self.folder.write_state(state)
             description = description_of(file, task)
             await write_starting_files(lab, task, description)
@@ -229,7 +233,8 @@ class Trial:
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
             entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
-            changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations}
+            load = max((one for one in (state.load, read_load()) if one is not None), default=None)
+            changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
             if crash:
                 changes |= {"error_type": crash.error_type, "reason": f"the agent crashed: {crash.message}"}
             state = state.model_copy(update={**changes, **dict(clock.used)})
@@ -289,7 +294,7 @@ class Trial:
         return next((event for event in reversed(events) if isinstance(event, kind)), None)
 
     def _end(self, status: Status, **changes: Any) -> None:
-        cleared: dict[str, Any] = {"cause": None, "error_type": None}
+        cleared: dict[str, Any] = {"cause": None, "failure": None, "error_type": None}
         state = self.folder.state.model_dump() | cleared | {"status": status, "ended_at": now()} | changes
         self.folder.write_state(State.model_validate(state))
 
@@ -320,7 +325,7 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
         log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
         log.append(BudgetExhausted(limit="time", reason="time is up"))
-    except Exception as error:  # an agent can be any code: whatever it raises counts as its failure
+    except (Exception, SystemExit) as error:  # an agent can be any code: whatever it raises counts as its failure
         ours = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
         if isinstance(error, RequestRejected) and error.model in bench.models_heard:
             ours = False  # the settings are accepted, so it is what the agent sent that is not

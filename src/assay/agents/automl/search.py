@@ -1,13 +1,22 @@
-"""Search for a pipeline and write the submission. Runs inside the lab, and reads only `automl.json` and `data/`."""
+"""Search for a pipeline and write the submission. Runs inside the lab, and reads only `automl.json` and `data/`.
+
+A constant prediction is submitted first, then that of a default model, and then that of the search: whatever happens,
+for example on a machine that is too busy, the best so far is submitted.
+"""
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pandas as pd
-from flaml import AutoML
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+STARTED = time.monotonic()  # before the imports, which take long on a busy machine
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from sklearn.decomposition import TruncatedSVD  # noqa: E402
+from sklearn.dummy import DummyClassifier, DummyRegressor  # noqa: E402
+from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
 
 DATA = Path("data")
 ESTIMATORS = ["lgbm", "rf", "extra_tree", "kneighbor"]
@@ -30,25 +39,74 @@ TEXT_FEATURES = 32
 FOLDS = 5
 
 
+Table = pd.DataFrame | np.ndarray
+Fit = Callable[[dict, Table, pd.Series], Any]
+"""Returns a model with `predict` and `predict_proba` that was fitted to the inputs and labels."""
+
+
 def main() -> None:
-    """Load the data, search, predict, and write the submission."""
+    """Load the data and submit three times, each time a better model."""
     config = json.loads(Path("automl.json").read_text())
     train, test = (read_table(DATA / config["data"][part]) for part in ("train", "test"))
-    submission = test[[config["id"]]].copy()
     labels = find_labels(config, train)
+    submit(config, test, labels, np.zeros((len(train), 1)), np.zeros((len(test), 1)), fit_constant)
+    print("submitted a constant")
     features = pixel_features if config["kind"] == "image-classification" else table_features
     inputs, unseen = features(config, train[[name for name in test if name in train]], test)
-    config["search_seconds"] /= len(labels.columns)
+    submit(config, test, labels, inputs, unseen, fit_default)
+    print("submitted a default model")
+    left = config["search_seconds"] - (time.monotonic() - STARTED)
+    config["search_seconds"] = max(1.0, left / len(labels.columns))
+    submit(config, test, labels, inputs, unseen, fit_search)
+
+
+def submit(config: dict, test: pd.DataFrame, labels: pd.DataFrame, inputs: Table, unseen: Table, fit: Fit) -> None:
+    """Predict every column, and replace the submission at once, so that it is whole at any moment."""
+    submission = test[[config["id"]]].copy()
     for target in labels:
         known = labels[target].notna().to_numpy()
-        predicted = predict(
-            config, inputs[known], labels[target][known], unseen, config["search_seconds"] / len(labels.columns)
-        )
+        predicted = predict(config, inputs[known], labels[target][known], unseen, fit)
         submission[list(predicted) if isinstance(predicted, pd.DataFrame) else target] = predicted
     columns = config["columns"]
     if config["row_sum"] is not None:
         submission[columns] = submission[columns].div(submission[columns].sum(axis=1), axis=0) * config["row_sum"]
-    submission[[config["id"], *columns]].to_csv(config["submission"], index=False)
+    submission[[config["id"], *columns]].to_csv("automl.tmp", index=False)
+    Path("automl.tmp").replace(config["submission"])
+
+
+def fit_constant(config: dict, inputs: Table, labels: pd.Series) -> Any:
+    """Fit the median, or the shares of the classes."""
+    regression = config["kind"].endswith("regression")
+    model = DummyRegressor(strategy="median") if regression else DummyClassifier(strategy="prior")
+    return model.fit(inputs, labels)
+
+
+def fit_default(config: dict, inputs: Table, labels: pd.Series) -> Any:
+    """Fit one small model with default settings, which takes seconds."""
+    import lightgbm
+
+    regression = config["kind"].endswith("regression")
+    kind = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
+    model = kind(n_estimators=50, n_jobs=config["cores"], random_state=config["seed"], verbose=-1)
+    return Renamed(model.fit(rename(inputs), labels))
+
+
+class Renamed:
+    """A model whose inputs have plain column names, because LightGBM refuses some characters."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def predict(self, inputs: Table) -> np.ndarray:
+        return self._model.predict(rename(inputs))
+
+    def predict_proba(self, inputs: Table) -> np.ndarray:
+        return self._model.predict_proba(rename(inputs))
+
+
+def rename(inputs: Table) -> Table:
+    """Return the inputs with numbered columns."""
+    return inputs.set_axis(range(inputs.shape[1]), axis=1) if isinstance(inputs, pd.DataFrame) else inputs
 
 
 def find_labels(config: dict, train: pd.DataFrame) -> pd.DataFrame:
@@ -61,22 +119,35 @@ def find_labels(config: dict, train: pd.DataFrame) -> pd.DataFrame:
     return train[[target]].astype(str)
 
 
-def predict(
-    config: dict, inputs: pd.DataFrame, labels: pd.Series, unseen: pd.DataFrame, seconds: float
-) -> pd.DataFrame | np.ndarray:
-    """Search for a pipeline and predict: numbers, labels, the probability of the higher label, or of each label."""
+def predict(config: dict, inputs: Table, labels: pd.Series, unseen: Table, fit: Fit) -> pd.DataFrame | np.ndarray:
+    """Fit a model and predict: numbers, labels, the probability of the higher label, or of each label."""
     regression = config["kind"].endswith("regression")
     classes = sorted(labels.unique())
     if not regression and len(classes) == 1:
         return np.full(len(unseen), classes[0])
     logarithm = config["metric"] in LOG_METRICS
+    model = fit(config, inputs, np.log1p(labels) if logarithm else labels)
+    if regression or not config["probabilities"]:
+        predicted = model.predict(unseen)
+        return np.expm1(predicted) if logarithm else predicted
+    shares = pd.DataFrame(model.predict_proba(unseen), columns=classes)
+    if labels.name in config["columns"]:
+        return shares.iloc[:, -1].to_numpy()
+    return shares.reindex(columns=config["columns"], fill_value=0.0)
+
+
+def fit_search(config: dict, inputs: Table, labels: pd.Series) -> Any:
+    """Search for a pipeline with FLAML for the seconds that the configuration allows."""
+    from flaml import AutoML
+
+    regression = config["kind"].endswith("regression")
     metric = METRICS.get(config["metric"], "auto")
-    if metric == "roc_auc" and len(classes) > 2:
+    if metric == "roc_auc" and labels.nunique() > 2:
         metric = "auto"
     search = AutoML()
     search.fit(
         inputs,
-        np.log1p(labels) if logarithm else labels,
+        labels,
         task="regression" if regression else "classification",
         metric=metric,
         time_budget=config["search_seconds"],
@@ -90,13 +161,7 @@ def predict(
         verbose=0,
     )
     print(f"{labels.name}: {search.best_estimator} {search.best_config}; validation loss {search.best_loss:.5f}")
-    if regression or not config["probabilities"]:
-        predicted = search.predict(unseen)
-        return np.expm1(predicted) if logarithm else predicted
-    shares = pd.DataFrame(search.predict_proba(unseen), columns=classes)
-    if labels.name in config["columns"]:
-        return shares.iloc[:, -1].to_numpy()
-    return shares.reindex(columns=config["columns"], fill_value=0.0)
+    return search
 
 
 def read_table(path: Path) -> pd.DataFrame:
