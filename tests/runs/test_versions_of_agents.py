@@ -125,11 +125,13 @@ def finished(**result: object) -> CallFinished:
 )
 def test_causes_say_what_happened(events, failure, reason):
     start = Started(number=0, trial="t", trial_file_sha256="0" * 64, attempt=1)
-    entry = SubmissionEntry(at="now", reason="nothing was submitted: 'submission.csv' does not exist")
+    entry = SubmissionEntry(
+        at="2026-11-16T12:00:00+00:00", reason="nothing was submitted: 'submission.csv' does not exist"
+    )
     found, said = explain_failure([start, *events], entry, "Nothing was submitted.", State(elapsed=60.0))
     assert found == failure
     assert said.startswith(reason) and said.endswith("nothing was submitted: 'submission.csv' does not exist")
-    file = SubmissionEntry(at="now", file="submission.csv", size=1, sha256="0" * 64)
+    file = SubmissionEntry(at="2026-11-16T12:00:00+00:00", file="submission.csv", size=1, sha256="0" * 64)
     found, said = explain_failure([start, *events], file, "The header is wrong.", State(elapsed=60.0))
     assert found == "invalid submission" and said.startswith("The header is wrong")
 
