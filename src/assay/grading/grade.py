@@ -6,7 +6,7 @@ reaches no threshold; an infinite one is compared like any other.
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -36,34 +36,49 @@ _NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 
 def grade_submission(
-    source: Source, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+    source: Source,
+    task: Task,
+    prepared: "Prepared",
+    *,
+    home: Home,
+    sandbox: "SandboxName" = "bubblewrap",
+    isolated: bool = False,
 ) -> Grade:
     """Grade a submission: the content of a file, the path of one, or None for a trial that submitted nothing.
 
     A submission that cannot be scored gets a grade that says why. Errors are raised only for what is not the
     submission's fault: a task that is not prepared, a lab that does not start. Content counts as a file with the name
-    that the task asks for. Inside an event loop use `grade_submission_async`.
+    that the task asks for. An `isolated` submission is read in a process of its own, with limits on memory and time.
+    Inside an event loop use `grade_submission_async`.
     """
     if not _must_run(task):
         task = task.in_edition(prepared.edition)
-        return make_grade(source, task, prepared, _judge_table(source, task, prepared))
+        return make_grade(source, task, prepared, _choose_judge(isolated)(source, task, prepared))
     import anyio
 
-    return anyio.run(partial(grade_submission_async, source, task, prepared, home=home, sandbox=sandbox))
+    return anyio.run(
+        partial(grade_submission_async, source, task, prepared, home=home, sandbox=sandbox, isolated=isolated)
+    )
 
 
 async def grade_submission_async(
-    source: Source, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName" = "bubblewrap"
+    source: Source,
+    task: Task,
+    prepared: "Prepared",
+    *,
+    home: Home,
+    sandbox: "SandboxName" = "bubblewrap",
+    isolated: bool = False,
 ) -> Grade:
     """Do the same inside an event loop, which keeps running while submitted code runs in a lab."""
     import anyio.to_thread
 
     task = task.in_edition(prepared.edition)
     if not _must_run(task):
-        judgement = await anyio.to_thread.run_sync(_judge_table, source, task, prepared)
+        judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), source, task, prepared)
     else:
         try:
-            judgement = await _judge_by_running(source, task, prepared, home, sandbox)
+            judgement = await _judge_by_running(source, task, prepared, home, sandbox, isolated)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
     return make_grade(source, task, prepared, judgement)
@@ -88,7 +103,16 @@ def _must_run(task: Task) -> bool:
     return task.timed or task.judged_in_lab
 
 
-def _judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
+def _choose_judge(isolated: bool) -> Callable[[Source, Task, "Prepared"], Judgement]:
+    if not isolated:
+        return judge_table
+    from assay.grading.isolated import judge_isolated
+
+    return judge_isolated
+
+
+def judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
+    """Read a submitted table and score it, by the rules of `task`."""
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
     try:
@@ -102,7 +126,7 @@ def _judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
 
 
 async def _judge_by_running(
-    source: Source, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName"
+    source: Source, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
 ) -> Judgement:
     """Time submitted code, or run a checkpoint in a lab and score the table of predictions that it writes."""
     import anyio.to_thread
@@ -117,7 +141,7 @@ async def _judge_by_running(
     if run.predictions is None:
         return Judgement(why=run.why, sealed=run.sealed)
     table_task = with_predictions_table(task)
-    judgement = await anyio.to_thread.run_sync(_judge_table, run.predictions, table_task, prepared)
+    judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), run.predictions, table_task, prepared)
     return replace(judgement, sealed=run.sealed)
 
 

@@ -107,7 +107,7 @@ def _regrade(
     try:
         data = load_prepared(home, task, file.edition, file.variant)
         submission = folder.submission
-        again = grade_submission(submission, task, data, home=home, sandbox=sandbox)
+        again = grade_submission(submission, task, data, home=home, sandbox=sandbox, isolated=True)
     except AssayError as error:
         yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
         return

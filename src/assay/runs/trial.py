@@ -260,7 +260,7 @@ class Trial:
         else:
             data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
             judged = grade_submission(
-                self.folder.submission, self.task, data, home=self.home, sandbox=self.file.sandbox
+                self.folder.submission, self.task, data, home=self.home, sandbox=self.file.sandbox, isolated=True
             )
             sealing = self.folder.state.sealing
             sealed = sealing is not None and sealing.sealed and judged.sealed is not False

@@ -7,7 +7,7 @@ from assay.agents import Agent
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
 from assay.data.store import load_prepared
-from assay.grading import validate_submission
+from assay.grading.isolated import validate_isolated
 from assay.lab import Lab, Limits, Setup
 from assay.lab.environments import find_environment
 from assay.lab.host.gpus import gpu_nodes
@@ -55,7 +55,7 @@ def open_models(file: TrialFile) -> "Models":
 def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
     """Return what is wrong with the format of a submission, or None; its values are not compared with the answers."""
     try:
-        validate_submission(content, task, load_prepared(home, task, file.edition, file.variant))
+        validate_isolated(content, task, load_prepared(home, task, file.edition, file.variant))
     except InvalidSubmission as error:
         return str(error)
     return None
