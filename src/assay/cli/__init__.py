@@ -41,6 +41,7 @@ COMMANDS = {
     "aggregate": ("aggregate", "Aggregate grading reports over seeds: medal rates, standard errors, pass@k."),
     "report": ("report", "Show the results of a run as a table, CSV, JSON or HTML."),
     "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
+    "study": ("study", "Study the results of runs beyond their scores."),
     "published": ("published", "Show, verify and compare with the published leaderboard of MLE-bench."),
     "verify": ("verify", "Verify the records of a run and regrade its submissions."),
     "sign": ("verify", "Print and store the digest of a run's records."),

@@ -1,0 +1,78 @@
+"""`assay study`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from assay.cli.output import as_json, echo, print_table, run_argument
+from assay.core.text import plural
+from assay.records import RunFolder
+from assay.studies import similarity
+
+
+@click.group("study")
+def study_command() -> None:
+    """Study the results of runs beyond their scores.
+
+    \b
+    Examples:
+      assay study similarity runs/first
+      assay study similarity runs/first --against notebooks
+    """
+
+
+@study_command.command("similarity")
+@run_argument
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="A run, or a folder of Python files and notebooks. Can be repeated.  [default: the other trials of the run]",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 100),
+    default=100 * similarity.FLAGGED,
+    show_default=True,
+    help="Similarity in per cent above which a trial is flagged.",
+)
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many pairs to show.")
+@as_json
+def similarity_command(folder: Path, against: tuple[Path, ...], threshold: float, top: int, json_: bool) -> None:
+    """Compare the code of trials with notebooks, other trials or other seeds.
+
+    Winnowing of Python tokens, as in the published study: runs of 23 tokens, windows of 17, flagged above 60 %. Names,
+    literals, comments and layout do not count.
+
+    \b
+    Examples:
+      assay study similarity runs/first
+      assay study similarity runs/first --against notebooks --against runs/second
+    """
+    sources = similarity.read_run(RunFolder(folder))
+    others = [source for place in against for source in _read(place)] if against else sources
+    matches = similarity.compare_sources(sources, others)
+    best = similarity.best_matches(matches, sources)
+    flagged = [match for match in matches if 100 * match.similarity > threshold]
+    counts = similarity.histogram(best)
+    if json_:
+        content = {"format": "similarity/1", "sources": len(sources), "compared": len(others), "histogram": counts}
+        echo(json.dumps(content | {"pairs": [asdict(match) for match in matches[: max(top, len(flagged))]]}, indent=2))
+        return
+    echo(f"{plural(len(sources), 'trial')} with code, compared with {plural(len(others), 'source')}")
+    print_table(
+        ["similarity", "trial", "resembles"],
+        [[f"{100 * match.similarity:.0f} %", match.first, match.second] for match in matches[:top]],
+    )
+    echo()
+    echo("Highest similarity of each trial:")
+    for tenth, count in enumerate(counts):
+        echo(f"  {10 * tenth:>3}–{10 * tenth + 10} %  {'█' * count}{' ' if count else ''}{count}")
+    echo(f"Above {threshold:g} %: {plural(len(flagged), 'pair')}. High similarity is a reason to look, not a verdict.")
+
+
+def _read(place: Path) -> list[similarity.Source]:
+    return similarity.read_run(RunFolder(place)) if (place / "run.json").exists() else similarity.read_folder(place)

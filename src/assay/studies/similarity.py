@@ -1,0 +1,175 @@
+"""Similarity of Python code by winnowing: which submissions resemble notebooks, other trials or other seeds.
+
+Code is reduced to its tokens: names, numbers and strings lose their content, comments and layout are dropped. Hashes of
+all runs of 23 tokens are thinned out, one for each window of 17, and what remains is the fingerprint. Renaming and
+reformatting do not change it. Similarity is the share of common fingerprints, 2·|A ∩ B| / (|A| + |B|).
+"""
+
+import json
+import keyword
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.core.errors import RecordError
+from assay.lab.snapshots import load_snapshot
+from assay.records import RunFolder, TrialFolder, read_events
+from assay.records.content_store import ContentStore
+from assay.records.events import CallStarted, SnapshotTaken, WriteRequest
+
+RUN_LENGTH = 23
+WINDOW = 17
+FLAGGED = 0.6
+"""Above this similarity the published study looked at a submission by hand."""
+MAX_SIZE = 2_000_000
+"""Bytes of one source file beyond which it is cut off: code is shorter, and data is not worth comparing."""
+
+# One alternative for each kind of token, none of which can match in two ways: the time is linear in the text.
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+      | (?P<string>[rbfuRBFU]{0,2}(?:\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*(?:\"\"\")?|'''(?:[^'\\]|\\.|'(?!''))*(?:''')?
+          |\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))
+      | (?P<name>[^\W\d]\w*)
+      | (?P<number>\d[\w.]*)
+      | (?P<operator>[^\s\w])""",
+    re.VERBOSE | re.DOTALL,
+)
+_KEPT = frozenset(keyword.kwlist)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with."""
+
+    name: str
+    group: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two pieces of code and how much of their fingerprints they share."""
+
+    first: str
+    second: str
+    similarity: float
+
+
+def tokenize(code: str) -> list[str]:
+    """Return the normalized tokens of Python code; works for code that does not compile."""
+    tokens = []
+    for found in _TOKEN.finditer(code[:MAX_SIZE]):
+        kind, text = found.lastgroup, found.group()
+        if kind == "name":
+            tokens.append(text if text in _KEPT else "name")
+        elif kind in ("string", "number"):
+            tokens.append(kind)
+        elif kind == "operator":
+            tokens.append(text)
+    return tokens
+
+
+def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -> frozenset[int]:
+    """Return the winnowed hashes of all runs of tokens; code shorter than one run has the hash of the whole."""
+    tokens = tokenize(code)
+    if not tokens:
+        return frozenset()
+    hashes = [
+        zlib.crc32(" ".join(tokens[start : start + run_length]).encode())
+        for start in range(max(1, len(tokens) - run_length + 1))
+    ]
+    return frozenset(min(hashes[start : start + window]) for start in range(max(1, len(hashes) - window + 1)))
+
+
+def similarity(first: frozenset[int], second: frozenset[int]) -> float:
+    """Return the share of common fingerprints, between 0 and 1."""
+    both = len(first) + len(second)
+    return 2 * len(first & second) / both if both else 0.0
+
+
+def compare_sources(sources: Sequence[Source], against: Sequence[Source]) -> list[Match]:
+    """Return every source with each of the others outside its group, most similar first."""
+    prints = {source: fingerprint(source.code) for source in {*sources, *against}}
+    pairs = {
+        frozenset((source, other)): (source, other)
+        for source in sources
+        for other in against
+        if source.group != other.group
+    }
+    matches = [Match(one.name, other.name, similarity(prints[one], prints[other])) for one, other in pairs.values()]
+    return sorted(matches, key=lambda match: -match.similarity)
+
+
+def best_matches(matches: Iterable[Match], sources: Iterable[Source]) -> dict[str, Match]:
+    """Return the most similar other for each source that has one."""
+    best: dict[str, Match] = {}
+    names = {source.name for source in sources}
+    for match in matches:  # most similar first
+        for name in {match.first, match.second} & names:
+            best.setdefault(name, match)
+    return best
+
+
+def histogram(best: Mapping[str, Match]) -> list[int]:
+    """Return how many sources have their best match in each tenth of similarity, from 0–10 % to 90–100 %."""
+    counts = [0] * 10
+    for match in best.values():
+        counts[min(9, int(match.similarity * 10))] += 1
+    return counts
+
+
+def read_run(run: RunFolder) -> list[Source]:
+    """Return the Python code of each trial of a run as one source: every script it wrote, in its last version."""
+    sources = []
+    for trial in run.trials():
+        code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
+        if code.strip():
+            sources.append(Source(trial.path.name, trial.path.name, code))
+    return sources
+
+
+def read_folder(folder: Path) -> list[Source]:
+    """Return the Python files and notebooks below a folder; links are not followed."""
+    sources = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".py", ".ipynb") and path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                text = file.read(4 * MAX_SIZE).decode(errors="replace")
+            code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
+            sources.append(Source(str(path.relative_to(folder)), str(folder), code))
+    return sources
+
+
+def _trial_scripts(trial: TrialFolder) -> dict[str, str]:
+    """Return the scripts in the last snapshot, and those written through the record, by path."""
+    store = ContentStore(trial.snapshots)
+    scripts: dict[str, str] = {}
+    last: str | None = None
+    for event in read_events(trial.events):
+        if isinstance(event, SnapshotTaken):
+            last = event.snapshot
+        if isinstance(event, CallStarted) and isinstance(event.request, WriteRequest):
+            path, content = event.request.path, event.request.content
+            if path.endswith(".py") and content.size <= MAX_SIZE:
+                scripts[path] = store.get(content).decode(errors="replace")
+    if last:
+        for path, file in load_snapshot(trial.snapshots, last).files.items():
+            if path.endswith(".py") and file.size <= MAX_SIZE:
+                scripts[path] = store.get_by_digest(file.sha256).decode(errors="replace")
+    return scripts
+
+
+def _notebook_code(path: Path, text: str) -> str:
+    """Return the code cells of a notebook; magics and shell lines are not Python and are dropped."""
+    try:
+        cells = json.loads(text)["cells"]
+        lines = [line for cell in cells if cell["cell_type"] == "code" for line in _lines(cell["source"])]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecordError(f"{path} is not a notebook: {type(error).__name__}") from None
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
+
+def _lines(source: str | list[str]) -> Iterator[str]:
+    yield from (source if isinstance(source, str) else "".join(source)).splitlines()

@@ -1,0 +1,144 @@
+"""Copied code is found whatever it is renamed to, and independent code is not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from copydetect import CopyDetector
+
+from assay.core.errors import RecordError
+from assay.studies.similarity import (
+    Source,
+    best_matches,
+    compare_sources,
+    fingerprint,
+    histogram,
+    read_folder,
+    similarity,
+    tokenize,
+)
+
+SUITES = Path(__file__).parents[2] / "src" / "assay" / "suites"
+ORIGINAL = '''
+import pandas as pd
+from sklearn.linear_model import Ridge
+
+def load(path):
+    """Read the table and split off the target."""
+    table = pd.read_csv(path)  # small enough
+    target = table.pop("price")
+    return table.select_dtypes("number").fillna(0), target
+
+rows, target = load("train.csv")
+best = None
+for alpha in (0.1, 1.0, 10.0, 100.0):
+    model = Ridge(alpha=alpha)
+    model.fit(rows[:1000], target[:1000])
+    error = ((model.predict(rows[1000:]) - target[1000:]) ** 2).mean() ** 0.5
+    print(alpha, error)
+    if best is None or error < best[0]:
+        best = (error, model)
+test = pd.read_csv("test.csv")
+test["price"] = best[1].predict(test.select_dtypes("number").fillna(0))
+test[["id", "price"]].to_csv("submission.csv", index=False)
+'''
+RENAMED = (
+    ORIGINAL.replace("alpha", "strength").replace("table", "frame").replace("target", "y").replace("best", "winner")
+    .replace("    ", "  ").replace('"', "'").replace("'''Read the frame and split off the y.'''", "'''Load.'''")
+)  # fmt: skip
+OTHER = (SUITES / "mlagentbench" / "clrs" / "prepare.py").read_text()
+
+
+def score(first: str, second: str) -> float:
+    return similarity(fingerprint(first), fingerprint(second))
+
+
+def test_tokens_keep_the_structure_and_drop_names_values_comments_and_layout():
+    assert tokenize("for x in range(3):  # three\n\tprint('a')") == [
+        *("for", "name", "in", "name", "(", "number", ")", ":", "name", "(", "string", ")")
+    ]
+    assert tokenize("x = 'a # b'") == ["name", "=", "string"]
+    assert tokenize('"""doc\n# not a comment\n""" if 1 else f\'x\'') == ["string", "if", "number", "else", "string"]
+
+
+def test_a_renamed_copy_is_the_same_and_other_code_is_not():
+    assert score(ORIGINAL, ORIGINAL) == 1
+    assert score(ORIGINAL, RENAMED) == 1
+    assert score(ORIGINAL, OTHER) < 0.05
+    half = ORIGINAL[: ORIGINAL.index("best = None")] + OTHER
+    assert 0.05 < score(ORIGINAL, half) < 0.6
+
+
+def test_similarities_rank_as_those_of_another_implementation(tmp_path: Path):
+    """copydetect compares by its own lexer and formula; both must agree on what is copied and what is not."""
+    codes = {"original": ORIGINAL, "renamed": RENAMED, "half": ORIGINAL[:700] + OTHER, "other": OTHER}
+    for name, code in codes.items():
+        (tmp_path / f"{name}.py").write_text(code)
+    detector = CopyDetector(noise_t=23, guarantee_t=39, display_t=0, silent=True)
+    for name in codes:
+        detector.add_file(str(tmp_path / f"{name}.py"))
+    detector.run()
+    theirs = {
+        frozenset((Path(test).stem, Path(reference).stem)): max(first, second)
+        for first, second, test, reference, *_ in detector.get_copied_code_list()
+    }
+    assert theirs[frozenset(("original", "renamed"))] > 0.9
+    assert theirs.get(frozenset(("original", "other")), 0) < 0.1
+    assert score(codes["original"], codes["renamed"]) > 0.9
+    assert score(codes["original"], codes["other"]) < 0.1
+
+
+def test_the_folders_of_a_suite_are_not_flagged_but_a_planted_copy_is():
+    sources = [
+        Source(path.parent.name, path.parent.name, path.read_text())
+        for path in sorted((SUITES / "mlagentbench").glob("*/synthetic.py"))
+        if len(tokenize(path.read_text())) > 200  # shorter ones are the same few calls
+    ]
+    assert len(sources) > 5
+    planted = Source("planted", "planted", sources[0].code.replace("rows", "things"))
+    clean = compare_sources(sources, sources)
+    assert len(clean) == len(sources) * (len(sources) - 1) // 2
+    assert not [match for match in clean if match.similarity > 0.6]
+    found = compare_sources([planted], sources)
+    assert [match.second for match in found if match.similarity > 0.6] == [sources[0].name]
+    best = best_matches(found, [planted])
+    assert histogram(best) == [0] * 9 + [1]
+
+
+def test_a_folder_of_scripts_and_notebooks_is_read(tmp_path: Path):
+    (tmp_path / "a.py").write_text(ORIGINAL)
+    cells = [
+        {"cell_type": "markdown", "source": "Some text"},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "!pip list\n", *RENAMED.splitlines(keepends=True)]},
+    ]
+    (tmp_path / "b.ipynb").write_text(json.dumps({"cells": cells}))
+    (tmp_path / "c.txt").write_text("no code")
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    first, second = read_folder(tmp_path)
+    assert (first.name, second.name) == ("a.py", "b.ipynb")
+    assert score(first.code, second.code) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": 1}', '{"cells": [{}]}', "[" * 100_000])
+def test_a_file_that_is_not_a_notebook_is_an_error(tmp_path: Path, text: str):
+    (tmp_path / "x.ipynb").write_text(text)
+    with pytest.raises(RecordError, match=r"x\.ipynb is not a notebook"):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("piece", ["'", '"""', "\\", "x", "((", "'\\", "f'", "#\n"])
+def test_hostile_text_is_tokenized_in_one_pass(piece: str):
+    """Would take hours if a pattern backtracked."""
+    text = piece * 300_000
+    assert len(tokenize(text)) <= len(text)
+
+
+def test_the_command_compares_the_trials_of_a_run(assay_prepared, tmp_path: Path):
+    run = tmp_path / "run"
+    ran = assay_prepared("run", "pocket/digits", "--agent", "starter", "--seeds", "2", "--out", run, "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    shown = assay_prepared("study", "similarity", run)
+    assert "2 trials with code" in shown.stdout and "100 %" in shown.stdout, shown.stdout + shown.stderr
+    pairs = json.loads(assay_prepared("study", "similarity", run, "--json").stdout)["pairs"]
+    assert [pair["similarity"] for pair in pairs] == [1.0]
+    assert assay_prepared("study", "similarity", tmp_path).returncode == 2
