@@ -1,5 +1,6 @@
 """Building blocks of `prepare.py` select and write what scikit-learn, pandas, numpy or a figure worked by hand does."""
 
+import io
 import json
 import random
 import struct
@@ -10,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import loadmat, savemat
 from sklearn.model_selection import train_test_split
 
 from assay.core.errors import SourceError
 from assay.data import archives, files, pandas_tables, splits
-from assay.formats import bson, coco, json_lines, json_list, npy, tar, tfrecord
+from assay.formats import bson, coco, json_lines, json_list, mat, npy, tar, tfrecord
 
 KEYS = list("dbacadbcadcbbadbacda")
 
@@ -201,6 +203,54 @@ def test_tar_files_contain_the_members_and_are_reproducible(tmp_path: Path) -> N
     with tarfile.open(tmp_path / "one.tar") as content:
         assert content.getnames() == ["a/x", "b/x"]
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+
+
+def test_a_tar_file_is_listed_and_rewritten_reproducibly(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for name in ("./b", "deep/a"):
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            archive.addfile(info, io.BytesIO(name.encode()))
+        folder = tarfile.TarInfo("empty")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    assert tar.list_tar(tmp_path / "a.tar.gz") == ["b", "deep/a"]
+    for target in ("one.tar.gz", "two.tar.gz"):
+        tar.rewrite_tar_gz(tmp_path / "a.tar.gz", tmp_path / target, lambda name, content: content + name.encode())
+    assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
+    with tarfile.open(tmp_path / "one.tar.gz", "r:gz") as content:
+        assert content.getnames() == ["./b", "deep/a", "empty"]
+        assert content.getmember("empty").isdir()
+        assert content.extractfile("./b").read() == b"./bb"
+    (tmp_path / "torn.tar.gz").write_bytes((tmp_path / "a.tar.gz").read_bytes()[:60])
+    with pytest.raises(SourceError, match=r"torn\.tar\.gz is damaged"):
+        tar.list_tar(tmp_path / "torn.tar.gz")
+    with pytest.raises(SourceError, match=r"the raw data has no lost\.tar"):
+        tar.list_tar(tmp_path / "lost.tar")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_field_of_a_matlab_structure_is_cleared_and_nothing_else(packed: bool) -> None:
+    several = np.array([[(1.0, "x"), (2.0, "y")]], [("Labels", object), ("other", object)])
+    inner = {"Labels": "kept", "deep": np.arange(3)}
+    video = {"a": np.arange(6.0).reshape(2, 3), "Labels": np.array(["wave"], object), "inner": inner, "text": "ok"}
+    content = io.BytesIO()
+    savemat(content, {"Video": video, "several": several, "Labels": np.eye(2)}, do_compression=packed)
+    before, after = loadmat(content), loadmat(io.BytesIO(mat.clear_field(content.getvalue(), "Labels")))
+    changed = after["Video"][0, 0]
+    assert changed["Labels"].shape == (0, 0)
+    assert before["Video"][0, 0]["Labels"].size == 1
+    np.testing.assert_array_equal(changed["a"], video["a"])
+    assert changed["inner"][0, 0]["Labels"] == ["kept"]
+    assert changed["text"] == ["ok"]
+    assert [row["Labels"].size for row in after["several"][0]] == [0, 0]
+    assert [str(row["other"][0]) for row in after["several"][0]] == ["x", "y"]
+    np.testing.assert_array_equal(after["Labels"], np.eye(2))
+    assert mat.clear_field(content.getvalue(), "missing") == content.getvalue()
+    with pytest.raises(SourceError, match="MATLAB 5"):
+        mat.clear_field(b"MATLAB 7.3 MAT-file".ljust(512), "Labels")
+    with pytest.raises(SourceError, match="damaged"):
+        mat.clear_field(content.getvalue()[:300], "Labels")
 
 
 def test_a_json_list_is_read_and_written_as_by_the_standard_library(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ VERSIONS = {
     "assay.formats.json_lines": 1,
     "assay.formats.json_list": 1,
     "assay.formats.masks": 1,
+    "assay.formats.mat": 1,
     "assay.formats.npy": 1,
     "assay.formats.png": 1,
     "assay.formats.seven_zip": 1,
