@@ -133,7 +133,7 @@ def test_lists_of_words_keep_to_their_grammar():
     assert parse_words("a b", "here", min_count=1, max_count=2) == "a b"
     assert parse_integers("7 x", "here", first_only=True) == "7 x"
     for text in ("", "YES", "NO", "3:7"):
-        assert parse_span(text, "here") == text
+        assert parse_span(text, "here") == parse_span(f" {text} ", "here") == text
 
 
 @pytest.mark.parametrize("text", ["three", "3:", ":7", "a:b", "no", "3:7:9", "3-7"])

@@ -5,6 +5,7 @@ names than the submission's, are taken as the grader takes them.
 """
 
 import hashlib
+import io
 import os
 import re
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from assay.data.store import Prepared
 from assay.grading.by_running.checkpoint import with_predictions_table
 from assay.grading.grade import find_medal, grade_submission
 from assay.grading.result import Grade, Medal
+from assay.grading.submission.answers import read_answers
 from assay.tasks import Task
 
 
@@ -80,7 +82,8 @@ class _AnswerKey:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        return _read_text(self.prepared.private / self.task.data.answers)
+        content = read_answers(self.task, self.prepared.private / self.task.data.answers)
+        return _read_text(io.BytesIO(content))
 
     @property
     def id_columns(self) -> list[str]:
@@ -159,6 +162,9 @@ def _check_sample(prepared: Prepared, home: Home) -> Finding:
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
     grade = grade_submission(path, prepared.task, prepared, home=home)
+    rules = prepared.task.rules.get(prepared.edition)
+    if rules and rules.sample_refused and not grade.valid_submission:
+        return Finding(name, None, f"the published grader refuses it: {grade.why}")
     if grade.valid_submission and _reachable_medal(grade, prepared.task) is None:
         return Finding(name, True, f"score {_format_score(grade.score)}")
     return Finding(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")
@@ -249,8 +255,8 @@ def _is_sample(prepared: Prepared, path: Path) -> bool:
     return bool(re.search("sample", path.name, re.IGNORECASE)) and "sample" in prepared.task.data.sample
 
 
-def _read_text(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+def _read_text(source: Path | io.BytesIO) -> pd.DataFrame:
+    return pd.read_csv(source, dtype=str, keep_default_na=False)
 
 
 def _ids(path: Path, column: str) -> Iterator[set[str]]:

@@ -36,7 +36,8 @@ def parse_integers(
 
 
 def parse_span(text: str, where: str) -> str:
-    """Return the text if it is an answer by tokens: `start:end`, `YES`, `NO`, or empty for none."""
+    """Return the text, stripped, if it is an answer by tokens: `start:end`, `YES`, `NO`, or empty for none."""
+    text = text.strip()
     if text in ("", "YES", "NO"):
         return text
     start, colon, end = text.partition(":")

@@ -88,6 +88,9 @@ class Column(Model):
     rank_text: bool = Field(
         default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"
     )
+    example: str | None = Field(
+        default=None, description="a valid value for a first submission, where the sample submission has none"
+    )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 
@@ -137,6 +140,10 @@ class Submission(Model):
     not_all_booleans: bool = Field(
         default=False,
         description="whether a lenient parser refuses a table if pandas reads all that counts as booleans",
+    )
+    no_numeric_gaps: bool = Field(
+        default=False,
+        description="whether a lenient parser refuses missing values in any column that pandas reads as numbers",
     )
     lenient: bool = Field(default=False, description="whether files are parsed as the published graders do")
     max_size: Bytes = 100 * 10**6
@@ -193,6 +200,9 @@ class EditionRules(Model):
 
     quirks: dict[str, str] = Field(default={}, description="name -> how the edition departs from the competition")
     repairs: dict[str, str] = Field(default={}, description="name -> what this edition repairs of the published one")
+    sample_refused: bool = Field(
+        default=False, description="whether the published grader refuses the sample submission"
+    )
     indicative: bool = Field(default=False, description="whether medals are only indicative: other rows or metric")
     submission: dict[str, Any] = Field(default={})
     metric: dict[str, Any] = Field(default={})

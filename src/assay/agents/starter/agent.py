@@ -48,6 +48,7 @@ def _configure(task: Task) -> dict[str, object]:
         "train": task.data.train,
         "target": task.data.target,
         "columns": columns,
+        "examples": {name: column.example for name, column in submission.columns.items() if column.example},
         "method": METHODS.get(task.metric.name, "mean"),
         "row_sum": submission.row_sum.to if submission.row_sum else None,
     }

@@ -25,7 +25,7 @@ from assay import formats
 from assay.core.disk import random_token
 from assay.core.errors import InvalidSubmission, NotPrepared
 from assay.core.text import quote, quote_some
-from assay.tasks import Codec, Column, RowSum, Submission, Task
+from assay.tasks import Codec, Column, RowSum, Submission, Task, load_plugin
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -109,9 +109,9 @@ class Answers(ABC):
         return None if skip is None else np.asarray(self.column(skip.column) == skip.value, dtype=bool)
 
     def read(self) -> bytes:
-        """Return the content of the answers file."""
+        """Return the answers as CSV."""
         try:
-            return self.path.read_bytes()
+            return read_answers(self.task, self.path)
         except FileNotFoundError:
             raise NotPrepared(f"{self.task.id} has no answers at {self.path}; prepare it again") from None
 
@@ -140,6 +140,14 @@ class Answers(ABC):
         table = parse()
         _store(table, path)
         return table
+
+
+def read_answers(task: Task, path: Path) -> bytes:
+    """Return answers as CSV: the content of the file, or what the task's `answers.py` makes of another format."""
+    if path.suffix == ".csv":
+        return path.read_bytes()
+    columns = load_plugin(task.folder / "answers.py").read_answers(path)
+    return pl.DataFrame(columns).write_csv().encode()
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
     answers, submission = LenientAnswers.of(task, prepared), task.submission
     _check_shape(content, answers.line_count, name)
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
+    if submission.no_numeric_gaps:
+        _refuse_numeric_gaps(frame, name)
     found = _find_columns(frame, task, name)
     ids = frame[submission.id] if submission.by_id else None
     expected = answers.frame[submission.id] if submission.by_id else None
@@ -91,20 +93,25 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
 class LenientAnswers(Answers):
     """Answers as pandas reads them."""
 
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """All columns."""
-        try:
-            frame = _read_frame(self.read(), self.path.name)
-            check_header(list(map(str, frame.columns)), self.needed_columns(), self.path.name, extra=True)
-        except InvalidSubmission as error:
-            raise self.damaged(error) from None
-        return frame
+        return self._parsed[0]
 
     @property
     def line_count(self) -> int:
         """The number of line ends, some of them inside texts that a submission may repeat."""
-        return count_lines(self.read())
+        return self._parsed[1]
+
+    @cached_property
+    def _parsed(self) -> tuple[pd.DataFrame, int]:
+        content = self.read()
+        try:
+            frame = _read_frame(content, self.path.name)
+            check_header(list(map(str, frame.columns)), self.needed_columns(), self.path.name, extra=True)
+        except InvalidSubmission as error:
+            raise self.damaged(error) from None
+        return frame, count_lines(content)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return the values; missing text is empty."""
@@ -185,6 +192,14 @@ def _find_columns(frame: pd.DataFrame, task: Task, name: str) -> dict[str, str]:
     if submission.by_position:
         return dict(zip(found, (column for column in header if column not in needed), strict=True))
     return found
+
+
+def _refuse_numeric_gaps(frame: pd.DataFrame, name: str) -> None:
+    """Refuse missing values in columns of numbers, which pandas does not replace by empty text."""
+    for column in frame:
+        if pd.api.types.is_numeric_dtype(frame[column].dtype) and frame[column].isna().any():
+            values = "only missing values" if frame[column].isna().all() else "numbers and missing values"
+            raise InvalidSubmission(f"{name}: column {quote(column)} holds {values}, which cannot be read as text.")
 
 
 def _check_extra_columns(columns: pd.DataFrame, name: str) -> None:
