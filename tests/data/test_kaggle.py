@@ -4,6 +4,7 @@ Kaggle's real client talks to a test server, in a separate network namespace.
 """
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -11,13 +12,19 @@ import signal
 import stat
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from little_kaggle import BLOCK, CONTENT, HERE, MD5, LittleKaggle, little_kaggle, packed
 
+from assay.core.errors import SourceError
 from assay.core.home import Home
+from assay.core.progress import NoProgress
+from assay.data import prepare
+from assay.data.job import run_synthesize
+from assay.tasks import Registry
 
 
 @pytest.fixture
@@ -210,3 +217,23 @@ def test_a_kill_at_any_time_of_extraction_leaves_nothing_incomplete(alone: Home,
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 20
+
+
+def test_an_archive_without_a_file_that_the_task_needs_says_which(little: LittleKaggle, tmp_path: Path) -> None:
+    """Lyft's map is in an archive of 90 GB; a copy without it is refused before anything is prepared."""
+    task = Registry().task("mlebench/3d-object-detection-for-autonomous-vehicles")
+    raw, content = tmp_path / "raw", io.BytesIO()
+    raw.mkdir()
+    run_synthesize(task, 0, raw)
+    with zipfile.ZipFile(content, "w") as archive:
+        for path in sorted(raw.rglob("*")):
+            if path.is_file() and path.parent.name != "train_maps":
+                archive.write(path, path.relative_to(raw))
+    little.publish(task.name, content.getvalue())
+    assert task.source.kaggle
+    call = {"competition": task.name, "md5": task.source.kaggle.md5, "unverified": True}
+    assert little.result(**call)["verified"] is False
+    with pytest.raises(SourceError, match=r"lacks train_maps/map_raster_palo_alto\.png; .* download it again"):
+        prepare(little.home, task, "v1", "unverified", progress=NoProgress())
+    prepared = prepare(little.home, task, "v1", "unverified", local_copy=raw, progress=NoProgress())
+    assert (prepared.public / "test_maps/map_raster_palo_alto.png").is_file()
