@@ -16,7 +16,7 @@ from assay.agents.external.http import MAX_BODY, MAX_BUFFERED, serve_all
 from assay.agents.external.protocols import Gemini, Malformed, OpenAIChat, OpenAIResponses, RequestLimits
 from assay.agents.external.protocols.schemas import make_tool
 from assay.agents.model_budget import ModelBudget
-from assay.models import Message, Models, ModelSettings, Prices
+from assay.models import Message, Models, ModelSettings, Prices, Sampling
 from assay.records import Clock, OutOfBudget
 from assay.tasks import Budget
 
@@ -78,12 +78,12 @@ def reached(trial, script, tmp_path):
     """Opens an endpoint with a scripted model."""
 
     @asynccontextmanager
-    async def open_endpoint(*replies, fault=None):
+    async def open_endpoint(*replies, fault=None, roles=None, pass_sampling=True):
         async def validate():
             return fault
 
-        async with trial.bench({"main": script(*replies)}) as bench:
-            endpoint = Endpoint(bench, validate)
+        async with trial.bench({"main": script(*replies), **(roles or {})}) as bench:
+            endpoint = Endpoint(bench, validate, pass_sampling=pass_sampling)
             listener = await anyio.create_unix_listener(tmp_path / "door")
             async with listener, anyio.create_task_group() as tasks:
                 tasks.start_soon(serve_all, listener, endpoint.respond)
@@ -118,6 +118,56 @@ async def test_an_openai_client_can_chat_and_use_tools_and_is_metered(trial, rea
     assert messages[2]["tool_calls"][0]["arguments"] == {"place": "Bergen", "days": 2}
     clients = [note["about"] for note in trial.calls("note") if note["topic"] == "client"]
     assert [(note["protocol"], note["model"]) for note in clients] == [("openai chat", "gpt-9")]
+
+
+async def test_a_request_names_its_role_as_the_model_or_in_a_header(trial, reached, script):
+    review = script("reviewed", "reviewed", name="review.json")
+    async with reached("main", "main", "main", roles={"review": review}) as door:
+        client = door.openai()
+        messages = [{"role": "user", "content": "Well?"}]
+
+        async def ask(model, **more):
+            reply = await client.chat.completions.create(model=model, messages=messages, **more)
+            return reply.choices[0].message.content
+
+        said = [await ask("gpt-9"), await ask("review"), await ask("gpt-9", extra_headers={"X-Assay-Role": "review"})]
+        said += [await ask("fast"), await ask("gpt-9", extra_headers={"X-Assay-Role": "admin"})]
+    assert said == ["main", "reviewed", "reviewed", "main", "main"]
+    assert [ask["role"] for ask in trial.calls("model")] == ["main", "review", "review", "main", "main"]
+
+
+async def test_sampling_settings_are_passed_on_and_recorded(trial, reached):
+    chat = {"messages": [{"role": "user", "content": "a"}], "temperature": 0.5, "max_completion_tokens": 9, "seed": 3}
+    contents = [{"role": "user", "parts": [{"text": "a"}]}]
+    bodies = {
+        "/v1/chat/completions": {**chat, "top_p": 0.9, "stop": "END"},
+        "/v1/responses": {"input": "a", "temperature": 0, "max_output_tokens": 9},
+        "/v1/messages": {**chat, "max_tokens": 7, "stop_sequences": ["a", "b"]},
+        "/v1beta/models/g:generateContent": {"contents": contents, "generationConfig": {"topP": 0.5, "seed": 1}},
+        "/chat/completions": {"messages": chat["messages"]},
+    }
+    async with reached(*["yes"] * 5) as door:
+        for path, body in bodies.items():
+            assert (await door.http().post(path, json=body)).status_code == 200
+        for wrong in ({"temperature": -1}, {"max_tokens": 0}, {"top_p": "x"}, {"stop": ["x" * 300]}, {"stop": {}}):
+            body = {"messages": chat["messages"], **wrong}
+            assert (await door.http().post("/v1/chat/completions", json=body)).status_code == 400
+    asked = [ask["about"]["sampling"] for ask in trial.calls("model")]
+    unset = Sampling().model_dump(mode="json")
+    assert asked == [
+        {**unset, "temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "stop": ["END"], "seed": 3},
+        {**unset, "temperature": 0.0, "max_tokens": 9},
+        {**unset, "temperature": 0.5, "max_tokens": 7, "stop": ["a", "b"]},
+        {**unset, "top_p": 0.5, "seed": 1},
+        None,
+    ]
+
+
+async def test_sampling_settings_can_be_dropped(trial, reached):
+    async with reached("yes", pass_sampling=False) as door:
+        body = {"messages": [{"role": "user", "content": "a"}], "temperature": 0.5}
+        assert (await door.http().post("/v1/chat/completions", json=body)).status_code == 200
+    assert trial.calls("model")[0]["about"]["sampling"] is None
 
 
 async def test_an_openai_client_can_stream(reached):

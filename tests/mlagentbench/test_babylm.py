@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from assay.audit.task_check import check_task
+from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -133,11 +134,10 @@ def test_hidden_text_is_test_text_and_not_public(made: Prepared) -> None:
         assert not any(block[part : part + 128] in text for text in shown for part in range(0, 2048, 128))
 
 
-def test_a_local_archive_is_accepted_as_unverified(babylm: Task, made: Prepared, tmp_path: Path) -> None:
+def test_an_archive_with_another_checksum_is_refused(babylm: Task, made: Prepared, tmp_path: Path) -> None:
     archive = made.folder / "raw" / "babylm_data.zip"
-    ready = prepare(Home(tmp_path), babylm, local_copy=archive, progress=NoProgress())
-    assert (ready.manifest.origin.kind, ready.manifest.origin.verified) == ("local", False)
-    assert (ready.manifest.public, ready.manifest.private) == (made.manifest.public, made.manifest.private)
+    with pytest.raises(SourceError, match=r"babylm_data.zip is not the file this task was made from: it has .* bytes"):
+        prepare(Home(tmp_path), babylm, local_copy=archive, progress=NoProgress())
 
 
 def test_answers_are_the_sizes_of_the_hidden_texts(made: Prepared) -> None:

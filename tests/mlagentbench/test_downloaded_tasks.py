@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from assay.audit.task_check import check_task
+from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -227,7 +228,9 @@ def test_missing_images_are_downloaded(tmp_path: Path, web: tuple[Path, str]) ->
     listed.write_text(json.dumps(content))
     (raw / "images").rmdir()
     home = Home(tmp_path / "home")
-    ready = prepare(home, task, local_copy=raw, progress=NoProgress())
+    with pytest.raises(SourceError, match=r"no checksum proves .* --unverified accepts it"):
+        prepare(home, task, local_copy=raw, progress=NoProgress())
+    ready = prepare(home, task, variant="unverified", local_copy=raw, progress=NoProgress())
     placed = {path.name: path.read_bytes() for path in ready.public.glob("t*/*.png")}
     assert placed == {path.name: path.read_bytes() for path in web[0].glob("*/*.png")}
     assert len(placed) == len(content["images"])

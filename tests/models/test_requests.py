@@ -12,7 +12,7 @@ from routes import CHAT, COMPATIBLE, PRICES, RESPONSES, STREAMED
 from server import ModelServer, Silence
 
 from assay.core.errors import UsageError
-from assay.models import Message, Models, Reply, Tool, ToolCall
+from assay.models import Message, Models, Reply, Sampling, Tool, ToolCall
 
 pytestmark = pytest.mark.anyio
 
@@ -145,6 +145,18 @@ async def test_settings_reach_the_provider():
             await models.ask("main", ASK)
     body = server.requests[0].body
     assert {name: body[name] for name in settings} == {**settings, "stop": ["END"]}
+
+
+async def test_sampling_of_a_request_reaches_the_provider_unless_the_plan_sets_it():
+    sampling = Sampling(temperature=0.7, top_p=0.8, max_tokens=9, stop=("STOP",), seed=5)
+    with ModelServer(Say("Yes."), Say("Yes.")) as server:
+        async with CHAT.models(server, temperature=0.0, stop=("END",)) as models:
+            await models.ask("main", ASK, sampling=sampling)
+            await models.ask("main", ASK)
+    first, second = (request.body for request in server.requests)
+    asked = {name: first[name] for name in ("temperature", "top_p", "max_tokens", "stop", "seed")}
+    assert asked == {"temperature": 0.0, "top_p": 0.8, "max_tokens": 9, "stop": ["END"], "seed": 5}
+    assert "top_p" not in second and "seed" not in second and second["temperature"] == 0.0
 
 
 async def test_reasoning_is_shown_and_sent_back_to_openai_encrypted():

@@ -15,7 +15,7 @@ import anyio
 from assay.records import Clock
 
 if TYPE_CHECKING:
-    from assay.models import Message, Models, Tool
+    from assay.models import Message, Models, Sampling, Tool
 
 BYTES_PER_TOKEN = 4
 ASSUMED_REPLY = 32_768
@@ -47,14 +47,20 @@ class ModelBudget:
 
     @asynccontextmanager
     async def reserve(
-        self, models: "Models", role: str, messages: "Sequence[Message]", tools: "Sequence[Tool]"
+        self,
+        models: "Models",
+        role: str,
+        messages: "Sequence[Message]",
+        tools: "Sequence[Tool]",
+        sampling: "Sampling | None" = None,
     ) -> AsyncIterator[None]:
         """Set aside what a call may use while it is under way; raise `OutOfBudget` if its prompt is too large."""
         budget = self._clock.budget
         if budget.tokens is None and budget.cost is None:
             yield
             return
-        estimate = estimate_usage(models, role, messages, tools, priced=budget.cost is not None)
+        max_reply = sampling.max_tokens if sampling else None
+        estimate = estimate_usage(models, role, messages, tools, priced=budget.cost is not None, max_reply=max_reply)
         while not self._fits(estimate):
             await self._ended.wait()
         self._under_way.append(estimate)
@@ -85,12 +91,18 @@ class ModelBudget:
 
 
 def estimate_usage(
-    models: "Models", role: str, messages: "Sequence[Message]", tools: "Sequence[Tool]", *, priced: bool
+    models: "Models",
+    role: str,
+    messages: "Sequence[Message]",
+    tools: "Sequence[Tool]",
+    *,
+    priced: bool,
+    max_reply: int | None = None,
 ) -> Estimate:
-    """Estimate what a call uses from the length of its prompt and the model's limit on replies."""
+    """Estimate what a call uses from the length of its prompt and the limit on replies, the model's or the call's."""
     prompt = sum(map(_message_bytes, messages)) + sum(len(tool.model_dump_json()) for tool in tools)
     prompt_tokens = prompt // BYTES_PER_TOKEN
-    reply_tokens = models.settings(role).max_tokens or ASSUMED_REPLY
+    reply_tokens = models.settings(role).max_tokens or max_reply or ASSUMED_REPLY
     prompt_cost, reply_cost = models.estimate_cost(role, prompt_tokens, reply_tokens) if priced else (0.0, 0.0)
     return Estimate(prompt_tokens, reply_tokens, prompt_cost, reply_cost)
 

@@ -17,7 +17,7 @@ from assay.records.prompts import PromptRecorder
 from assay.records.tape import Call, Past, Tape
 
 if TYPE_CHECKING:
-    from assay.models import Message, Tool
+    from assay.models import Message, Sampling, Tool
 
 AResult = TypeVar("AResult", bound=Result)
 
@@ -75,10 +75,15 @@ class Recorder:
         *,
         tool_choice: str | None,
         lane: str,
+        sampling: "Sampling | None" = None,
     ) -> ModelResult:
         """Call a model; of the prompt, only what the log does not have yet is recorded."""
         replayed = self._tape.replays(lane)
-        request = ModelRequest(role=role) if replayed else self._prompts.request(role, messages, tools, tool_choice)
+        if replayed:
+            request = ModelRequest(role=role)
+        else:
+            request = self._prompts.request(role, messages, tools, tool_choice)
+            request = request.model_copy(update={"sampling": sampling})
         call, result = await self._call(request, perform, ModelResult, lane=lane)
         if not replayed:
             self._prompts.add_prompt(call.number, messages, tools)

@@ -48,7 +48,7 @@ from assay.records.tape import Call
 from assay.tasks import Task
 
 if TYPE_CHECKING:
-    from assay.models import Message, Models, Reply, Tool
+    from assay.models import Message, Models, Reply, Sampling, Tool
 
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
@@ -91,6 +91,11 @@ class Workbench:
     def clock(self) -> Clock:
         """What is used of the budget, and what is left."""
         return self._recorder.clock
+
+    @property
+    def model_roles(self) -> frozenset[str]:
+        """The roles that have a model of their own."""
+        return self._models.roles if self._models else frozenset()
 
     async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> CommandResult:
         """Run a command in the workspace as one step, for at most `seconds` and never past the deadline."""
@@ -214,6 +219,7 @@ class Workbench:
         lane: str = "",
         record_failures: bool = False,
         tool_choice: str | None = None,
+        sampling: "Sampling | None" = None,
     ) -> "Reply":
         """Ask the model of a role; its reply is logged before anything is done with it.
 
@@ -226,9 +232,9 @@ class Workbench:
         self.clock.check()
 
         async def perform() -> ModelResult:
-            async with self._model_budget.reserve(models, role, messages, tools):
+            async with self._model_budget.reserve(models, role, messages, tools, sampling):
                 try:
-                    reply = await models.ask(role, messages, tools, choice=tool_choice)
+                    reply = await models.ask(role, messages, tools, choice=tool_choice, sampling=sampling)
                 except PromptTooLong as error:
                     return ModelResult(failure="prompt_too_long", message=str(error))
                 except ModelError as error:
@@ -239,7 +245,9 @@ class Workbench:
                 self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
                 return ModelResult(reply=reply)
 
-        result = await self._recorder.ask_model(role, messages, tools, perform, tool_choice=tool_choice, lane=lane)
+        result = await self._recorder.ask_model(
+            role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+        )
         if result.reply is None:
             message = result.message or ""
             if result.failure == "rejected":

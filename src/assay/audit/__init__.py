@@ -7,17 +7,18 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.audit.reference_panel import measure_panel, save_measurements
+    from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
     from assay.audit.task_check import Finding, check_task
 
 _MODULES = {
     "Finding": "task_check",
     "check_task": "task_check",
+    "keep_measurements": "reference_panel",
     "measure_panel": "reference_panel",
     "save_measurements": "reference_panel",
 }
 
-__all__ = ["Finding", "check_task", "measure_panel", "save_measurements"]
+__all__ = ["Finding", "check_task", "keep_measurements", "measure_panel", "save_measurements"]
 
 
 def __getattr__(name: str) -> object:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from assay.core.disk import write_json
-from assay.core.errors import AssayError, UnsafePath
+from assay.core.errors import AssayError, UnsafePath, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.grading.grade import grade_submission_async
@@ -34,6 +34,7 @@ def measure_panel(
     task: Task,
     *,
     edition: str | None = None,
+    variant: str = "real",
     sandbox: SandboxName = "bubblewrap",
     seeds: int = 5,
     solutions: Collection[str] | None = None,
@@ -41,17 +42,33 @@ def measure_panel(
 ) -> Measured:
     """Run the starter with several seeds and every panel solution with one, each in a fresh lab, and grade them all.
 
-    Labs run one after the other, so that they do not slow each other down. With `solutions`, only these are run.
+    Labs run one after the other, so that they do not slow each other down. With `solutions`, only these are run. A task
+    without a `panel.py` has no solutions, only its starter.
     """
     from assay.data.store import load_prepared
 
-    panel = _PanelLab(home, task, load_prepared(home, task, edition), sandbox)
+    panel = _PanelLab(home, task, load_prepared(home, task, edition, variant), sandbox)
     return anyio.run(partial(_measure, panel, seeds, solutions, progress))
 
 
-def save_measurements(task: Task, measured: Measured) -> None:
-    """Write the figures to the task's folder, where grading finds them."""
-    write_json(task.folder / "measured.json", measured.model_dump(mode="json"))
+def save_measurements(task: Task, measured: Measured) -> Path:
+    """Write the figures to the task's folder, where grading finds them on every machine."""
+    if measured.variant not in ("real", "synthetic-0"):
+        raise UsageError(
+            f"--write is for real data and synthetic-0; figures of {measured.variant} stay on this machine"
+        )
+    path = task.folder / ("measured.json" if measured.variant == "real" else "measured-miniature.json")
+    write_json(path, measured.model_dump(mode="json"))
+    return path
+
+
+def keep_measurements(home: Home, task: Task, measured: Measured) -> Path:
+    """Write the figures next to the prepared data, where grading on this machine finds them; return the path."""
+    from assay.data.store import load_prepared
+
+    path = load_prepared(home, task, measured.edition, measured.variant).folder / "measured.json"
+    write_json(path, measured.model_dump(mode="json"))
+    return path
 
 
 def panel_files(task: Task) -> dict[str, bytes]:
@@ -78,6 +95,7 @@ async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | 
     return Measured(
         date=datetime.now(UTC).date(),
         edition=panel.prepared.edition,
+        variant=panel.prepared.variant,
         versions=panel.versions(),
         baseline=round(statistics.fmean(baselines), 5),
         baseline_spread=round(statistics.stdev(baselines), 5) if seeds > 1 else 0.0,
@@ -97,13 +115,17 @@ class _PanelLab:
         self.environment = find_environment(home, task.environment)
 
     async def list_solutions(self) -> list[str]:
-        """Return the names of the solutions in the panel's order."""
+        """Return the names of the solutions in the panel's order; none if the task has no panel."""
+        if not (self.task.folder / "panel.py").is_file():
+            return []
         completed, _ = await self._run(panel_files(self.task), ["python", "run_panel.py", "--list"], seed=0)
         return completed.stdout.text.split()
 
     async def run_starter(self, seed: int) -> Solution:
         """Run the starter's `train.py`; a starter without one already is a submission."""
         files = self.task.starter
+        if not files:
+            raise AssayError(f"{self.task.id} has no starter code to measure")
         return await self._solve("starter", files, ["python", "train.py"] if "train.py" in files else ["true"], seed)
 
     async def run_solution(self, name: str) -> Solution:

@@ -5,8 +5,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.audit.reference_panel import measure_panel, save_measurements
-from assay.cli.output import as_json, choose_progress, echo, edition, open_registry, print_table, quiet, sandbox
+from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
+from assay.cli.output import (
+    as_json,
+    choose_progress,
+    echo,
+    edition,
+    open_registry,
+    print_table,
+    quiet,
+    sandbox,
+    variant,
+)
 from assay.core.home import Home
 
 if TYPE_CHECKING:
@@ -16,9 +26,10 @@ if TYPE_CHECKING:
 @click.command("panel")
 @click.argument("task")
 @edition
+@variant
 @sandbox
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Number of runs of the starter.")
-@click.option("--write", "store", is_flag=True, help="Store the figures in the task's folder, with date and versions.")
+@click.option("--write", "store", is_flag=True, help="Also store the figures in the task's folder, for all machines.")
 @quiet
 @as_json
 @click.pass_obj
@@ -26,6 +37,7 @@ def panel_command(
     folders: tuple[Path, ...],
     task: str,
     edition: str | None,
+    variant: str,
     sandbox: "SandboxName",
     seeds: int,
     store: bool,
@@ -34,15 +46,23 @@ def panel_command(
 ) -> None:
     """Measure the starter and the reference solutions of a task, each in a fresh lab.
 
+    The figures are stored with the task's prepared data: from then on, grades of this edition and variant say how much
+    better than the starter a submission is, and whether that is a success.
+
     \b
     Examples:
       assay panel pocket/house-price
+      assay panel mlagentbench/feedback --variant synthetic-0 --seeds 3
     """
     found = open_registry(folders).task(task)
     progress = choose_progress(quiet or json_)
-    measured = measure_panel(Home.default(), found, edition=edition, sandbox=sandbox, seeds=seeds, progress=progress)
+    home = Home.default()
+    measured = measure_panel(
+        home, found, edition=edition, variant=variant, sandbox=sandbox, seeds=seeds, progress=progress
+    )
+    path = keep_measurements(home, found, measured)
     if store:
-        save_measurements(found, measured)
+        path = save_measurements(found, measured)
     if json_:
         echo(measured.model_dump_json(indent=2))
         return
@@ -52,4 +72,6 @@ def panel_command(
         for solution in measured.panel
     ]
     echo(f"starter: {measured.baseline:.5f} ± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds")
-    print_table(["solution", "score", "stored score", "time"], rows)
+    if rows:
+        print_table(["solution", "score", "stored score", "time"], rows)
+    echo(f"Stored in {path}")

@@ -99,6 +99,19 @@ _WHAT = (
     variant,
     sandbox,
     click.option(
+        "--environment",
+        metavar="NAME|FILE.txt",
+        default=None,
+        help="Python of the labs: core, torch, full-cpu, full-gpu, or a requirements file.  [default: set by the task]",
+    ),
+    click.option(
+        "--weights",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        default=None,
+        metavar="DIR",
+        help="Folder of pretrained weights (a Hugging Face or torch cache) that labs see read-only.",
+    ),
+    click.option(
         "--out", type=click.Path(path_type=Path), default=None, metavar="DIR", help="Run folder.  [default: runs/DATE]"
     ),
 )
@@ -125,6 +138,11 @@ _HOW = (
         metavar="EXECUTOR",
         default=None,
         help="Where trials run: local, slurm, ray, or ray://HOST:PORT.  [default: local]",
+    ),
+    click.option(
+        "--build/--no-build",
+        default=None,
+        help="Whether to build environments that are missing.  [default: build]",
     ),
     click.option(
         "-c",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import echo, quiet
+from assay.cli.output import choose_progress, echo, quiet
 from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
 from assay.cli.report import print_report
 from assay.core.errors import AssayError, UsageError
@@ -18,6 +18,7 @@ from assay.records.fork import fork
 
 if TYPE_CHECKING:
     from assay.runs.driver import Unstarted
+    from assay.runs.plan import Plan
     from assay.runs.plan_config import PlanConfig
 
 
@@ -56,6 +57,8 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, *
         return
     plan, config = make_plan(ctx)
     run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
+    if config.build is not False:
+        _build_environments(plan, quiet)
     files = list(plan.trials(Home.default()))
     run.add(files)
     if again:
@@ -93,6 +96,17 @@ def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]
     what = "failed trials" if failed else "finished trials"
     echo(f"Rerunning {plural(len(names), 'trial')}." if names else f"There are no {what} to rerun.", err=True)
     return names
+
+
+def _build_environments(plan: "Plan", quiet: bool) -> None:
+    """Build the environments that labs need and this machine lacks, after saying how large they are."""
+    from assay.lab.environments import build_environment, describe_size, is_built
+
+    home = Home.default()
+    for name in plan.environments():
+        if not is_built(home, name):
+            echo(f"Building environment {name} ({describe_size(name)}); --no-build refuses this.", err=True)
+            build_environment(home, name, choose_progress(quiet))
 
 
 @click.command("resume")

@@ -52,7 +52,7 @@ USES = {
 }
 """The blocks that a block calls."""
 
-_NOT_USED = {"description.md", "obfuscated.md", "task.toml", "measured.json", "panel.py"}
+_NOT_USED = {"description.md", "obfuscated.md", "task.toml", "measured.json", "measured-miniature.json", "panel.py"}
 _SUBMISSION = {"form", "file", "id", "id_with", "columns"}
 
 

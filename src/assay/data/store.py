@@ -209,6 +209,7 @@ class _Builder:
         for part in (scratch, written, private):
             part.mkdir(mode=0o700)
         raw = acquire(self.home, task, variant, scratch, local_copy=local_copy, progress=self.progress)
+        _check_proof(task, variant, raw)
         with stage(f"Preparing {task.id}"):
             # Public and private files together hold about as much as the raw data they are made from.
             check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
@@ -316,6 +317,15 @@ def _copy(there: Prepared, home: Home, place: Path) -> Path:
     write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
     os.sync()
     return folder
+
+
+def _check_proof(task: Task, variant: str, raw: RawData) -> None:
+    """Refuse a user's raw data as `real` if nothing proves it: neither its checksum nor those of prepared files."""
+    if variant == "real" and raw.origin.kind == "local" and not raw.origin.verified and not task.data.checksums:
+        raise SourceError(
+            f"{task.id}: no checksum proves that this raw data is the published one; "
+            "--unverified accepts it and marks all results"
+        )
 
 
 def _find_differences(

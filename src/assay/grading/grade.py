@@ -13,8 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.core.errors import InvalidSubmission
+from pydantic import ValidationError
+
+from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
+from assay.core.text import describe_validation_error
 from assay.grading.metrics import evaluate
 from assay.grading.result import Grade, Judgement, Medal, NotFinite
 from assay.grading.submission.read import open_submission, read_submission
@@ -246,9 +249,22 @@ def _exists(source: Source, task: Task) -> bool:
 
 
 def _comparable(task: Task, prepared: "Prepared") -> Measured | None:
-    """Return the task's measured figures if they were measured by the same rules on the same data."""
-    measured = task.measured
-    return measured if measured and (prepared.edition, prepared.variant) == (measured.edition, "real") else None
+    """Return the figures that were measured by the same rules on the same data: on this machine, else the task's."""
+    rules = (prepared.edition, prepared.variant)
+    figures = (load_measured(prepared), task.measured, task.measured_miniature)
+    return next((each for each in figures if each and (each.edition, each.variant) == rules), None)
+
+
+def load_measured(prepared: "Prepared") -> Measured | None:
+    """Return what `assay panel` measured on this data on this machine, if it did."""
+    path = prepared.private.parent / "measured.json"
+    try:
+        return Measured.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        advice = f"delete it, or measure again with: assay panel {prepared.task.id}"
+        raise UsageError(f"{path}: {describe_validation_error(error)}; {advice}") from None
 
 
 def round_score(score: float) -> float:

@@ -30,6 +30,8 @@ INSIDE = "/opt/env"
 """Where a lab sees the environment of the task."""
 TOOLS_INSIDE = "/opt/agent"
 """Where a lab sees the environment of an agent that runs inside it."""
+WEIGHTS_INSIDE = "/opt/weights"
+"""Where a lab sees pretrained weights."""
 
 _FORMAT = "environment/2"
 _BUNDLED = Path(__file__).parent / "environments"
@@ -42,7 +44,7 @@ _SCRIPT_HEADER = b"""#!/bin/sh
 '''exec' "$(dirname "$(readlink -f "$0")")/python" "$0" "$@"
 ' '''
 """
-_DIRECTIVES = ("without", "alone", "npm")
+_DIRECTIVES = ("without", "alone", "npm", "size")
 _PIP_SETTINGS_TO_IGNORE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 
 
@@ -53,6 +55,18 @@ def find_environment(home: Home, name: str) -> Path:
         python = platform.python_version()
         raise LabError(f"environment {name!r} is not built for Python {python}; run: assay lab build {name}")
     return folder
+
+
+def is_built(home: Home, name: str) -> bool:
+    """Whether an environment is built for this machine's Python."""
+    return _folder(home, _read_requirements(name)).is_dir()
+
+
+def describe_size(name: str) -> str:
+    """Return how much there is to install for an environment: its size where that is known, else its packages."""
+    wanted = _read_requirements(name)
+    packages = len(wanted.pins) + len(wanted.alone) + len(wanted.node)
+    return f"{packages} packages, about {wanted.size}" if wanted.size else f"{packages} packages"
 
 
 def build_environment(home: Home, name: str, progress: Progress) -> Path:
@@ -106,13 +120,15 @@ class _Interpreter:
 class _Requirements:
     """The content of a requirements file: exact pins, and `without`, files of packages that labs must not see.
 
-    Packages in `alone` are installed without their dependencies. Those in `node` come from npm.
+    Packages in `alone` are installed without their dependencies. Those in `node` come from npm. `size` is what the
+    environment takes on disk, for people who wait for it.
     """
 
     pins: tuple[str, ...]
     without: tuple[str, ...]
     alone: tuple[str, ...] = ()
     node: tuple[str, ...] = ()
+    size: str = ""
 
 
 def _read_requirements(name: str) -> _Requirements:
@@ -130,7 +146,7 @@ def _read_requirements(name: str) -> _Requirements:
     for line in marked["npm"]:
         if not re.fullmatch(r"(@[\w.\-]+/)?[\w.\-]+@\d[\w.\-]*", line):
             raise UsageError(f"{path}: {line!r} is not an exact pin; write npm name@version")
-    return _Requirements(pins, marked["without"], marked["alone"], marked["npm"])
+    return _Requirements(pins, marked["without"], marked["alone"], marked["npm"], "".join(marked["size"][:1]))
 
 
 def _arguments(lines: list[str], directive: str) -> tuple[str, ...]:

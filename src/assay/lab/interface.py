@@ -47,12 +47,15 @@ class Setup:
     `tools` is a second environment, that of an agent that runs inside the lab. With network `models`, code in the lab
     can connect to the harness through a unix socket, and to nothing else.
 
+    `weights` is a folder of pretrained weights, which the lab sees read-only.
+
     `devices` are nodes below /dev that the lab sees in addition to the usual ones: those of its GPUs.
     """
 
     environment: Path
     data: Path | None = None
     tools: Path | None = None
+    weights: Path | None = None
     network: Network = "none"
     limits: Limits = Limits()
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -196,6 +196,8 @@ def _check(setup: Setup) -> None:
         raise LabError(f"{setup.environment} is not an environment; run: assay lab build")
     if setup.tools and not setup.tools.is_dir():
         raise LabError(f"{setup.tools} is not an environment; run: assay lab build")
+    if setup.weights and not setup.weights.is_dir():
+        raise LabError(f"the folder of weights {setup.weights} does not exist")
     if setup.data and not setup.data.is_dir():
         raise LabError(f"the data folder {setup.data} does not exist; prepare the task")
 

@@ -13,7 +13,7 @@ takes a second or two to import; that happens at the first `check` or `ask`.
 from assay.models.client import Models
 from assay.models.messages import Message, Reply, Stop, Tool, ToolCall, Usage
 from assay.models.prices import Price, Prices
-from assay.models.settings import MAIN, ModelSettings, settings_by_role
+from assay.models.settings import MAIN, ModelSettings, Sampling, settings_by_role
 
 __all__ = [
     "MAIN",
@@ -23,6 +23,7 @@ __all__ = [
     "Price",
     "Prices",
     "Reply",
+    "Sampling",
     "Stop",
     "Tool",
     "ToolCall",

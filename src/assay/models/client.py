@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from assay.core.errors import MissingDependency, UsageError
 from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
-from assay.models.settings import MAIN, OTHERS, ModelSettings
+from assay.models.responses_api import check_responses_api
+from assay.models.settings import MAIN, OTHERS, ModelSettings, Sampling
 
 if TYPE_CHECKING:
     from assay.models.inspect_client import InspectClient
@@ -39,6 +40,11 @@ class Models:
         self._requests: Counter[str] = Counter()
         self._clients: dict[str, InspectClient] = {}
 
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles that have a model of their own."""
+        return frozenset(self._roles)
+
     def name(self, role: str) -> str:
         """Return the name of the model in a role."""
         return self._roles.get(role, self._roles[MAIN])
@@ -50,24 +56,32 @@ class Models:
     def check(self) -> None:
         """Set up the client of every model; `UsageError` says what is missing.
 
-        No request is sent, so an API key that is present may still be rejected later.
+        No request is sent to a model, so an API key that is present may still be rejected later.
         """
         for role in {*self._roles, *self._settings} - {OTHERS}:
             self._client(role)
+            check_responses_api(self.name(role), self.settings(role))
 
     async def ask(
-        self, role: str, messages: Sequence[Message], tools: Sequence[Tool] = (), *, choice: str | None = None
+        self,
+        role: str,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] = (),
+        *,
+        choice: str | None = None,
+        sampling: Sampling | None = None,
     ) -> Reply:
         """Send a conversation to the model in a role and return its next message.
 
         `choice` is the name of a tool that the model must call, or `any` or `none`; by default the model decides.
+        `sampling` applies to this request, as far as the settings of the role leave it open.
         Raises `PromptTooLong` if the conversation does not fit into the context of the model, and `ModelError` if the
         model cannot be reached or refuses to answer.
         """
         name = self.name(role)
         number = self._requests[name]
         self._requests[name] += 1
-        return await self._client(role).ask(messages, tools, number, choice)
+        return await self._client(role).ask(messages, tools, number, choice, sampling)
 
     def estimate_cost(self, role: str, prompt_tokens: int, reply_tokens: int) -> tuple[float, float]:
         """Return what a prompt and a reply of these lengths cost in US dollars; an unknown price counts as 0."""

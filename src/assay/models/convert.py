@@ -18,7 +18,7 @@ from inspect_ai.tool import ToolInfo, ToolParams
 
 from assay.core.errors import UsageError
 from assay.models.messages import Message, Tool, ToolCall
-from assay.models.settings import ModelSettings
+from assay.models.settings import ModelSettings, Sampling
 
 
 def to_inspect(message: Message, name: str) -> ChatMessage:
@@ -106,6 +106,13 @@ def generate_config(settings: ModelSettings) -> GenerateConfig:
         attempt_timeout=max(1, round(attempt)) if attempt is not None else None,
         internal_tools=False,
     )
+
+
+def sampling_config(sampling: Sampling, settings: ModelSettings) -> GenerateConfig:
+    """Return how one request is sampled, as far as the settings leave it open."""
+    fields = sampling.unless_set(settings)
+    stop = fields.pop("stop", None)
+    return GenerateConfig(**fields, stop_seqs=list(stop) if stop else None)
 
 
 def _replace_surrogates(message: ChatMessageAssistant) -> ChatMessageAssistant:

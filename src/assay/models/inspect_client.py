@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import anyio
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 from inspect_ai.tool import ToolChoice, ToolFunction
 
 from assay.core.errors import AssayError, PromptTooLong
 from assay.models import provider_state, scripted
-from assay.models.convert import from_inspect, generate_config, to_inspect_all, tool_info
+from assay.models.convert import from_inspect, generate_config, sampling_config, to_inspect_all, tool_info
 from assay.models.errors import request_error, setup_error, timeout_error
 from assay.models.messages import Message, Reply, Stop, Tool, Usage
 from assay.models.prices import Prices
-from assay.models.settings import ModelSettings
+from assay.models.settings import ModelSettings, Sampling
 
 STOPS: dict[str, Stop] = {
     "stop": "stop",
@@ -44,17 +44,23 @@ class InspectClient:
             raise setup_error(name, error) from error
 
     async def ask(
-        self, messages: Sequence[Message], tools: Sequence[Tool], number: int, choice: str | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        number: int,
+        choice: str | None = None,
+        sampling: Sampling | None = None,
     ) -> Reply:
         """Send one request; raises `PromptTooLong` if it is too long, `ModelError` if there is no answer."""
         conversation = to_inspect_all(messages, self._name)
         offered = [tool_info(tool) for tool in tools]
+        config = sampling_config(sampling, self._settings) if sampling else GenerateConfig()
 
         async def generate() -> Reply:
             scripted.request.set(scripted.Request(number))
             provider_state.restore(messages, self._name)
             started = time.monotonic()
-            output = await self._model.generate(conversation, offered, _tool_choice(choice, tools))
+            output = await self._model.generate(conversation, offered, _tool_choice(choice, tools), config)
             return self._reply(output, messages, number, time.monotonic() - started)
 
         try:

@@ -1,7 +1,7 @@
 """Settings of a model: sampling, reasoning, timeouts, retries."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -36,6 +36,21 @@ class ModelSettings(Model):
     attempt_timeout: Seconds | None = None
     timeout: Seconds = 3600.0
     max_retries: int = Field(default=8, ge=0)
+
+
+class Sampling(Model):
+    """How one request asks to be sampled; settings of the plan take precedence."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, gt=0, le=10**7)
+    stop: tuple[Annotated[str, Field(max_length=200)], ...] = Field(default=(), max_length=16)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+
+    def unless_set(self, settings: ModelSettings) -> dict[str, Any]:
+        """Return what is asked for here and not fixed by settings."""
+        asked = self.model_dump(exclude_defaults=True)
+        return {name: value for name, value in asked.items() if getattr(settings, name) in (None, ())}
 
 
 MAIN = "main"

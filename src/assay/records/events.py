@@ -25,6 +25,7 @@ from assay.core.quantities import Model, Sha256
 from assay.grading.result import Grade
 from assay.lab.interface import Completed, Ended, Sealing
 from assay.models.messages import Message, Reply, Tool
+from assay.models.settings import Sampling
 from assay.records.budget import BudgetLimit, BudgetUsed
 from assay.records.state import Answers, State, SubmissionEntry
 
@@ -134,7 +135,8 @@ StoredMessage = CompactMessage | QuotingMessage | ReplyOf
 class ModelRequest(Request):
     """A call to a model. Its prompt is the first `shared` messages of the earlier model call `base`, then `messages`.
 
-    `tools` is None where the tools are those of `base`. `assay.records.prompts` restores whole prompts.
+    `tools` is None where the tools are those of `base`. `assay.records.prompts` restores whole prompts. `sampling` is
+    what an external agent asked for.
     """
 
     identity = ("role",)
@@ -146,6 +148,7 @@ class ModelRequest(Request):
     messages: tuple[StoredMessage, ...] = ()
     tools: tuple[Tool, ...] | None = None
     tool_choice: str | None = None
+    sampling: Sampling | None = None
 
 
 class ModelResult(Result):

@@ -68,6 +68,9 @@ class TrialFile(Model):
     resources: Resources
     resource_overrides: dict[str, int] = Field(default_factory=dict)
     environment: FileName
+    environment_from: str | None = Field(None, description="name or file of the environment, if not the task's")
+    weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
+    weights_digest: str | None = Field(None, description="digest of the names and sizes of these files")
     sandbox: SandboxName
     describe: Literal["plain", "obfuscated", "own"] = "plain"
     description: str | None = None
@@ -95,6 +98,8 @@ def trial_id(file: dict[str, Any]) -> str:
         content += json.dumps({"describe": file["describe"], "description": file["description"]}, sort_keys=True)
     if agent := file.get("hashes", {}).get("agent"):
         content += json.dumps({"agent_code": agent})
+    if file.get("weights"):
+        content += json.dumps({"weights": file["weights_digest"]}, sort_keys=True)
     if file.get("tools"):
         content += json.dumps({"tools": file["tools"]}, sort_keys=True)
     readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")

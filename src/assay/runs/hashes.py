@@ -104,6 +104,13 @@ def _imported_files(file: Path, folder: Path) -> list[Path]:
     return [path for path in candidates if path.is_relative_to(folder) and path.is_file()]
 
 
+def hash_of_listing(folder: Path) -> str:
+    """Return a hash of the names and sizes of all files below a folder, for data too large to be read each time."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    listed = [[path.relative_to(folder).as_posix(), path.stat().st_size] for path in files]
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+
+
 @cache
 def hash_of_code() -> str:
     """Return a hash of Assay's own source without the suites, whose tasks have hashes of their own."""

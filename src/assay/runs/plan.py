@@ -16,7 +16,7 @@ from assay.lab.interface import SandboxName
 from assay.models.settings import is_role
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
-from assay.runs.hashes import made_with
+from assay.runs.hashes import hash_of_listing, made_with
 from assay.tasks import Budget, Task
 
 
@@ -42,6 +42,8 @@ class Plan:
     variant: str = "real"
     sandbox: SandboxName = "bubblewrap"
     tasks_folder: Path | None = None
+    environment: str | None = None
+    weights: Path | None = None
     describe: Describe = "plain"
     descriptions: Path | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
@@ -53,12 +55,13 @@ class Plan:
         Unless `check_models` is off, access to the models is checked first.
         """
         data = {task.id: load_prepared(home, task, self.edition, self.variant) for task in self.tasks}
-        places = {task.environment: find_environment(home, task.environment) for task in self.tasks}
+        places = {name: find_environment(home, name) for name in self.environments()}
+        weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         if check_models and any(agent.asks_models for _, agent in agents):
             self._check_models()
         made = {
-            (task.id, name): made_with(task, data[task.id], places[task.environment], name)
+            (task.id, name): made_with(task, data[task.id], places[self.environment or task.environment], name)
             for task in self.tasks
             for name, _ in agents
         }
@@ -66,11 +69,17 @@ class Plan:
             for task in self.tasks:
                 for name, agent in agents:
                     for models in self._models_for(name, agent):
-                        place = places[task.environment].name
+                        place = places[self.environment or task.environment].name
                         wanted = agent.wants().tools
                         tools = find_environment(home, wanted) if wanted else None
                         hashes = made[task.id, name]
-                        yield self._trial(task, data[task.id], place, tools, name, agent, models, seed, hashes)
+                        yield self._trial(
+                            task, data[task.id], place, tools, name, agent, models, seed, hashes, weights_digest
+                        )
+
+    def environments(self) -> list[str]:
+        """Return the environments of the tasks' labs, by name or requirements file."""
+        return list(dict.fromkeys(self.environment or task.environment for task in self.tasks))
 
     def _models_for(self, name: str, agent: Agent) -> Iterable[Mapping[str, str]]:
         if not agent.asks_models:
@@ -97,6 +106,7 @@ class Plan:
         models: Mapping[str, str],
         seed: int,
         hashes: Mapping[str, str],
+        weights_digest: str | None,
     ) -> TrialFile:
         wants = agent.wants()
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
@@ -117,6 +127,9 @@ class Plan:
             "resources": task.resources.model_dump() | dict(self.resources),
             "resource_overrides": dict(self.resources),
             "environment": environment_name,
+            "environment_from": self.environment,
+            "weights": str(self.weights) if self.weights else None,
+            "weights_digest": weights_digest,
             "sandbox": "none" if wants.unsealed else self.sandbox,
             "network": wants.network,
             "tools": tools.name if tools else None,
@@ -137,7 +150,8 @@ class Plan:
     def _origins(self, task: Task, given: Mapping[str, Any]) -> dict[str, str]:
         """Return where each setting came from: a flag, plan file, environment, user config, the task, or a default."""
         defaults = Plan(tasks=(), agents=())
-        named = ("agents", "models", "seeds", "edition", "variant", "sandbox", "describe", "descriptions")
+        named = ["agents", "models", "seeds", "edition", "variant", "sandbox"]
+        named += ["environment", "weights", "describe", "descriptions"]
         chosen = {name: getattr(self, name) != getattr(defaults, name) for name in named}
         groups = (("budget", task.budget, given), ("resources", task.resources, self.resources))
         found = {name: self.origins.get(name, "flag" if chosen[name] else "default") for name in named}

@@ -102,6 +102,9 @@ class PlanConfig(Model):
     edition: str | None = None
     variant: str | None = None
     sandbox: SandboxName | None = None
+    environment: str | None = Field(default=None, description="Python of labs, by name or requirements file")
+    weights: Path | None = Field(default=None, description="folder of pretrained weights that labs see read-only")
+    build: bool | None = Field(default=None, description="whether missing environments are built; they are by default")
     describe: Describe | None = None
     descriptions: Path | None = None
     budget: BudgetConfig = BudgetConfig()
@@ -233,12 +236,21 @@ def build_plan(
         prices={name: price.model_dump(exclude_none=True) for name, price in (config.prices or {}).items()},
         seeds=config.seeds or 1,
         descriptions=config.descriptions,
+        environment=_locate(config.environment),
+        weights=config.weights.expanduser().resolve() if config.weights else None,
         tasks_folder=tasks_folder,
         resources=config.resources.model_dump(exclude_none=True),
         origins=origins,
         **config.budget.model_dump(),
         **named,
     )
+
+
+def _locate(environment: str | None) -> str | None:
+    """Return the name of an environment, or the absolute path of its requirements file."""
+    if environment and environment.endswith(".txt"):
+        return str(Path(environment).expanduser().resolve())
+    return environment
 
 
 def _check_model_settings(settings: Mapping[str, Any]) -> None:

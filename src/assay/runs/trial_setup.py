@@ -1,10 +1,11 @@
 """What a trial starts with, as planned: the lab, the files in it, models, and a check of the submission format."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.agents import Agent
-from assay.core.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading.isolated import validate_isolated
@@ -27,7 +28,8 @@ def lab_setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
     tools = agent.wants().tools
     return Setup(
-        environment=find_environment(home, task.environment),
+        environment=find_planned_environment(home, file, task),
+        weights=Path(file.weights) if file.weights else None,
         data=data.public,
         tools=find_environment(home, tools) if tools else None,
         network=file.network,
@@ -35,6 +37,15 @@ def lab_setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple
         variables=variables,
         devices=gpu_nodes(gpus),
     )
+
+
+def find_planned_environment(home: Home, file: TrialFile, task: Task) -> Path:
+    """Return the environment that a trial was planned with."""
+    name = file.environment_from or task.environment
+    folder = find_environment(home, name)
+    if file.environment_from and folder.name != file.environment:
+        raise UsageError(f"the environment {name} has changed since the trial was planned; plan a new run")
+    return folder
 
 
 async def write_starting_files(lab: Lab, task: Task, description: str | None = None) -> None:

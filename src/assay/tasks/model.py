@@ -151,6 +151,7 @@ class Measured(Model):
     format: Literal["measured/1"] = "measured/1"
     date: date
     edition: str
+    variant: str = "real"
     versions: dict[str, str]
     baseline: float
     baseline_spread: float = Field(description="standard deviation over the seeds")
@@ -188,7 +189,8 @@ class Task(TaskFile):
     editions: tuple[str, ...]
     lenient: tuple[str, ...] = ()
     success_as_published: tuple[str, ...] = ()
-    measured: Measured | None = None
+    measured: Measured | None = Field(default=None, description="measured on real data")
+    measured_miniature: Measured | None = Field(default=None, description="measured on the miniature synthetic-0")
 
     @property
     def id(self) -> str:

@@ -151,9 +151,9 @@ def load_task(folder: Path, suite: Suite) -> Task:
     content |= {"name": folder.name, "folder": folder, "success_as_published": suite.success_as_published}
     if "leaderboard" in content and folder.name in (humans := _read_humans(folder.parent / "humans.json")):
         content["leaderboard"]["percentiles"] = humans[folder.name]
-    measured = folder / "measured.json"
-    if measured.is_file():
-        content["measured"] = json.loads(measured.read_text("utf-8"))
+    for key, name in (("measured", "measured.json"), ("measured_miniature", "measured-miniature.json")):
+        if (path_of_figures := folder / name).is_file():
+            content[key] = json.loads(path_of_figures.read_text("utf-8"))
     task = _validate(Task, content, path)
     for edition in task.rules:
         unexplained = [rule for rule in find_overrides(task, edition) if rule not in quirks[edition]]

@@ -33,7 +33,8 @@ class External(Agent):
     """Runs any command-line agent in the lab, where the only thing it can reach is a metered model endpoint.
 
     It speaks OpenAI's, Anthropic's or Google's protocol to an endpoint on the lab's own 127.0.0.1; every request is a
-    step of the trial and counts against its budget. No API key enters the lab, and the model it names is ignored.
+    step of the trial and counts against its budget. No API key enters the lab. The model it names is ignored, unless
+    it is a role that has a model of its own, such as `review`.
     """
 
     summary = "runs any command-line agent in the lab: AIDE, mini-swe-agent, Claude Code, Codex, Gemini, or a command"
@@ -45,6 +46,7 @@ class External(Agent):
     variables: tuple[str, ...] = Field((), description="more environment variables, e.g. NAME=VALUE;NAME=VALUE")
     trajectory: tuple[str, ...] = Field((), description="files to keep with the record, e.g. logs/*;*.json")
     trajectory_size: int = Field(50_000_000, ge=0, description="max bytes of these files to keep")
+    sampling: bool = Field(True, description="pass on temperature, max tokens etc. that its requests ask for")
     inside: bool = Field(True, description="run in the lab; no: on this machine itself, marked as unsealed")
     pass_variables: tuple[str, ...] = Field((), description="with inside=no: variables of this machine to pass on")
     profile_hash: str = Field("", description="hash of the profile when the trial was planned")
@@ -110,7 +112,7 @@ class External(Agent):
         for path, content in profile.files.items():
             await bench.write(path, fill_placeholders(content, values))
         await bench.snapshot(force=True)
-        process = ExternalAgentProcess(bench, command, int(values["port"]))
+        process = ExternalAgentProcess(bench, command, int(values["port"]), pass_sampling=self.sampling)
         request = ExternalProcessRequest(command=tuple(command.command))
         await bench.record(request, process.run, ExternalProcessResult)
         await bench.snapshot(force=True)

@@ -49,11 +49,14 @@ class Endpoint:
     `over` is set and `ended_by` says why: the agent must then be stopped.
     """
 
-    def __init__(self, bench: Workbench, validate: Callable[[], Awaitable[str | None]]) -> None:
+    def __init__(
+        self, bench: Workbench, validate: Callable[[], Awaitable[str | None]], *, pass_sampling: bool = True
+    ) -> None:
         self.over = anyio.Event()
         self.ended_by: OutOfBudget | ModelError | None = None
         self._bench = bench
         self._validate = validate
+        self._pass_sampling = pass_sampling
         self._validations = 0
         self._errors = 0
         self._slots = anyio.CapacityLimiter(MAX_CONCURRENT)
@@ -80,11 +83,11 @@ class Endpoint:
                 return json_response(400, route.protocol.format_error(400, str(error)))
             if route.counts_tokens:
                 return json_response(200, _format_token_count(route.protocol, parsed))
-            return await self._respond_model(route.protocol, parsed)
+            return await self._respond_model(route.protocol, parsed, request.role)
 
-    async def _respond_model(self, protocol: WireProtocol, request: ClientRequest) -> Response:
+    async def _respond_model(self, protocol: WireProtocol, request: ClientRequest, role: str) -> Response:
         try:
-            reply = await self._ask(protocol, request)
+            reply = await self._ask(protocol, request, self._find_role(role, request.model))
         except OutOfBudget as error:
             self._end(error)
             message = f"the budget of this trial is spent: {error}"
@@ -106,7 +109,15 @@ class Endpoint:
             return Response(200, "text/event-stream", stream, {"cache-control": "no-cache"})
         return json_response(200, protocol.format_reply(reply, request))
 
-    async def _ask(self, protocol: WireProtocol, request: ClientRequest) -> Reply:
+    def _find_role(self, *names: str) -> str:
+        """Return the role that a request is for: the first name that is one, else the main role.
+
+        Clients name a role in the header `x-assay-role` or as the model. Only roles with a model of their own count.
+        """
+        known = self._bench.model_roles
+        return next((role for name in names if (role := name.rpartition("/")[2]) in known), MAIN)
+
+    async def _ask(self, protocol: WireProtocol, request: ClientRequest, role: str) -> Reply:
         if self.ended_by is not None:
             raise self.ended_by
         client = (protocol.name, request.model[:200])
@@ -115,7 +126,14 @@ class Endpoint:
             await self._bench.note("client", protocol=client[0], model=client[1])
         self._bench.clock.step()
         messages = [self._restore(message) for message in request.messages]
-        reply = await self._bench.ask(MAIN, messages, request.tools, tool_choice=request.choice, record_failures=True)
+        reply = await self._bench.ask(
+            role,
+            messages,
+            request.tools,
+            tool_choice=request.choice,
+            sampling=request.sampling if self._pass_sampling else None,
+            record_failures=True,
+        )
         self._replies[_message_key(reply.message)] = reply.message
         return reply
 

@@ -17,17 +17,19 @@ MAX_BUFFERED = 64 * 10**6
 """Max bytes of all request bodies that are being received or answered at the same time."""
 REQUEST_SECONDS = 120.0
 MAX_CONNECTIONS = 64
+ROLE_HEADER = b"x-assay-role"
 _CHUNK = 65_536
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request: its method, its path without the query, and its whole body."""
+    """A request: its method, its path without the query, its whole body, and the role it names in a header."""
 
     method: str
     path: str
     query: str
     body: bytes
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,8 @@ async def _read_request(stream: ByteStream, connection: h11.Connection, body: _B
             body.add(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage) and head is not None:
             path, _, query = head.target.decode("ascii", errors="replace").partition("?")
-            return Request(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content))
+            role = dict(head.headers).get(ROLE_HEADER, b"").decode("ascii", errors="replace").strip()
+            return Request(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content), role)
         else:
             return None
 

@@ -85,8 +85,8 @@ class CannotPause(Exception):
 class ExternalAgentProcess:
     """The process of an external agent, from start to end."""
 
-    def __init__(self, bench: Workbench, command: ExternalCommand, port: int) -> None:
-        self.endpoint = Endpoint(bench, self._validate)
+    def __init__(self, bench: Workbench, command: ExternalCommand, port: int, *, pass_sampling: bool = True) -> None:
+        self.endpoint = Endpoint(bench, self._validate, pass_sampling=pass_sampling)
         self.stopped_by: StopReason | None = None
         self._bench = bench
         self._command = command

@@ -12,7 +12,7 @@ from typing import Protocol
 from anyio.abc import Process
 
 from assay.core.errors import LabError
-from assay.lab.environments import library_path
+from assay.lab.environments import WEIGHTS_INSIDE, library_path
 from assay.lab.host.cgroups import Freezer, Group
 from assay.lab.interface import LabPaths, Limits, Sealing, Setup
 
@@ -96,7 +96,21 @@ def build_variables(setup: Setup, environment: Path, workspace: str) -> dict[str
     }
     if library_path(setup.environment):
         fixed["LD_LIBRARY_PATH"] = f"{environment}/lib"
+    if setup.weights:
+        fixed |= _weights_variables(str(setup.weights) if environment == setup.environment else WEIGHTS_INSIDE)
     return {**fixed, **setup.variables}
+
+
+def _weights_variables(folder: str) -> dict[str, str]:
+    """Return what makes the usual libraries look for pretrained weights in a folder, and not on the network."""
+    return {
+        "WEIGHTS": folder,
+        "HF_HOME": folder,
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "TORCH_HOME": folder,
+        "NLTK_DATA": f"{folder}/nltk_data",
+    }
 
 
 def apply_rlimits(limits: Limits, *, memory_per_process: bool, processes: bool = True) -> list[str]:

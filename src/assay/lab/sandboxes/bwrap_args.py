@@ -14,7 +14,7 @@ import assay
 from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
-from assay.lab.environments import INSIDE, TOOLS_INSIDE
+from assay.lab.environments import INSIDE, TOOLS_INSIDE, WEIGHTS_INSIDE
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Setup
 from assay.lab.sandboxes.base import SYSTEM_PATH
@@ -40,6 +40,7 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
     tmpfs_size = str(max(setup.limits.memory // 4, 2**20))
     data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
     tools = ["--ro-bind", str(setup.tools.resolve()), TOOLS_INSIDE] if setup.tools else []
+    weights = ["--ro-bind", str(setup.weights.resolve()), WEIGHTS_INSIDE] if setup.weights else []
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
@@ -50,7 +51,7 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
         *(word for device in setup.devices for word in ("--dev-bind", str(device), f"/dev/{device.name}")),
         "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
-        "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools,
+        "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools, *weights,
         "--ro-bind", str(slot.status), STATUS,
         "--bind", str(slot.workspace), WORKSPACE, *data,
         "--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv",

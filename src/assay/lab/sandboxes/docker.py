@@ -14,7 +14,7 @@ from anyio.abc import Process
 from assay.core.disk import random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
-from assay.lab.environments import INSIDE, TOOLS_INSIDE
+from assay.lab.environments import INSIDE, TOOLS_INSIDE, WEIGHTS_INSIDE
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes.base import build_variables, choose_processors
@@ -136,6 +136,8 @@ def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:
     mounts += [(slot.status, "/lab", ",readonly")]
     if setup.tools:
         mounts += [(setup.tools.resolve(), TOOLS_INSIDE, ",readonly")]
+    if setup.weights:
+        mounts += [(setup.weights.resolve(), WEIGHTS_INSIDE, ",readonly")]
     if setup.data:
         mounts += [(setup.data.resolve(), "/workspace/data", ",readonly")]
     # Without this, rootless Podman maps files to another user.

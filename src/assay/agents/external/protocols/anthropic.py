@@ -14,6 +14,7 @@ from assay.agents.external.protocols.base import (
     RequestLimits,
     assistant_message,
     join_text,
+    parse_sampling,
     require_list,
     require_object,
     require_text,
@@ -53,6 +54,9 @@ class AnthropicMessages:
             _parse_choice(body.get("tool_choice")),
             str(body.get("model", "")),
             bool(body.get("stream")),
+            sampling=parse_sampling(
+                body, temperature="temperature", top_p="top_p", max_tokens="max_tokens", stop="stop_sequences"
+            ),
         )
 
     def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assay.models import Message, Reply, Tool, ToolCall
+from pydantic import ValidationError
+
+from assay.core.text import describe_validation_error
+from assay.models import Message, Reply, Sampling, Tool, ToolCall
 
 Json = Mapping[str, Any]
 
@@ -29,7 +32,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """A request as a client made it; the `model` it names is recorded and otherwise ignored.
+    """A request as a client made it; the `model` it names is recorded, and otherwise ignored unless it is a role.
 
     `choice` is the tool that must be called, `any` or `none` of them, or None if the model decides. `freeform` are the
     tools whose argument is plain text instead of JSON.
@@ -41,6 +44,7 @@ class ClientRequest:
     model: str = ""
     streamed: bool = False
     freeform: frozenset[str] = field(default_factory=frozenset)
+    sampling: Sampling | None = None
 
 
 class RequestLimits:
@@ -146,6 +150,18 @@ def join_text(content: object) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(_part_text(part) for part in require_list(content, "content"))
+
+
+def parse_sampling(body: Json, **names: str) -> Sampling | None:
+    """Return how a request asks to be sampled; `names` has what the format calls each setting."""
+    asked = {setting: body[name] for setting, name in names.items() if body.get(name) is not None}
+    stop = asked.pop("stop", [])
+    asked["stop"] = [stop] if isinstance(stop, str) else [text for text in require_list(stop, "stop") if text]
+    try:
+        sampling = Sampling.model_validate(asked)
+    except ValidationError as error:
+        raise Malformed(describe_validation_error(error, names=names)[:400]) from None
+    return sampling if sampling != Sampling() else None
 
 
 def assistant_message(text: str, calls: Sequence[ToolCall]) -> Message:

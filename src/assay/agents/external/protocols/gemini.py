@@ -15,6 +15,7 @@ from assay.agents.external.protocols.base import (
     RequestLimits,
     assistant_message,
     join_text,
+    parse_sampling,
     require_list,
     require_object,
     require_text,
@@ -50,7 +51,15 @@ class Gemini:
             for tool in require_list(group.get("functionDeclarations"), "functionDeclarations", MAX_TOOLS)
         ]
         tools = [_parse_tool(require_object(tool, "a function"), limits) for tool in declared]
-        return ClientRequest(messages, tools, _parse_choice(body.get("toolConfig")))
+        sampling = parse_sampling(
+            require_object(body.get("generationConfig") or {}, "generationConfig"),
+            temperature="temperature",
+            top_p="topP",
+            max_tokens="maxOutputTokens",
+            stop="stopSequences",
+            seed="seed",
+        )
+        return ClientRequest(messages, tools, _parse_choice(body.get("toolConfig")), sampling=sampling)
 
     def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
         """Return a reply as one JSON object."""

@@ -15,6 +15,7 @@ from assay.agents.external.protocols.base import (
     RequestLimits,
     assistant_message,
     join_text,
+    parse_sampling,
     require_list,
     require_object,
     require_text,
@@ -50,6 +51,14 @@ class OpenAIChat:
             parse_choice(body.get("tool_choice")),
             str(body.get("model", "")),
             bool(body.get("stream")),
+            sampling=parse_sampling(
+                body,
+                temperature="temperature",
+                top_p="top_p",
+                max_tokens="max_tokens" if body.get("max_completion_tokens") is None else "max_completion_tokens",
+                stop="stop",
+                seed="seed",
+            ),
         )
 
     def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from assay.agents.external.protocols.base import (
     Malformed,
     RequestLimits,
     join_text,
+    parse_sampling,
     require_list,
     require_object,
     require_text,
@@ -51,6 +52,7 @@ class OpenAIResponses:
             str(body.get("model", "")),
             bool(body.get("stream")),
             frozenset(str(tool.get("name")) for tool in usable if tool.get("type") == "custom"),
+            parse_sampling(body, temperature="temperature", top_p="top_p", max_tokens="max_output_tokens"),
         )
 
     def format_reply(self, reply: Reply, request: ClientRequest) -> dict[str, Any]:
