@@ -13,6 +13,7 @@ from competition import (
     copy_files,
     copy_folders,
     prepare_raw,
+    read_as_published,
     read_text_table,
     to_csv,
     write_file,
@@ -33,7 +34,7 @@ class TestHAndMPersonalizedFashionRecommendations(Competition):
     fixed_changes = ("public/transactions_train.csv", "private/answers.csv")
 
     def prepare_reference(self, raw: Path) -> Files:
-        table = pd.read_csv(raw / "transactions_train.csv")
+        table = read_as_published((raw / "transactions_train.csv").read_text())
         dates = pd.to_datetime(table["t_dat"])
         late = dates >= dates.max() - pd.Timedelta(days=7)
         bought: dict[str, list[str]] = {}
