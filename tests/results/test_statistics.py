@@ -6,9 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.stats
-from synthetic_outcomes import changed, failed, grade, inapplicable, outcome, run
+from synthetic_outcomes import TASKS, changed, failed, grade, inapplicable, outcome, run
 
-from assay.results.statistics import estimate_mean, summarize_cells, summarize_standings, t_quantile, wilson_interval
+from assay.results.inference import rate_interval, wilson_interval
+from assay.results.outcome import Outcome
+from assay.results.statistics import (
+    detectable_difference_in_success,
+    estimate_mean,
+    summarize_cells,
+    summarize_standings,
+    t_quantile,
+)
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
@@ -134,7 +142,8 @@ def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     assert (line.tasks, line.inapplicable_tasks, line.trials) == (3, 1, 5)
     assert line.valid is not None and (line.valid.count, line.valid.trials) == (3, 4)
     assert line.success is not None and (line.success.count, line.success.trials) == (1, 4)
-    assert (line.success.low, line.success.high) == wilson_interval(1, 4)
+    interval = rate_interval({"house-price": [1, 0, 0], "digits": [0]})
+    assert (line.success.low, line.success.high) == (interval.low, interval.high)
     without = line.success_without_infrastructure
     assert without is not None and (without.count, without.trials) == (1, 3)
     # one third on house prices, none on digits
@@ -215,3 +224,20 @@ def test_a_cell_is_sealed_only_if_every_trial_that_ran_was():
     assert not summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
     assert summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
     assert not summarize_cells([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed
+
+
+def test_the_detectable_difference_follows_from_the_spread_over_tasks():
+    def won(agent: str, by_task: dict[str, bool]) -> list[Outcome]:
+        return [
+            replace(outcome(task, agent), grade=grade(task, 0.9).model_copy(update={"success": success}))
+            for task, success in by_task.items()
+        ]
+
+    digits, house, spaceship, speed = TASKS
+    first = won("first", {digits: True, house: True, spaceship: False, speed: True})
+    second = won("second", {digits: False, house: True, spaceship: False, speed: False})
+    # Differences by task: 1, 0, 0, 1, with a standard deviation of √(1/3).
+    assert detectable_difference_in_success([*first, *second]) == pytest.approx(2.8016 * math.sqrt(1 / 3) / 2, rel=1e-4)
+    # A single agent with rates 1, 1, 0, 1 is compared with one that varies as much: √2 · 1/2.
+    assert detectable_difference_in_success(first) == pytest.approx(2.8016 * math.sqrt(2) / 2 / 2, rel=1e-4)
+    assert detectable_difference_in_success(first[:1]) is None

@@ -122,7 +122,9 @@ class Log:
         return self.call(NoteRequest(topic=topic, cause=cause), NoteResult())
 
     def submitted(self, file="submission.csv", **state):
-        return self.add(Submitted(submission=SubmissionEntry(at="", file=file), state=State(**state)))
+        return self.add(
+            Submitted(submission=SubmissionEntry(at="2026-11-16T12:00:00+00:00", file=file), state=State(**state))
+        )
 
     def trajectory(self, budget=BUDGET):
         return summarize_trajectory(read_events(self.path), State(), budget)

@@ -12,7 +12,14 @@ from assay.results import figures, wording
 from assay.results.chart_style import DARK
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.search_tree import SearchTree
-from assay.results.statistics import Cell, Standing, group_by, summarize_cells, summarize_standings
+from assay.results.statistics import (
+    Cell,
+    Standing,
+    detectable_difference_in_success,
+    group_by,
+    summarize_cells,
+    summarize_standings,
+)
 from assay.results.tables import describe_caveats
 from assay.tasks.model import Measured
 
@@ -61,6 +68,7 @@ def render_page(
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
         outcomes=counted,
+        power=_format_power(by_rules),
         trees=trees,
         agents=len(palette),
         tasks=len({(outcome.rules, outcome.task) for outcome in counted}),
@@ -73,6 +81,12 @@ def render_page(
         palette=palette,
         dark=DARK,
     )
+
+
+def _format_power(by_rules: Sequence[Sequence[Outcome]]) -> str:
+    """Return the detectable difference in points for each set of rules that has one."""
+    found = [detectable_difference_in_success([one for one in same if one.counts]) for same in by_rules]
+    return " and ".join(f"{100 * power:.0f}" for power in found if power)
 
 
 def _section(

@@ -8,12 +8,13 @@ trials that were rerun are no independent samples and are left out.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import cos, pi, sin, sqrt, tan
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Literal, TypeVar
 
 from assay.records.state import Cause
-from assay.results.inference import wilson_interval
+from assay.results.inference import detectable_difference, rate_interval, wilson_interval
 from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")
@@ -32,7 +33,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of trials with its 95 % Wilson interval."""
+    """A share of trials with its 95 % interval: Wilson's for one task, over several tasks a bootstrap over tasks."""
 
     count: int
     trials: int
@@ -192,9 +193,9 @@ def _cell(group: Sequence[Outcome]) -> Cell:
 def _standing(group: Sequence[Outcome]) -> Standing:
     tasks = [_cell(task) for task in group_by(group, lambda o: o.task)]
     judged = [cell.success for cell in tasks if cell.success is not None]
-    successes, trials = sum(success.count for success in judged), sum(success.trials for success in judged)
     published = [cell.success_published for cell in tasks if cell.success_published is not None]
-    infrastructure = sum(cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None)
+    infrastructure = [cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None]
+    without = [(rate.count, rate.trials - failed) for rate, failed in zip(judged, infrastructure, strict=True)]
     return Standing(
         rules=group[0].rules,
         agent=group[0].agent,
@@ -203,13 +204,41 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         trials=len(group),
         pending=sum(cell.pending for cell in tasks),
         failures=_failures(group),
-        valid=estimate_rate(sum(cell.valid for cell in tasks), sum(cell.finished for cell in tasks)),
-        success=estimate_rate(successes, trials),
-        success_published=estimate_rate(sum(rate.count for rate in published), sum(rate.trials for rate in published)),
-        success_without_infrastructure=estimate_rate(successes, trials - infrastructure) if infrastructure else None,
+        valid=_rate_over_tasks([(cell.valid, cell.finished) for cell in tasks]),
+        success=_rate_over_tasks([(rate.count, rate.trials) for rate in judged]),
+        success_published=_rate_over_tasks([(rate.count, rate.trials) for rate in published]),
+        success_without_infrastructure=_rate_over_tasks(without) if any(infrastructure) else None,
         mean_over_tasks=estimate_mean(success.value for success in judged),
         sealed=_sealed(group),
     )
+
+
+def _rate_over_tasks(counts: Sequence[tuple[int, int]]) -> Rate | None:
+    """Return the share over all trials, from count and trials of each task, with an interval that is over tasks."""
+    sample = {str(task): [1.0] * hits + [0.0] * (trials - hits) for task, (hits, trials) in enumerate(counts) if trials}
+    if not sample:
+        return None
+    interval = rate_interval(sample)
+    return Rate(sum(hits for hits, _ in counts), sum(map(len, sample.values())), interval.low, interval.high)
+
+
+def detectable_difference_in_success(outcomes: Sequence[Outcome]) -> float | None:
+    """Return the smallest difference in success rate that two agents on these tasks would show with 80 % power.
+
+    The spread of differences by task is the median over the pairs of agents; a single agent is compared with one that
+    varies as much. None with fewer than two tasks, or where nothing varies.
+    """
+    rates = [
+        {cell.task: cell.success.value for cell in summarize_cells(same) if cell.success is not None}
+        for same in group_by(outcomes, lambda o: o.agent)
+    ]
+    if len(rates) == 1:
+        spreads = [(sqrt(2) * stdev(rates[0].values()), len(rates[0]))] if len(rates[0]) > 1 else []
+    else:
+        pairs = [[one[task] - other[task] for task in one if task in other] for one, other in combinations(rates, 2)]
+        spreads = [(stdev(pair), len(pair)) for pair in pairs if len(pair) > 1]
+    found = [detectable_difference(spread, tasks) for spread, tasks in spreads if spread]
+    return median(found) if found else None
 
 
 def _success(group: Sequence[Outcome], succeeded: Callable[[Outcome], bool | None]) -> Rate | None:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from assay.core.table import Column, FittedTable, fit_table
 from assay.results import wording
 from assay.results.outcome import Outcome
-from assay.results.statistics import Cell, Estimate, Rate, Standing, group_by, summarize_cells, summarize_standings
+from assay.results.statistics import (
+    Cell,
+    Estimate,
+    Rate,
+    Standing,
+    detectable_difference_in_success,
+    group_by,
+    summarize_cells,
+    summarize_standings,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -67,7 +76,7 @@ def to_json(outcomes: Sequence[Outcome], title: str, created_at: datetime) -> st
         "format": "report/1",
         "title": title,
         "made_at": created_at.isoformat(timespec="seconds"),
-        "interval": "Wilson score, 95 %",
+        "interval": "95 %: Wilson score for one task, bootstrap over tasks for several",
         "cells": [cell_row(cell) for cell in summarize_cells(outcomes)],
         "overall": [standing_row(standing) for standing in summarize_standings(outcomes)],
         "trials": [_without_nan(_trial_row(outcome)) for outcome in outcomes],
@@ -246,8 +255,10 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "Iterator[Text
         yield plain_text("=: tied: these trials do not show which of them is better.")
     yield plain_text("Score: mean ± standard error over valid trials.")
     yield plain_text("Success: a medal, or more than 10 % over the starter and beyond noise; failures count.")
-    yield plain_text("Rate: with a Wilson interval. As published: by the rule that ignores noise.")
+    yield plain_text("Rate: with a bootstrap interval over tasks. As published: by the rule that ignores noise.")
     yield plain_text("Over tasks: mean of the success rates by task. Tasks: those the agent can work on.")
+    if power := detectable_difference_in_success(counted):
+        yield plain_text(f"Power: these tasks show differences in success of {100 * power:.0f} points (80 % power).")
     for line in wording.describe_reasons(made):
         yield plain_text(line, "red")
     for standing in summarize_standings(outcomes):
