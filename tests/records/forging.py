@@ -11,7 +11,7 @@ def change(path: Path, edit: Callable[[Any], None]) -> None:
     """Edit a JSON file."""
     content = json.loads(path.read_text())
     edit(content)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content).replace("Infinity", "1e999"))
 
 
 def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
@@ -21,7 +21,7 @@ def forge(path: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
     chain, lines = "0" * 64, []
     for number, event in enumerate(events):
         content = {key: value for key, value in event.items() if key != "chain"} | {"number": number}
-        line = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        line = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("Infinity", "1e999")
         chain = hashlib.sha256((chain + line).encode()).hexdigest()
         lines.append(f'{line[:-1]},"chain":"{chain}"}}\n')
     path.write_text("".join(lines))

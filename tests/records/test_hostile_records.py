@@ -19,6 +19,7 @@ from forging import change, forge
 
 from assay.cli import assay, show_error
 from assay.core.errors import RecordError
+from assay.core.text import strip_control
 from assay.records import RunFolder
 from assay.records.signature import run_digest_if_intact
 from assay.records.verify import check_run
@@ -82,6 +83,16 @@ def sparse(path: Path, size: int = 2**40) -> None:
         file.truncate(size)
 
 
+BEYOND = float("inf")
+"""Written as 1e999, which JSON allows."""
+STEERING = "\x1b]0;gotcha\x07\u202e\x9b31m"
+
+
+def pipe_as_suite(trial: Path, secret: Path) -> None:
+    os.mkfifo(secret.parent / "suite.toml")
+    change(trial / "trial.json", lambda content: content.update(tasks_folder=str(secret.parent)))
+
+
 FILES = ("trial.json", "events.jsonl", "state.json", "grade.json", "submission/manifest.json", "lease")
 KINDS: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
@@ -137,6 +148,41 @@ ATTACKS: dict[str, Attack] = {
     ),
     "seconds beyond every number": log_with(lambda events: first(events, "submitted")["state"].update(elapsed=1e308)),
     "deep folders": deep_folders,
+    "endless time": set_in("state.json", elapsed=BEYOND, cost=BEYOND),
+    "more steps than a number holds": set_in("state.json", steps=10**400, tokens=10**400, validations=10**400),
+    "fewer steps than none": set_in("state.json", steps=-5, tokens=-5, elapsed=-5.0, cost=-5.0),
+    "an endless budget": set_in("trial.json", budget={"time": BEYOND, "steps": 10**400}),
+    "a seed that no number holds": set_in("trial.json", seed=10**400),
+    "a negative seed": set_in("trial.json", seed=-(10**9)),
+    "a rank that no number holds": set_in("grade.json", rank=10**400, panel_size=-1, percentile=BEYOND),
+    "an endless improvement": set_in("grade.json", improvement=BEYOND, baseline=-BEYOND, tolerance=BEYOND),
+    "control characters in a grade": set_in("grade.json", why=STEERING, quirks=[STEERING], competition_id=STEERING),
+    "control characters in a state": set_in("state.json", reason=STEERING, error_type=STEERING),
+    "control characters in a trial": set_in("trial.json", label=STEERING, agent=STEERING, models={"main": STEERING}),
+    "a label of ten million letters": set_in("trial.json", label="x" * 10**7),
+    "a task that is a file of the host": set_in("trial.json", task="host/secret"),
+    "tasks from a pipe": pipe_as_suite,
+    "tasks from everywhere": set_in("trial.json", tasks_folder="/proc"),
+    "tasks from a folder with a zero byte": set_in("trial.json", tasks_folder="x\0y"),
+    "a run of no trials": in_run(lambda run: run.update(trials=[])),
+    "a run of the year 1": in_run(lambda run: run.update(created_at="0001-01-01T00:00:00+23:59")),
+    "a run of the year 9999": in_run(lambda run: run.update(created_at="9999-12-31T23:59:59-23:59")),
+    "the same trial a thousand times": in_run(lambda run: run.update(trials=run["trials"] * 1000)),
+    "events of the year 1": log_with(lambda events: [event.update(time="0001-01-01T00:00:00Z") for event in events]),
+    "events of the year 9999": log_with(
+        lambda events: [event.update(time="9999-12-31T23:59:59.999999-23:59") for event in events]
+    ),
+    "a step that no number holds": log_with(lambda events: first(events, "call_started").update(step=10**400)),
+    "a call that took forever": log_with(
+        lambda events: first(events, "call_finished")["used"].update(elapsed=BEYOND, tokens=10**400)
+    ),
+    "a snapshot that is not there": log_with(
+        lambda events: first(events, "snapshot_taken").update(snapshot="0" * 64, step=-1)
+    ),
+    "a pipe in place of all trials": lambda trial, secret: (
+        trial.parent.rename(trial.parent.parent / "other"),
+        os.mkfifo(trial.parent),
+    ),
     "an index.json that is deeply nested": lambda trial, secret: (trial.parent.parent / "index.json").write_text(
         nested()
     ),
@@ -157,6 +203,7 @@ def test_no_command_crashes_hangs_or_leaves_the_folder(finished, tmp_path, attac
     target = finished.trials[0].path
     attack(target, tmp_path / "host" / "submission.csv")
     monkeypatch.setenv("ASSAY_HOME", str(finished.home.root))
+    monkeypatch.chdir(tmp_path)
     out = tmp_path / "out"
     run = str(finished.run.path)
     commands = [
@@ -197,7 +244,7 @@ def call(words: list[str]) -> str:
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             code = show_error(result.exception)
             assert code in (1, 2)
-        return result.output + str(result.exception or "").replace(SECRET, "")
+        return result.output + strip_control(str(result.exception or ""))  # as it is shown
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, previous)

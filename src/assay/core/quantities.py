@@ -70,6 +70,8 @@ def _check_timestamp(text: str) -> str:
     return text
 
 
+FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
+BoundedInt = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 FileName = Annotated[str, AfterValidator(check_file_name)]
 TaskName = Annotated[str, AfterValidator(_check_task_name)]
 Timestamp = Annotated[str, AfterValidator(_check_timestamp)]

@@ -8,6 +8,7 @@ absent.
 """
 
 import json
+import math
 import os
 import re
 import stat
@@ -24,6 +25,7 @@ MAX_CONTENT = 2**30
 MAX_DEPTH = 100
 MAX_ENTRIES = 5_000_000
 
+_MAX_DIGITS = 20
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
@@ -66,7 +68,13 @@ def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
 def parse_json(content: bytes, name: object) -> Any:
     """Parse JSON that any reader must understand in the same way; `name` is for the message."""
     try:
-        value = json.loads(content.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        value = json.loads(
+            content.decode(),
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+        )
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RecordError(f"{name} is not valid JSON: {reason}") from None
@@ -132,6 +140,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         duplicate = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {duplicate[:80]!r} occurs more than once")
     return content
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"the number {text[:40]} has too many digits")
+    return int(text)
 
 
 def _refuse_constant(name: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.core.quantities import Model
+from assay.core.quantities import FiniteFloat, Model
 
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["stop", "length", "tool_calls", "filter", "too_long", "unknown"]
@@ -54,7 +54,7 @@ class Usage(Model):
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
-    cost: float | None = None
+    cost: FiniteFloat | None = None
 
     @classmethod
     def zero(cls) -> "Usage":

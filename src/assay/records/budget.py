@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from assay.core.quantities import Model
+from assay.core.quantities import BoundedInt, FiniteFloat, Model
 from assay.tasks import Budget
 
 BudgetLimit = Literal["time", "working_time", "steps", "tokens", "cost"]
@@ -16,11 +16,11 @@ class BudgetUsed(Model):
     `waited` is the part of `elapsed` that was spent waiting for a model provider to accept a call.
     """
 
-    elapsed: float = 0.0
-    waited: float = 0.0
-    steps: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    elapsed: FiniteFloat = 0.0
+    waited: FiniteFloat = 0.0
+    steps: BoundedInt = 0
+    tokens: BoundedInt = 0
+    cost: FiniteFloat | None = 0.0
 
 
 class OutOfBudget(Exception):

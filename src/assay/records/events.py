@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
-from assay.core.quantities import Model, Sha256
+from assay.core.quantities import BoundedInt, FiniteFloat, Model, Sha256
 from assay.grading.result import Grade
 from assay.lab.interface import Completed, Ended, Sealing
 from assay.models.messages import Message, Reply, Tool
@@ -80,7 +80,7 @@ class Content(Model):
     """Content of a file: in the log as `text` or `base64` where it is short, else in `snapshots/objects/` by digest."""
 
     sha256: Sha256
-    size: int
+    size: BoundedInt
     text: str | None = None
     base64: str | None = None
 
@@ -112,8 +112,8 @@ class Quote(Model):
     """A piece that was cut out of a message because the log has it: the observation of the action `call`, put back at
     character `at`."""
 
-    call: int
-    at: int
+    call: BoundedInt
+    at: BoundedInt
 
 
 class QuotingMessage(Model):
@@ -126,7 +126,7 @@ class QuotingMessage(Model):
 class ReplyOf(Model):
     """The message with which a model replied to the call `reply_of`."""
 
-    reply_of: int
+    reply_of: BoundedInt
 
 
 StoredMessage = CompactMessage | QuotingMessage | ReplyOf
@@ -144,7 +144,7 @@ class ModelRequest(Request):
     type: Literal["model"] = "model"
     role: str
     base: int | None = None
-    shared: int = 0
+    shared: BoundedInt = 0
     messages: tuple[StoredMessage, ...] = ()
     tools: tuple[Tool, ...] | None = None
     tool_choice: str | None = None
@@ -167,7 +167,7 @@ class CommandRequest(Request):
 
     type: Literal["command"] = "command"
     command: tuple[Text, ...]
-    seconds: float
+    seconds: FiniteFloat
     stdin: Content | None = None
 
 
@@ -179,7 +179,7 @@ class CommandResult(Result):
     code: int
     stdout: Text
     stderr: Text
-    seconds: float
+    seconds: FiniteFloat
 
     @classmethod
     def of(cls, completed: Completed) -> "CommandResult":
@@ -214,7 +214,7 @@ class ActionResult(Result):
     type: Literal["action"] = "action"
     observation: Text
     cause: FailureCause | None = None
-    seconds: float
+    seconds: FiniteFloat
 
 
 class PythonRequest(Request):
@@ -224,7 +224,7 @@ class PythonRequest(Request):
 
     type: Literal["python"] = "python"
     code: Text
-    seconds: float
+    seconds: FiniteFloat
 
 
 class PythonResult(Result):
@@ -232,7 +232,7 @@ class PythonResult(Result):
 
     type: Literal["python"] = "python"
     output: Text
-    seconds: float
+    seconds: FiniteFloat
     ended: Ended | None = None
     lost: bool = False
 
@@ -363,7 +363,7 @@ class ExternalProcessResult(Result):
     code: int
     stdout: Text
     stderr: Text
-    seconds: float
+    seconds: FiniteFloat
     stopped_by: Literal["time", "budget", "models"] | None = None
 
 
@@ -423,9 +423,9 @@ class EventBase(Model):
     `chain` is a hash of the line and of the `chain` of the line before. The log fills these fields in.
     """
 
-    number: int = -1
+    number: BoundedInt = -1
     time: datetime = datetime.fromtimestamp(0, UTC)
-    epoch: int = 0
+    epoch: BoundedInt = 0
     chain: str = Field(default="", exclude=True)
 
 
@@ -435,7 +435,7 @@ class Started(EventBase):
     kind: Literal["started"] = "started"
     trial: str
     trial_file_sha256: Sha256
-    attempt: int
+    attempt: BoundedInt
 
 
 class LabOpened(EventBase):
@@ -455,7 +455,7 @@ class CallStarted(EventBase):
     """
 
     kind: Literal["call_started"] = "call_started"
-    step: int
+    step: BoundedInt
     request: AnyRequest
     changes: bool = False
     lane: str = ""
@@ -466,7 +466,7 @@ class CallFinished(EventBase):
     """A call has ended. `call` is the number of its `call_started` event; `used` is what the trial has used by now."""
 
     kind: Literal["call_finished"] = "call_finished"
-    call: int
+    call: BoundedInt
     result: AnyResult
     used: BudgetUsed
 
@@ -476,7 +476,7 @@ class SnapshotTaken(EventBase):
 
     kind: Literal["snapshot_taken"] = "snapshot_taken"
     snapshot: str
-    step: int
+    step: BoundedInt
 
 
 class Restarted(EventBase):

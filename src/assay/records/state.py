@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.core.quantities import FileName, Model, Sha256, Timestamp
+from assay.core.quantities import BoundedInt, FileName, FiniteFloat, Model, Sha256, Timestamp
 from assay.lab.interface import Sealing
 from assay.records.budget import BudgetUsed
 
@@ -48,12 +48,12 @@ class State(Model):
     error_type: str | None = None
     reason: str | None = None
     epoch: int = 0
-    elapsed: float = 0.0
-    waited: float = 0.0
-    steps: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
-    validations: int = 0
+    elapsed: FiniteFloat = 0.0
+    waited: FiniteFloat = 0.0
+    steps: BoundedInt = 0
+    tokens: BoundedInt = 0
+    cost: FiniteFloat | None = 0.0
+    validations: BoundedInt = 0
     started_at: Timestamp | None = None
     ended_at: Timestamp | None = None
     sealing: Sealing | None = None

@@ -81,7 +81,7 @@ def _copy_key(folder: TrialFolder) -> tuple[str, str]:
 def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
     """Return the tasks of some trials by their names."""
     registry = Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
-    return {name: registry.task(name) for name in {file.task for file in files}}
+    return {name: registry.recorded_task(name) for name in {file.task for file in files}}
 
 
 _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (

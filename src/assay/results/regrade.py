@@ -42,7 +42,7 @@ def compare_trial(
     """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file
     try:
-        task = known.task(file.task).in_edition(file.edition)
+        task = known.recorded_task(file.task).in_edition(file.edition)
     except UsageError as error:
         yield RecordFinding(name, "task", f"not compared or regraded: {error}", "remark")
         return

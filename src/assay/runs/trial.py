@@ -105,7 +105,7 @@ JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"conduct": run_trial, "grade
 
 def task_of(file: TrialFile) -> Task:
     """Return the task of a trial, with the rules of its edition."""
-    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).task(file.task)
+    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).recorded_task(file.task)
     return found.in_edition(file.edition)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from assay.core.errors import UsageError
-from assay.core.text import describe_validation_error, did_you_mean, suggest
+from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
 from assay.tasks.model import Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
@@ -71,6 +71,14 @@ class Registry:
         if len(found) != 1:
             raise UsageError(f"{name} stands for {len(found)} tasks; name one, such as {found[0].id}")
         return found[0]
+
+    def recorded_task(self, name: str) -> Task:
+        """Return the task that a record names `suite/task`, which is not taken for anything else, such as a file."""
+        suite_name, _, task = name.partition("/")
+        if suite_name not in self.suites or task not in self.suites[suite_name][0].tasks:
+            raise UsageError(f"no task is named {quote(name, 100)}; if it is one of your own, pass --tasks DIR")
+        suite, folder = self.suites[suite_name]
+        return load_task(folder / task, suite)
 
     def competition(self, name: str) -> Task:
         """Return the task for a name in a published list, which names competitions without their suite."""

@@ -181,11 +181,12 @@ def _parse_table(content: bytes, columns: Sequence[str], name: str, submission: 
 def _parse_header(content: bytes, name: str) -> list[str]:
     """Return the column names. They are read before the body, so that a million columns cost nothing."""
     line, newline, _ = content[:MAX_HEADER].partition(b"\n")
+    line = line.removesuffix(b"\r")
+    before_return, carriage_return, _ = line.partition(b"\r")
+    if carriage_return and before_return.count(b'"') % 2 == 0:  # not inside of quotes
+        raise InvalidSubmission(f"{name} is not a CSV table: {_LONE_RETURN}.")
     if not newline and len(content) > MAX_HEADER:
         raise InvalidSubmission(f"{name} is not a CSV table: its first line is over {MAX_HEADER:,} bytes long.")
-    line = line.removesuffix(b"\r")
-    if b"\r" in line and b'"' not in line:
-        raise InvalidSubmission(f"{name} is not a CSV table: {_LONE_RETURN}.")
     try:
         return next(csv.reader(io.StringIO(line.decode(), newline="\n"), strict=True), [])
     except UnicodeDecodeError:
