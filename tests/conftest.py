@@ -71,7 +71,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
         tried = sum(dict(report.user_properties).get("tried", 1) for some in reports.values() for report in some)
         if tried:
             broken = len(reports["failed"])
-            terminalreporter.write_line(f"{start}: {tried} {noun} tried, {broken or 'none'} broke something")
+            terminalreporter.write_line(f"{start}: {tried} {noun} tried, {broken} broke something")
 
 
 @pytest.fixture(scope="session")
