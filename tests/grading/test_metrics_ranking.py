@@ -154,6 +154,13 @@ def test_each_true_label_weighs_the_same_in_lrap():
     assert label_weighted_lrap(truth, prediction) == pytest.approx((1 + 2 / 3 + 1 / 2) / 3)
 
 
+def test_only_rows_that_count_need_scores_for_lrap():
+    truth, nothing = np.array([[1, 0], [0, 0]]), np.array([[1, 0], [np.nan, np.inf]])
+    assert label_weighted_lrap(truth, nothing) == 1.0
+    with pytest.raises(InvalidSubmission, match="missing or infinite"):
+        label_weighted_lrap(truth[::-1], nothing)
+
+
 def test_nothing_to_rank_has_no_lrap():
     assert math.isnan(label_weighted_lrap(np.zeros((2, 3)), np.ones((2, 3))))
 

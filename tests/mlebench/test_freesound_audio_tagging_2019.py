@@ -3,9 +3,11 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from competition import (
@@ -95,6 +97,22 @@ class TestFreesoundAudioTagging2019(Competition):
         assert {path for path in files if path.startswith("public")} == {
             "public/sample_submission.csv", "public/notes.txt", "public/more/deep/file.txt", "public/test/"
         }  # fmt: skip
+
+    @pytest.mark.parametrize("edition", ["v1", "fixed"])
+    def test_a_recording_without_a_label_may_have_no_scores_in_v1(
+        self, miniatures: Miniatures, edition: str, tmp_path: Path
+    ) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv")
+        answers.loc[3, CLASSES] = 0
+        (tmp_path / "test.csv").write_bytes(to_csv(answers))
+        prepared = replace(prepared, private=tmp_path)
+        scores = []
+        for row, score in ((3, None), (3, np.inf), (4, None)):
+            changed = answers.astype(dict.fromkeys(CLASSES, float))
+            changed.loc[row, CLASSES[5]] = score
+            scores.append(grade_submission(to_csv(changed), prepared.task, prepared, home=miniatures.home).score)
+        assert scores == ([1.0, 1.0, None] if edition == "v1" else [None] * 3)
 
     @pytest.mark.parametrize(
         ("labels", "names", "message"),

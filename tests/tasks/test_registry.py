@@ -130,6 +130,10 @@ def test_an_edition_changes_columns_or_replaces_them_explicitly(tmp_path: Path) 
     changed = '[rules.v1]\nquirks = ["any-number"]\n[rules.v1.submission.columns.a]\nmax = 5\n'
     columns = load(tmp_path, changed).in_edition("v1").submission.columns
     assert [(name, column.min, column.max) for name, column in columns.items()] == [("a", 0, 5), ("b", 0, 1)]
+    together = '[rules.v1]\nquirks = ["any-number"]\n[rules.v1.submission.every_column]\nmax = 5\n'
+    together += "[rules.v1.submission.columns.b]\nmax = 6\n"
+    columns = load(tmp_path, together).in_edition("v1").submission.columns
+    assert [(name, column.min, column.max) for name, column in columns.items()] == [("a", 0, 5), ("b", 0, 6)]
     replaced = (
         '[rules.v1]\nquirks = ["any-number"]\n[rules.v1.submission]\nreplace_columns = true\n'
         '[rules.v1.submission.columns.a]\ntype = "integer"\n'

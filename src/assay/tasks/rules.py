@@ -211,10 +211,14 @@ class EditionRules(Model):
 def merge_rules(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return `base` with `changes`: tables are merged, all other values replaced.
 
-    With `replace_columns = true` among the changes, their columns replace those of `base` instead of being merged.
+    With `replace_columns = true` among the changes, their columns replace those of `base` instead of being merged. A
+    table `every_column` changes all columns of `base`.
     """
     merged = dict(base)
     changes = expand_columns(changes)
+    if "every_column" in changes:
+        shared, own = changes.pop("every_column"), changes.get("columns", {})
+        changes["columns"] = {name: {**shared, **own.get(name, {})} for name in {**merged["columns"], **own}}
     if changes.pop("replace_columns", False):
         merged["columns"] = {}
     for key, value in changes.items():
