@@ -1,7 +1,7 @@
 """BSON files, a sequence of binary documents, read one document at a time without MongoDB."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.core.errors import SourceError
@@ -9,6 +9,7 @@ from assay.core.errors import SourceError
 _DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL, _INT32, _INT64 = (
     1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 18,
 )  # fmt: skip
+_BUFFER = 2**20
 _FIXED_SIZES = {_DOUBLE: 8, _OBJECT_ID: 12, _BOOLEAN: 1, _DATE: 8, _NULL: 0, _INT32: 4, _INT64: 8}
 
 Value = int | float | str | bool | bytes | None
@@ -16,7 +17,7 @@ Value = int | float | str | bool | bytes | None
 
 def read_documents(path: Path) -> Iterator[bytes]:
     """Yield the documents of a file as they are stored; only one is in memory at a time."""
-    with path.open("rb") as file:
+    with path.open("rb", _BUFFER) as file:
         while head := file.read(4):
             size = struct.unpack("<i", head)[0] if len(head) == 4 else 0
             document = head + file.read(max(size - 4, 0))
@@ -27,10 +28,19 @@ def read_documents(path: Path) -> Iterator[bytes]:
 
 def get_field(document: bytes, name: str) -> Value:
     """Return a top-level value: numbers, text and booleans as such, everything else as its bytes."""
+    return get_fields(document, (name,))[0]
+
+
+def get_fields(document: bytes, names: Sequence[str]) -> list[Value]:
+    """Return several top-level values; of fields with the same name, the first counts."""
+    found: dict[str, Value] = {}
     for key, kind, start, end in _elements(document):
-        if key == name:
-            return _decode(kind, document[start:end])
-    raise SourceError(f"a BSON document has no field {name!r}")
+        if key in names and key not in found:
+            found[key] = _decode(kind, document[start:end])
+            if len(found) == len(names):
+                return [found[name] for name in names]
+    missing = next(name for name in names if name not in found)
+    raise SourceError(f"a BSON document has no field {missing!r}")
 
 
 def drop_field(document: bytes, name: str) -> bytes:

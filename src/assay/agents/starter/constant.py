@@ -72,12 +72,13 @@ def predict(labels: pd.Series, config: dict[str, Any], rule: dict[str, Any], row
 
 
 def read_columns(path: Path, wanted: set[str]) -> pd.DataFrame:
-    """Read the wanted columns of a table, as far as it has them: CSV, TSV or JSON, also as the only file in a zip."""
-    names = path.name.removesuffix(".zip")
-    if names.endswith(".json"):
-        table = pd.read_json(open_table(path))
-        return table[[name for name in table if name in wanted]]
-    separator = "\t" if names.endswith(".tsv") else ","
+    """Read the wanted columns of a table, as far as it has them: CSV, TSV, JSON or Parquet, also zipped."""
+    name = path.name.removesuffix(".zip")
+    if name.endswith((".json", ".parquet")):
+        read = pd.read_json if name.endswith(".json") else pd.read_parquet
+        table = read(open_table(path))
+        return table[[column for column in table if column in wanted]]
+    separator = "\t" if name.endswith(".tsv") else ","
     return pd.read_csv(open_table(path), sep=separator, usecols=lambda name: name in wanted)
 
 

@@ -15,6 +15,7 @@ from assay.formats import bson
 
 COMMON_CATEGORY = 1000010653
 EXAMPLES = 100
+FIELDS = ("_id", "category_id")
 
 
 def prepare(job: PrepareJob) -> None:
@@ -51,8 +52,7 @@ def _read_products(path: Path) -> pd.DataFrame:
     """Return the number and the category of every product, in 16 bytes each."""
     ids, categories = array("q"), array("q")
     for document in bson.read_documents(path):
-        for name, values in (("_id", ids), ("category_id", categories)):
-            value = bson.get_field(document, name)
+        for name, values, value in zip(FIELDS, (ids, categories), bson.get_fields(document, FIELDS), strict=True):
             if not isinstance(value, int):
                 raise SourceError(f"{path.name} has the {name} {value!r}, which is not a whole number")
             values.append(value)
