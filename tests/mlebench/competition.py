@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import train_test_split
 
-from assay.audit.task_check import check_task
+from assay.audit.task_check import check_task, perfect_submission
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
@@ -73,6 +73,8 @@ class Competition:
     """
     fixed_changes: ClassVar[Sequence[str]] = ()
     """Patterns of the prepared files that edition `fixed` changes, adds or removes."""
+    perfect: ClassVar[float | None] = None
+    """The score of the answers in edition `fixed`, if not 1 where higher is better and 0 where lower is."""
     max_rows: ClassVar[int] = 60
     """How many of the miniature's answers are graded against; more where a metric needs rare classes."""
 
@@ -131,6 +133,28 @@ class Competition:
     def test_the_miniature_passes_every_check(self, miniatures: Miniatures, edition: str) -> None:
         findings = check_task(miniatures.prepared(self.name, edition), miniatures.home)
         assert [finding for finding in findings if finding.passed is False] == []
+
+    def test_v1_grades_the_sample_and_the_answers_as_the_published_grader(self, miniatures: Miniatures) -> None:
+        prepared = miniatures.prepared(self.name)
+        task, answers = prepared.task, (prepared.private / prepared.task.data.answers).read_bytes().decode()
+        side, _, path = task.data.sample.partition("/")
+        sample = ((prepared.public if side == "public" else prepared.private) / path).read_bytes()
+        for submission in (sample, perfect_submission(prepared)):
+            assert isinstance(submission, bytes)
+            grade = grade_submission(submission, task, prepared, home=miniatures.home)
+            expected = self._reference_score(submission.decode(), answers)
+            score = float(grade.not_finite) if grade.not_finite else grade.score
+            assert expected is not None
+            assert score == pytest.approx(expected, abs=5.00001e-6, rel=1e-9, nan_ok=True)
+
+    def test_the_answers_score_perfectly_in_fixed(self, miniatures: Miniatures) -> None:
+        prepared = miniatures.prepared(self.name, "fixed")
+        submission = perfect_submission(prepared)
+        assert isinstance(submission, bytes)
+        best = 1.0 if prepared.task.metric.direction == "higher" else 0.0
+        expected = best if self.perfect is None else self.perfect
+        grade = grade_submission(submission, prepared.task, prepared, home=miniatures.home)
+        assert grade.score == pytest.approx(expected, abs=1e-5), grade.why
 
     def _some_answers(self, path: Path, draw: random.Random) -> str:
         """The miniature's answers as CSV text, cut to `max_rows` rows in their order."""

@@ -59,7 +59,8 @@ class TestCdiscountImageClassificationChallenge(Competition):
         assert files["public/train.bson"] not in b"".join(contents)
 
     def test_a_category_that_is_not_a_number_is_refused(self, raw: Path) -> None:
-        write_file(raw / "train.bson", bare({"_id": (DOUBLE, struct.pack("<d", 1.5))}))
+        fields = {"_id": (DOUBLE, struct.pack("<d", 1.5)), "category_id": (INT32, struct.pack("<i", 1))}
+        write_file(raw / "train.bson", bare(fields))
         with pytest.raises(SourceError, match=r"train\.bson has the _id 1\.5, which is not a whole number"):
             prepare_raw(self.name, raw)
 

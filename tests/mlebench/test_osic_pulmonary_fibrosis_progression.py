@@ -29,6 +29,7 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
     name = "osic-pulmonary-fibrosis-progression"
     id = "Patient_Week"
     targets = ("FVC", "Confidence")
+    perfect = PERFECT
     max_rows = 1000
 
     def prepare_reference(self, raw: Path) -> Files:

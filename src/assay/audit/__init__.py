@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
-    from assay.audit.task_check import Finding, check_task
+    from assay.audit.task_check import Finding, check_task, perfect_submission
 
 _MODULES = {
     "Finding": "task_check",
     "check_task": "task_check",
     "keep_measurements": "reference_panel",
     "measure_panel": "reference_panel",
+    "perfect_submission": "task_check",
     "save_measurements": "reference_panel",
 }
 
-__all__ = ["Finding", "check_task", "keep_measurements", "measure_panel", "save_measurements"]
+__all__ = [
+    "Finding",
+    "check_task",
+    "keep_measurements",
+    "measure_panel",
+    "perfect_submission",
+    "save_measurements",
+]
 
 
 def __getattr__(name: str) -> object:

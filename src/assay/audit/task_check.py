@@ -58,6 +58,11 @@ def check_task(prepared: Prepared, home: Home) -> list[Finding]:
     ]
 
 
+def perfect_submission(prepared: Prepared) -> bytes | str:
+    """Return the content of a submission with all answers, or why none can be made."""
+    return _AnswerKey(prepared).perfect_submission()
+
+
 def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[Finding]:
     """Check what can be checked without a checkpoint: inputs exist, and correct predictions would be scored as such."""
     key = _AnswerKey(replace(prepared, task=with_predictions_table(prepared.task)))

@@ -9,21 +9,35 @@ from assay.core.errors import SourceError
 _DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL, _INT32, _INT64 = (
     1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 18,
 )  # fmt: skip
-_BUFFER = 2**20
+_BLOCK = 2**22
+_SIZE = struct.Struct("<i")
 _FIXED_SIZES = {_DOUBLE: 8, _OBJECT_ID: 12, _BOOLEAN: 1, _DATE: 8, _NULL: 0, _INT32: 4, _INT64: 8}
 
 Value = int | float | str | bool | bytes | None
 
 
 def read_documents(path: Path) -> Iterator[bytes]:
-    """Yield the documents of a file as they are stored; only one is in memory at a time."""
-    with path.open("rb", _BUFFER) as file:
-        while head := file.read(4):
-            size = struct.unpack("<i", head)[0] if len(head) == 4 else 0
-            document = head + file.read(max(size - 4, 0))
-            if size < 5 or len(document) != size or document[-1] != 0:
-                raise SourceError(f"{path.name} is not a BSON file, or it is damaged")
-            yield document
+    """Yield the documents of a file as they are stored; only a few of them are in memory at a time."""
+    with path.open("rb") as file:
+        rest = b""
+        while block := file.read(max(_BLOCK, _missing(rest))):
+            block = rest + block
+            start = 0
+            while not _missing(block, start):
+                (size,) = _SIZE.unpack_from(block, start)
+                if size < 5 or block[start + size - 1] != 0:
+                    raise SourceError(f"{path.name} is not a BSON file, or it is damaged")
+                yield block[start : start + size]
+                start += size
+            rest = block[start:]
+        if rest:
+            raise SourceError(f"{path.name} is not a BSON file, or it is damaged")
+
+
+def _missing(block: bytes, start: int = 0) -> int:
+    """Return how many bytes a block lacks for the document that starts at `start`."""
+    present = len(block) - start
+    return 4 - present if present < 4 else max(0, _SIZE.unpack_from(block, start)[0] - present)
 
 
 def get_field(document: bytes, name: str) -> Value:
@@ -56,6 +70,8 @@ def drop_field(document: bytes, name: str) -> bytes:
 
 def put_first(document: bytes, name: str) -> bytes:
     """Return the document with a top-level field, if it has it, before all others, where MongoDB writes its `_id`."""
+    if document.startswith(name.encode() + b"\0", 5):
+        return document
     begin = 4
     for key, _, _, end in _elements(document):
         if key == name:
