@@ -53,7 +53,6 @@ def test_incompatible_options_are_explained(assay) -> None:
     for words, why in [
         (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw require --synthetic"),
         (("prepare", TASK, "--synthetic", "--unverified"), "cannot be used with --raw or --unverified"),
-        (("prepare", "mlebench:medium"), "are not available in this version"),
         (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
         (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
     ]:

@@ -84,6 +84,16 @@ def test_values_that_a_task_does_not_set_come_from_the_suite(tmp_path: Path) -> 
     assert (own.resources.cores, own.resources.memory) == (3, 10**9)
 
 
+def test_a_split_with_tasks_that_this_version_lacks_is_refused(tmp_path: Path) -> None:
+    load(tmp_path)
+    with (tmp_path / "toys" / "suite.toml").open("a") as file:
+        file.write('\n[splits]\nwhole = ["toy"]\npartial = ["toy", "missing"]\n')
+    registry = Registry([tmp_path / "toys"])
+    assert [task.id for task in registry.select("toys:whole")] == ["toys/toy"]
+    with pytest.raises(UsageError, match=r"1 tasks of toys:partial are not available in this version \(e.g. missing\)"):
+        registry.select("toys:partial")
+
+
 def test_a_task_names_its_quirks_and_the_suite_explains_them(tmp_path: Path) -> None:
     task = load(
         tmp_path,
