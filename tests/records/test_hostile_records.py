@@ -93,6 +93,24 @@ def pipe_as_suite(trial: Path, secret: Path) -> None:
     change(trial / "trial.json", lambda content: content.update(tasks_folder=str(secret.parent)))
 
 
+def search(trial: Path, nodes: list[Any]) -> None:
+    """Pretend that the trial's agent searched, and noted these nodes."""
+
+    def add_notes(events: list[dict[str, Any]]) -> None:
+        start, finish = first(events, "call_started"), first(events, "call_finished")
+        notes = []
+        for number, node in enumerate(nodes):
+            request = {"type": "note", "topic": "node", "data": {"node": node}}
+            notes += [{**start, "request": request}, {**finish, "result": {"type": "note"}, "call": 2 + 2 * number}]
+        for event in events[2:]:
+            if "call" in event:
+                event["call"] += len(notes)
+        events[2:2] = notes
+
+    change(trial / "trial.json", lambda content: content.update(agent="aide"))
+    forge(trial / "events.jsonl", add_notes)
+
+
 FILES = ("trial.json", "events.jsonl", "state.json", "grade.json", "submission/manifest.json", "lease")
 KINDS: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
@@ -179,6 +197,24 @@ ATTACKS: dict[str, Attack] = {
     "a snapshot that is not there": log_with(
         lambda events: first(events, "snapshot_taken").update(snapshot="0" * 64, step=-1)
     ),
+    **{
+        f"a search {name}": lambda trial, secret, nodes=nodes: search(trial, nodes)
+        for name, nodes in {
+            "of nothing": [None],
+            "of text": ["x"],
+            "without a beginning": [{"id": 5, "operator": "draft"}],
+            "in a circle": [
+                {"id": 0, "operator": "draft", "parents": [1]},
+                {"id": 1, "operator": "improve", "parents": [0]},
+            ],
+            "with a parent that is not there": [{"id": 0, "operator": "improve", "parents": [-7, 9]}],
+            "with endless metrics": [{"id": 0, "operator": "draft", "evaluated": True, "metric": 1e308}],
+            "with a number that no index holds": [{"id": 10**18, "operator": "draft"}],
+            "with control characters and markup": [
+                {"id": 0, "operator": "draft", "code": f"{STEERING}<script>", "failure": f"{STEERING}</svg><script>"}
+            ],
+        }.items()
+    },
     "a pipe in place of all trials": lambda trial, secret: (
         trial.parent.rename(trial.parent.parent / "other"),
         os.mkfifo(trial.parent),

@@ -63,4 +63,4 @@ def grade_steps(folder: TrialFolder, task: Task, home: Home) -> list[ScorePoint]
 def grade_snapshot(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
     """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
     content = None if digest is None else read_object(folder.snapshots, digest)
-    return grade_submission(content, task, data, home=home)
+    return grade_submission(content, task, data, home=home, isolated=True)

@@ -3,9 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, takewhile
 from typing import Literal
 
+from pydantic import ValidationError
+
+from assay.core.errors import RecordError
 from assay.core.quantities import Model
+from assay.core.text import describe_validation_error, one_line
 from assay.lab.interface import Ended
 from assay.records import Event
 from assay.records.events import CallStarted, NoteRequest, Restarted
@@ -135,13 +140,24 @@ class Journal:
 
 
 def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
-    """Return the journal of a trial from its log; what was repeated after an interruption counts once."""
+    """Return the journal of a trial from its log; what was repeated after an interruption counts once.
+
+    The log may be a stranger's: `RecordError` if what it says of nodes is not a search. Nodes after one that is not in
+    the log yet are left out.
+    """
     nodes: dict[int, Node] = {}
     for event in events:
         match event:
             case Restarted():
                 nodes = {}
             case CallStarted(request=NoteRequest(topic=topic, data=data)) if topic == NODE_NOTE:
-                node = Node.model_validate(data["node"])
+                try:
+                    node = Node.model_validate(data.get("node"))
+                except ValidationError as error:
+                    reason = one_line(describe_validation_error(error))
+                    raise RecordError(f"event {event.number} does not contain a node: {reason}") from None
+                if not all(0 <= parent < node.id for parent in node.parents):
+                    raise RecordError(f"event {event.number}: node {node.id} cannot have the parents {node.parents}")
                 nodes[node.id] = node
-    return Journal(direction, tuple(nodes[id] for id in sorted(nodes)))
+    known = takewhile(lambda id: id in nodes, count())
+    return Journal(direction, tuple(nodes[id] for id in known))
