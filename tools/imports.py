@@ -21,6 +21,7 @@ ORDER = (
     "runs",
     "results",
     "studies",
+    "web",
     "interop",
     "cli",
 )

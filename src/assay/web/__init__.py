@@ -1,0 +1,10 @@
+"""The viewer: pages about runs, served on this machine only, live while a run goes on.
+
+Start reading at `app.py` (which page is at which address), then `guard.py` (who may see them). `runs.py` reads run
+folders and keeps what it computed; `trace.py` turns the log of a trial into what its page shows. Everything in a record
+is untrusted: templates escape it, `text.py` removes control characters, and no page has inline scripts.
+"""
+
+from assay.web.server import Viewer
+
+__all__ = ["Viewer"]

@@ -1,0 +1,201 @@
+"""Which page is at which address.
+
+    /                                       all runs, or the only one
+    /run/RUN                                leaderboard and grid of a run
+    /run/RUN/compare?measure=&baseline=     its agents compared, also with other runs (with=RUN)
+    /run/RUN/failures                       failed trials by what they failed by
+    /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
+    /run/RUN/trial/TRIAL                    what happened in a trial, in order
+    /run/RUN/trial/TRIAL/prompt/EVENT       the whole prompt of a model call
+    /run/RUN/trial/TRIAL/text/EVENT/PLACE   the whole of a text that the page of the trial cuts
+    …/updates                               a message whenever a file of the run or trial changes (server-sent events)
+
+RUN, TRIAL and TASK are looked up among what there is, and never used as parts of a path. There is nothing to write.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from assay.core.errors import AssayError
+from assay.results import wording
+from assay.web import drawing, markup, pages
+from assay.web.runs import Runs, RunView
+from assay.web.text import clean_text, clean_value, shorten
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_STATIC = Path(__file__).parent / "static"
+_UPDATE_SECONDS = 1.0
+_KEEP_ALIVE = 15
+_MAX_TEXT = 400_000
+
+
+def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
+    """Return the application; `Guard` decides who may call it. Updates end once the server is stopping."""
+    site = _Site(runs, is_stopping)
+    return Starlette(
+        routes=[
+            Route("/", site.page(site.index), methods=["GET"]),
+            Route("/run/{run}", site.page(site.overview), methods=["GET"]),
+            Route("/run/{run}/updates", site.updates, methods=["GET"]),
+            Route("/run/{run}/compare", site.page(site.compare), methods=["GET"]),
+            Route("/run/{run}/failures", site.page(site.failures), methods=["GET"]),
+            Route("/run/{run}/task/{suite}/{task}", site.page(site.task), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}", site.page(site.trial), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/updates", site.updates, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/prompt/{event:int}", site.page(site.prompt), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/text/{event:int}/{place:int}", site.page(site.text), methods=["GET"]),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ],
+        exception_handlers={HTTPException: site.missing, AssayError: site.unreadable},
+    )
+
+
+class _Site:
+    """The pages of some runs. Pages are computed in threads, so that one that takes long does not stop the others."""
+
+    def __init__(self, runs: Runs, is_stopping: Callable[[], bool]) -> None:
+        self._runs, self._is_stopping = runs, is_stopping
+        self._environment = make_environment()
+
+    def page(self, compute: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        """Return an endpoint; Starlette calls it in a thread because it is not a coroutine."""
+
+        def endpoint(request: Request) -> Response:
+            return compute(request)
+
+        return endpoint
+
+    def index(self, request: Request) -> Response:
+        """All runs, or the only one."""
+        if self._runs.only:
+            return RedirectResponse(f"/run/{self._runs.only}", 303)
+        return self._render("index", rows=pages.summarize_runs(self._runs.list()))
+
+    def overview(self, request: Request) -> Response:
+        """Leaderboard and grid of a run."""
+        view = self._view(request)
+        return self._render("overview", view, page="overview", **pages.make_overview(view))
+
+    def compare(self, request: Request) -> Response:
+        """The agents of a run compared, also with those of other runs."""
+        view = self._view(request)
+        others = [run for key in request.query_params.getlist("with") if (run := self._runs.get(key))]
+        query = pages.CompareQuery.read(request.query_params, others)
+        rest = [run for run in self._runs.list() if run.key != view.key] if not self._runs.only else []
+        versions = tuple((other.key, other.version) for other in others)
+        content = self._runs.keep(view, ("compare", query.key, versions), partial(pages.make_comparison, view, query))
+        return self._render("compare", view, page="compare", rest=rest, query=query, **content)
+
+    def failures(self, request: Request) -> Response:
+        """Failed trials by what they failed by."""
+        view = self._view(request)
+        groups = self._runs.keep(view, "failures", partial(pages.group_failures, view))
+        return self._render("failures", view, page="failures", groups=groups)
+
+    def task(self, request: Request) -> Response:
+        """A task and where the trials are among the reference solutions."""
+        view, name = self._view(request), f"{request.path_params['suite']}/{request.path_params['task']}"
+        if name not in view.tasks:
+            raise HTTPException(404, "This run has no such task.")
+        return self._render("task", view, page="task", **pages.make_task(view, name))
+
+    def trial(self, request: Request) -> Response:
+        """What happened in a trial, in order."""
+        view = self._view(request)
+        content = pages.make_trial(view, request.path_params["trial"])
+        if content is None:
+            raise HTTPException(404, "This run has no such trial.")
+        return self._render("trial", view, page="trial", budget=markup.PageBudget(), **content)
+
+    def prompt(self, request: Request) -> Response:
+        """The whole prompt of a model call."""
+        view, number = self._view(request), request.path_params["event"]
+        content = pages.make_prompt(view, request.path_params["trial"], number)
+        if content is None:
+            raise HTTPException(404, "This trial has no such model call.")
+        return self._render("prompt", view, page="prompt", **content)
+
+    def text(self, request: Request) -> Response:
+        """The whole of a text that the page of a trial cuts."""
+        view, where = self._view(request), request.path_params
+        text = pages.find_text(view, where["trial"], where["event"], where["place"])
+        if text is None:
+            raise HTTPException(404, "This trial has no such text.")
+        return PlainTextResponse(clean_text(text))
+
+    async def updates(self, request: Request) -> Response:
+        """Send a message whenever a file of the run or trial changes."""
+        find = partial(self._runs.version, request.path_params["run"], request.path_params.get("trial"))
+        version = await anyio.to_thread.run_sync(find)
+        if version is None:
+            raise HTTPException(404, "There is no such run.")
+        return StreamingResponse(_watch(find, version, self._is_stopping), media_type="text/event-stream")
+
+    def missing(self, request: Request, error: Exception) -> Response:
+        """Answer a request for something that does not exist."""
+        assert isinstance(error, HTTPException)
+        return self._render("error", status=error.status_code, title="Not found", message=str(error.detail))
+
+    def unreadable(self, request: Request, error: Exception) -> Response:
+        """Answer a request for a record that cannot be read."""
+        return self._render("error", status=422, title="Cannot show this", message=str(error))
+
+    def _view(self, request: Request) -> RunView:
+        view = self._runs.get(request.path_params["run"])
+        if view is None:
+            raise HTTPException(404, "There is no such run.")
+        view.load()
+        return view
+
+    def _render(self, name: str, view: RunView | None = None, status: int = 200, **content: Any) -> Response:
+        template = self._environment.get_template(f"{name}.html.jinja")
+        home = self._runs.only is None
+        return HTMLResponse(template.render(run=view, home=home, **content), status)
+
+
+async def _watch(find: Callable[[], str | None], version: str, is_stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
+    yield f"retry: 2000\ndata: {version}\n\n".encode()
+    quiet = 0.0
+    while not is_stopping():
+        await anyio.sleep(_UPDATE_SECONDS)
+        found = await anyio.to_thread.run_sync(find)
+        quiet += _UPDATE_SECONDS
+        if found is None:
+            return
+        if found != version:
+            version, quiet = found, 0.0
+            yield f"data: {version}\n\n".encode()
+        elif quiet >= _KEEP_ALIVE:
+            quiet = 0.0
+            yield b": still here\n\n"
+
+
+def make_environment() -> "Environment":
+    """Return the templates, which escape everything and remove control characters from all text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("assay.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=clean_value,
+    )
+    environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages)
+    environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
+    environment.filters["cut"] = lambda text: shorten(str(text), _MAX_TEXT)
+    return environment

@@ -1,0 +1,152 @@
+"""Small figures as SVG, drawn without scripts and inline styles: intervals, forest plots, scores on a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from assay.core.text import one_line
+from assay.results.comparison import PairComparison
+from assay.results.inference import Interval
+from assay.results.wording import format_number, short_task_name
+from assay.web.text import clean_text
+
+
+def draw_interval(mean: float, interval: Interval | None, color: int) -> Markup:
+    """Return a share between 0 and 1 as a dot with its interval on a line."""
+    width, height, middle = 120, 16, 8
+    parts = [Markup('<line class="axis" x1="4" y1="{0}" x2="{1}" y2="{0}"/>').format(middle, width - 4)]
+    if interval is not None:
+        low, high = 4 + interval.low * (width - 8), 4 + interval.high * (width - 8)
+        parts.append(
+            Markup('<line class="range c{}" x1="{:.1f}" y1="{}" x2="{:.1f}" y2="{}"/>').format(
+                color, low, middle, high, middle
+            )
+        )
+    parts.append(
+        Markup('<circle class="dot c{}" cx="{:.1f}" cy="{}" r="4.5"/>').format(color, 4 + mean * (width - 8), middle)
+    )
+    return _svg("interval", width, height, parts, "")
+
+
+def draw_forest(pair: PairComparison, max_rows: int = 60) -> Markup:
+    """Return the differences by task, the largest first, and their mean with its interval at the top."""
+    tasks = pair.tasks[:max_rows]
+    left, right, row = 220, 60, 22
+    plot = 420
+    values = [abs(task.difference) for task in tasks] + [abs(pair.interval.low), abs(pair.interval.high)]
+    reach = max([*values, 0.01]) * 1.05
+
+    def x(value: float) -> float:
+        return left + plot * (max(-reach, min(reach, value)) + reach) / (2 * reach)
+
+    height = 34 + row * (len(tasks) + 1)
+    parts = [
+        Markup('<text x="{:.1f}" y="12" class="muted" text-anchor="end">{}</text>').format(
+            x(0) - 8, f"← {_name(pair.second)} better"
+        ),
+        Markup('<text x="{:.1f}" y="12" class="muted">{}</text>').format(x(0) + 8, f"{_name(pair.first)} better →"),
+        Markup('<line class="zero" x1="{0:.1f}" y1="20" x2="{0:.1f}" y2="{1}"/>').format(x(0), height - 4),
+    ]
+    y = 20 + row / 2 + 4
+    low, high, middle = x(pair.interval.low), x(pair.interval.high), x(pair.difference)
+    parts += [
+        Markup('<text x="{}" y="{:.1f}" text-anchor="end" class="strong">all tasks</text>').format(left - 12, y + 4),
+        Markup('<line class="range ink" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(low, y, high, y),
+        Markup('<path class="mean" d="M{:.1f} {:.1f}l7 -6l7 6l-7 6z"/>').format(middle - 7, y),
+        Markup('<text x="{}" y="{:.1f}" class="strong">{}</text>').format(
+            left + plot + 10, y + 4, _points(pair.difference)
+        ),
+    ]
+    for place, task in enumerate(tasks, start=1):
+        at = y + place * row
+        kind = "better" if task.difference > 0 else "worse" if task.difference < 0 else "same"
+        end = x(task.difference)
+        parts += [
+            Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
+                left - 12, at + 4, one_line(short_task_name(task.task), 30)
+            ),
+            Markup('<line class="stem {}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+                kind, x(0), at, end, at
+            ),
+            Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="4.5"/>').format(kind, end, at),
+            Markup('<text x="{}" y="{:.1f}" class="muted">{}</text>').format(
+                left + plot + 10, at + 4, _points(task.difference)
+            ),
+        ]
+    label = f"Differences between {_name(pair.first)} and {_name(pair.second)} by task"
+    return _svg("forest", left + plot + right, height, parts, label)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value on a line of scores: a trial (with the color of its agent), or a reference."""
+
+    value: float
+    label: str
+    color: int | None = None
+
+
+def draw_scores(trials: Sequence[Mark], references: Sequence[Mark], lines: Sequence[Mark], higher: bool) -> Markup:
+    """Return scores on a line, better to the right: trials as dots, references as ticks, thresholds as named lines."""
+    needed = [mark.value for mark in (*trials, *lines)]
+    values = needed + [mark.value for mark in references]
+    if not values:
+        return Markup("")
+    low, high = min(values), max(values)
+    if needed and high - low > 0:
+        # Poor references far from everything else would squeeze what matters.
+        reach = 2 * max(max(needed) - min(needed), 0.02 * (high - low))
+        low, high = max(low, min(needed) - reach), min(high, max(needed) + reach)
+    margin = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    low, high = low - margin, high + margin
+    width, height, base = 720, 96, 62
+
+    def x(value: float) -> float:
+        share = (value - low) / (high - low)
+        return 10 + (width - 20) * (share if higher else 1 - share)
+
+    parts = [Markup('<line class="axis" x1="10" y1="{0}" x2="{1}" y2="{0}"/>').format(base, width - 10)]
+    for mark in references:
+        if low <= mark.value <= high:
+            at = x(mark.value)
+            line = Markup(
+                '<line class="reference" x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}"><title>{3}</title></line>'
+            )
+            parts.append(line.format(at, base - 7, base + 7, clean_text(mark.label)))
+    for place, mark in enumerate(sorted(lines, key=lambda one: x(one.value))):
+        at, top = x(mark.value), 12 + 13 * (place % 3)
+        parts.append(Markup('<line class="level" x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}"/>').format(at, top, base))
+        anchor = "end" if at > width - 90 else "start"
+        shift = -4 if anchor == "end" else 4
+        parts.append(
+            Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+                at + shift, top + 4, anchor, clean_text(mark.label)
+            )
+        )
+    for mark in trials:
+        dot = Markup('<circle class="dot c{}" cx="{:.1f}" cy="{}" r="6"><title>{}</title></circle>')
+        parts.append(dot.format(mark.color or 0, x(mark.value), base, clean_text(mark.label)))
+    for value, anchor in ((low + margin, "start" if higher else "end"), (high - margin, "end" if higher else "start")):
+        parts.append(
+            Markup('<text class="muted" x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+                x(value), base + 26, anchor, format_number(value)
+            )
+        )
+    return _svg("scores", width, height, parts, "Scores of trials, better to the right")
+
+
+def _svg(kind: str, width: float, height: float, parts: Sequence[Markup], label: str) -> Markup:
+    role = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    start = Markup('<svg class="{}" viewBox="0 0 {} {}" width="{}" height="{}" {}>').format(
+        kind, width, height, width, height, role
+    )
+    return start + Markup("").join(parts) + Markup("</svg>")
+
+
+def _name(agent: str) -> str:
+    return one_line(clean_text(agent), 22)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.0f}".replace("-", "−")

@@ -1,0 +1,324 @@
+"""What each page shows, as data for its template."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from starlette.datastructures import QueryParams
+
+from assay.agents.aide import read_journal
+from assay.core.errors import AssayError, RecordError, UsageError
+from assay.core.text import plural
+from assay.records import TrialFolder, read_events
+from assay.records.content_store import ContentStore
+from assay.records.events import ValidationResult
+from assay.records.prompts import Prompts
+from assay.records.tape import finished_calls
+from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, PairComparison
+from assay.results.outcome import Outcome
+from assay.results.search_tree import make_tree
+from assay.web.drawing import Mark, draw_forest, draw_scores
+from assay.web.runs import RunView
+from assay.web.trace import Block, Entry, Trace, make_trace
+
+_MAX_TRIALS_OF_A_GROUP = 40
+_COLORS = 8
+_FEWEST_TASKS = 6
+"""A sign-flip test over fewer tasks has no p-value below 5 %: the smallest is 2 / 2⁵ = 0.0625."""
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run in the list of runs."""
+
+    view: RunView
+    trials: int = 0
+    pending: int = 0
+    failed: int = 0
+    agents: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class FailedTrial:
+    """A failed trial with the first entry of its log in which something went wrong."""
+
+    outcome: Outcome
+    first: Entry | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Trials that failed by the same thing."""
+
+    name: str
+    trials: tuple[FailedTrial, ...]
+    count: int
+    agents: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CompareQuery:
+    """What the compare page was asked for."""
+
+    measure: Measure
+    baseline: str | None
+    others: tuple[RunView, ...]
+    ignore: tuple[str, ...]
+
+    @classmethod
+    def read(cls, query: QueryParams, others: Sequence[RunView]) -> "CompareQuery":
+        """Read it from the address; unknown values are left out."""
+        measure = query.get("measure", "success")
+        return cls(
+            measure=cast(Measure, measure) if measure in MEASURES else "success",
+            baseline=query.get("baseline") or None,
+            others=tuple(others),
+            ignore=tuple(name for name in query.getlist("ignore") if name in CONDITIONS),
+        )
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two queries the same."""
+        return self.measure, self.baseline, tuple(other.key for other in self.others), self.ignore
+
+
+def summarize_runs(views: Sequence[RunView]) -> list[RunRow]:
+    """Return a row for each run; one that cannot be read says why."""
+    rows = []
+    for view in views:
+        try:
+            outcomes = view.outcomes
+        except AssayError as error:
+            rows.append(RunRow(view, problem=str(error)))
+            continue
+        rows.append(
+            RunRow(
+                view,
+                trials=len(outcomes),
+                pending=sum(one.pending for one in outcomes),
+                failed=sum(one.failure is not None for one in outcomes),
+                agents=tuple(dict.fromkeys(one.agent for one in outcomes)),
+                rules=tuple(dict.fromkeys(str(one.rules) for one in outcomes)),
+            )
+        )
+    return rows
+
+
+def make_overview(view: RunView) -> dict[str, Any]:
+    """Return what the page of a run shows."""
+    counted = [one for one in view.outcomes if one.counts]
+    return {
+        "sections": view.sections,
+        "verdicts": view.verdicts,
+        "colors": agent_colors(view),
+        "counted": counted,
+        "done": sum(not one.pending for one in counted),
+        "unsealed": sum(one.unsealed for one in counted),
+        "failures": Counter(one.failure_name for one in counted if one.failure is not None),
+    }
+
+
+def agent_colors(view: RunView) -> dict[str, int]:
+    """Return the number of each agent's color, the same on every page."""
+    agents = dict.fromkeys(one.agent for one in view.outcomes)
+    return {agent: place % _COLORS for place, agent in enumerate(agents)}
+
+
+def describe_pair(comparison: Comparison, pair: PairComparison) -> str:
+    """Return by how much two agents differ and how sure that is, as a sentence or two."""
+    unit = "points of success" if comparison.measure == "success" else f"points of {comparison.measure}"
+    interval = f"95 % interval {_points(pair.interval.low)} to {_points(pair.interval.high)}"
+    tasks = plural(len(pair.tasks), "task")
+    text = f"{_points(pair.difference)} {unit} on average over {tasks} ({interval}, p = {_p(pair)})."
+    if len(pair.tasks) < _FEWEST_TASKS:
+        return f"{text} A test over {tasks} cannot be significant; it takes at least {_FEWEST_TASKS}."
+    if not pair.is_shown and pair.detectable is not None:
+        text += f" {tasks} like these show differences of {100 * pair.detectable:.0f} points or more."
+    return text
+
+
+def rank_pair(pair: PairComparison) -> tuple[str, str, str] | None:
+    """Return the better agent, what it is (`is better than`, or ahead of), and the worse; None where neither is."""
+    first, second = (pair.first, pair.second) if pair.difference > 0 else (pair.second, pair.first)
+    if pair.is_shown:
+        return first, "is better than", second
+    if pair.interval.low > 0 or pair.interval.high < 0:
+        return first, "is ahead, but not certainly better than", second
+    return None
+
+
+def judge_trial(outcome: Outcome) -> tuple[str, str]:
+    """Return the mark of a trial and its kind: succeeded, valid, failed, pending, or not applicable."""
+    if outcome.pending:
+        return ("◌", "pending")
+    if outcome.inapplicable:
+        return ("–", "inapplicable")
+    if outcome.failure is not None:
+        return ("✕", "failed")
+    medal = outcome.grade.medal if outcome.grade else None
+    if medal:
+        return ({"gold": "G", "silver": "S", "bronze": "B"}[medal], medal)
+    return ("●", "success") if outcome.success else ("○", "valid")
+
+
+def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
+    """Return comparisons with their figures, or why trials cannot be compared."""
+    try:
+        found = view.compare(query.measure, query.baseline, query.others, query.ignore)
+    except UsageError as error:
+        return {"comparisons": [], "forests": {}, "problem": str(error), "agents": _agents(view, query)}
+    forests = {(one.suite, pair.first, pair.second): draw_forest(pair) for one in found for pair in one.pairs[:15]}
+    return {"comparisons": found, "forests": forests, "problem": None, "agents": _agents(view, query)}
+
+
+def group_failures(view: RunView) -> list[FailureGroup]:
+    """Return the failed trials by what they failed by, the most frequent first."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in view.outcomes:
+        if outcome.counts and outcome.failure is not None:
+            groups.setdefault(outcome.failure_name or "unknown", []).append(outcome)
+    folders = {folder.path.name: folder for folder in view.folder.trials()}
+    return [
+        FailureGroup(
+            name=name,
+            trials=tuple(_explain(one, folders[one.trial]) for one in same[:_MAX_TRIALS_OF_A_GROUP]),
+            count=len(same),
+            agents=Counter(one.agent for one in same),
+        )
+        for name, same in sorted(groups.items(), key=lambda pair: -len(pair[1]))
+    ]
+
+
+def make_task(view: RunView, name: str) -> dict[str, Any]:
+    """Return what the page of a task shows."""
+    task, colors = view.tasks[name], agent_colors(view)
+    parts = []
+    for section in view.sections:
+        trials = [one for one in section.outcomes if one.task == name]
+        if trials:
+            parts.append((section.rules, trials, _draw_task(view, trials, colors)))
+    quirks = {edition: rules.quirks for edition, rules in task.rules.items() if rules.quirks}
+    return {
+        "task": task,
+        "parts_of_task": parts,
+        "colors": colors,
+        "quirks": quirks,
+        "description": task.description,
+    }
+
+
+def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
+    """Return what the page of a trial shows; None if there is no such trial."""
+    folder = view.trial(name)
+    if folder is None:
+        return None
+    file, outcome = folder.file, view.by_trial[name]
+    events = read_events(folder.events)
+    journal = read_journal(events, outcome.direction)
+    checks = [call.result for _, call in finished_calls(events) if isinstance(call.result, ValidationResult)]
+    order = [one.trial for one in view.outcomes]
+    place = order.index(name)
+    return {
+        "file": file,
+        "outcome": outcome,
+        "state": folder.state,
+        "submission": folder.submission_entry,
+        "trace": _trace(folder, events),
+        "checks": checks,
+        "tree": make_tree(journal, folder, outcome.title, "node", with_code=True) if journal.nodes else None,
+        "colors": agent_colors(view),
+        "before": order[place - 1] if place else None,
+        "after": order[place + 1] if place + 1 < len(order) else None,
+        "siblings": [one for one in view.outcomes if one.task == outcome.task],
+        "place": name,
+    }
+
+
+def make_prompt(view: RunView, name: str, number: int) -> dict[str, Any] | None:
+    """Return the whole prompt of a model call; None if there is no such call."""
+    folder = view.trial(name)
+    if folder is None:
+        return None
+    prompts = Prompts(read_events(folder.events))
+    if number not in prompts.calls:
+        return None
+    calls = prompts.calls
+    place = calls.index(number)
+    return {
+        "outcome": view.by_trial[name],
+        "number": number,
+        "messages": prompts.messages(number),
+        "reply": prompts.reply(number),
+        "tools": prompts.tools(number),
+        "count": len(calls),
+        "index": place + 1,
+        "before": calls[place - 1] if place else None,
+        "after": calls[place + 1] if place + 1 < len(calls) else None,
+    }
+
+
+def find_text(view: RunView, name: str, number: int, place: int) -> str | None:
+    """Return one of the texts of an entry; None if there is no such text."""
+    folder = view.trial(name)
+    entry = _trace(folder, read_events(folder.events)).find(number) if folder else None
+    if entry is None:
+        return None
+    blocks = [*entry.blocks, *entry.after]
+    return blocks[place].text if place < len(blocks) else None
+
+
+def number_blocks(entry: Entry, after: bool) -> list[tuple[int, Block]]:
+    """Return the blocks before or after the inner calls of an entry, with their places in addresses."""
+    start = len(entry.blocks) if after else 0
+    return list(enumerate(entry.after if after else entry.blocks, start=start))
+
+
+def _trace(folder: TrialFolder, events: Sequence[Any]) -> Trace:
+    return make_trace(events, ContentStore(folder.snapshots))
+
+
+def _explain(outcome: Outcome, folder: TrialFolder) -> FailedTrial:
+    try:
+        return FailedTrial(outcome, _trace(folder, read_events(folder.events)).first_problem)
+    except RecordError as error:
+        return FailedTrial(outcome, None, str(error))
+
+
+def _agents(view: RunView, query: CompareQuery) -> list[str]:
+    outcomes = [one for run in (view, *query.others) for one in run.outcomes]
+    return list(dict.fromkeys(one.agent for one in outcomes))
+
+
+def _draw_task(view: RunView, trials: Sequence[Outcome], colors: Mapping[str, int]) -> object:
+    task = view.tasks[trials[0].task]
+    dots = [
+        Mark(one.score, f"{one.agent}, seed {one.seed}: {one.score:.6g}", colors[one.agent])
+        for one in trials
+        if one.score is not None
+    ]
+    measured = task.measured
+    panel = [Mark(one.score, f"{one.name}: {one.score:.6g}") for one in measured.panel] if measured else []
+    grade = next((one.grade for one in trials if one.grade), None)
+    levels = []
+    if grade:
+        named = (
+            ("gold", grade.gold_threshold),
+            ("silver", grade.silver_threshold),
+            ("bronze", grade.bronze_threshold),
+            ("median", grade.median_threshold),
+            ("starter", grade.baseline),
+        )
+        levels = [Mark(value, name) for name, value in named if value is not None]
+    return draw_scores(dots, panel, levels, higher=trials[0].direction == "higher")
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.0f}".replace("-", "−")
+
+
+def _p(pair: PairComparison) -> str:
+    return "< 0.001" if pair.p_adjusted < 0.001 else f"{pair.p_adjusted:.3f}"

@@ -1,0 +1,250 @@
+"""The runs that are shown, by their keys in addresses, and what was computed from them.
+
+Everything is read from the run folders again when a file of them changes, and never written.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar, cast
+
+from assay.core.errors import AssayError, UsageError
+from assay.records import RunFolder, TrialFolder
+from assay.results.collect import collect_outcomes, load_tasks
+from assay.results.comparison import Comparison, Measure, collect_trials, compare_agents
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.statistics import Cell, group_by, summarize_cells
+from assay.tasks import Registry, Task
+from assay.web.leaderboard import Line, make_lines
+
+Value = TypeVar("Value")
+
+_MAX_DEPTH = 6
+_MAX_KEPT = 64
+_WATCHED = ("state.json", "grade.json", "events.jsonl")
+
+
+@dataclass(frozen=True)
+class Section:
+    """The trials of a run that are graded by the same rules."""
+
+    rules: RuleSet
+    lines: tuple[Line, ...]
+    tasks: tuple[tuple[Cell, ...], ...]
+    outcomes: tuple[Outcome, ...]
+
+    @cached_property
+    def grid(self) -> Mapping[tuple[str, str], tuple[Cell, tuple[Outcome, ...]]]:
+        """The cell of each agent and task with its trials, ordered by seed."""
+        trials: dict[tuple[str, str], list[Outcome]] = {}
+        for outcome in self.outcomes:
+            if outcome.counts:
+                trials.setdefault((outcome.agent, outcome.task), []).append(outcome)
+        return {
+            (cell.agent, cell.task): (
+                cell,
+                tuple(sorted(trials[cell.agent, cell.task], key=lambda one: one.seed)),
+            )
+            for cells in self.tasks
+            for cell in cells
+        }
+
+
+class RunView:
+    """One run at one moment: everything is computed when it is first asked for."""
+
+    def __init__(self, key: str, folder: RunFolder, title: str, version: str) -> None:
+        self.key, self.folder, self.title, self.version = key, folder, title, version
+        self._lock = threading.RLock()
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """All its trials, in the order of the plan."""
+        return collect_outcomes(self.folder)
+
+    @cached_property
+    def by_trial(self) -> dict[str, Outcome]:
+        """Its trials by id."""
+        return {outcome.trial: outcome for outcome in self.outcomes}
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks of its trials by name."""
+        return load_tasks([folder.file for folder in self.folder.trials()])
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """Its results, separately for each set of rules."""
+        found = []
+        for same in group_by(self.outcomes, lambda one: one.rules):
+            cells = summarize_cells(same)
+            by_task = tuple(tuple(cells) for cells in group_by(cells, lambda cell: cell.task))
+            found.append(Section(same[0].rules, tuple(make_lines(same, self._strata)), by_task, tuple(same)))
+        return found
+
+    @property
+    def pending(self) -> int:
+        """How many trials have no result yet."""
+        return sum(outcome.pending for outcome in self.outcomes)
+
+    @cached_property
+    def verdicts(self) -> list[Comparison]:
+        """Its agents compared with each other; nothing where they cannot be compared."""
+        try:
+            return self.compare("success")
+        except UsageError:
+            pass
+        try:
+            return self.compare("wins")
+        except UsageError:
+            return []
+
+    def compare(
+        self,
+        measure: Measure,
+        baseline: str | None = None,
+        others: Sequence["RunView"] = (),
+        ignore: Sequence[str] = (),
+    ) -> list[Comparison]:
+        """Compare the agents of this run, and of other runs; `UsageError` says why they cannot be compared."""
+        trials = collect_trials([self.folder, *(other.folder for other in others)])
+        return compare_agents(trials, measure=measure, baseline=baseline, strata=self._strata, ignore=ignore)
+
+    def trial(self, name: str) -> TrialFolder | None:
+        """Return a trial of the run by its id; the name is only looked up, never used as a path."""
+        return next((folder for folder in self.folder.trials() if folder.path.name == name), None)
+
+    def load(self) -> None:
+        """Read all trials; threads that ask at the same time read them once."""
+        with self._lock:
+            self.sections  # noqa: B018
+
+    @cached_property
+    def _strata(self) -> dict[str, str]:
+        outside = {Path(file.tasks_folder) for folder in self.folder.trials() if (file := folder.file).tasks_folder}
+        return Registry(sorted(outside)).split_of_each({outcome.task for outcome in self.outcomes})
+
+
+class Runs:
+    """Finds runs and keeps what was computed from them until their files change."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = [folder.resolve() for folder in folders]
+        self._views: dict[str, RunView] = {}
+        self._kept: dict[tuple[str, Hashable], object] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def only(self) -> str | None:
+        """The key of the run if exactly one run folder was asked for."""
+        if len(self._folders) == 1 and (self._folders[0] / "run.json").is_file():
+            return _key(self._folders[0])
+        return None
+
+    def list(self) -> list[RunView]:
+        """Return all runs, the newest first; those that cannot be read are left out."""
+        found = []
+        for path in dict.fromkeys(path for folder in self._folders for path in find_runs(folder)):
+            try:
+                found.append((RunFolder(path).file.created_at, self._view(path)))
+            except AssayError:
+                continue
+        return [view for _, view in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+    def get(self, key: str) -> RunView | None:
+        """Return a run by its key."""
+        for folder in self._folders:
+            for path in find_runs(folder):
+                if _key(path) == key:
+                    return self._view(path)
+        return None
+
+    def version(self, key: str, trial: str | None = None) -> str | None:
+        """Return a text that changes when a file of the run, or of one trial of it, does."""
+        for folder in self._folders:
+            for path in find_runs(folder):
+                if _key(path) == key:
+                    return _version(path, trial)
+        return None
+
+    def keep(self, view: RunView, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what was computed for this state of a run, or compute it."""
+        place = (f"{view.key} {view.version}", key)
+        with self._lock:
+            if place in self._kept:
+                return cast(Value, self._kept[place])
+        value = compute()
+        with self._lock:
+            while len(self._kept) >= _MAX_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[place] = value
+        return value
+
+    def _view(self, path: Path) -> RunView:
+        key, version = _key(path), _version(path)
+        with self._lock:
+            known = self._views.get(key)
+            if known is None or known.version != version:
+                known = self._views[key] = RunView(key, RunFolder(path), self._title(path), version)
+            return known
+
+    def _title(self, path: Path) -> str:
+        for folder in self._folders:
+            if path != folder and path.is_relative_to(folder):
+                return path.relative_to(folder).as_posix()
+        return path.name
+
+
+def find_runs(folder: Path) -> Iterator[Path]:
+    """Yield the run folders at or below a folder, without following links and without looking into runs."""
+    if (folder / "run.json").is_file():
+        yield folder
+        return
+    pending = [(folder, 0)]
+    while pending:
+        parent, depth = pending.pop()
+        try:
+            with os.scandir(parent) as entries:
+                below = sorted(
+                    entry.path
+                    for entry in entries
+                    if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+                )
+        except OSError:
+            continue
+        for path in map(Path, below):
+            if (path / "run.json").is_file():
+                yield path
+            elif depth < _MAX_DEPTH and path.name not in ("node_modules", "site-packages", "__pycache__"):
+                pending.append((path, depth + 1))
+
+
+def _key(path: Path) -> str:
+    """Return the key of a run in addresses: its name, and a hash because names can be the same."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in path.name)[:60]
+    return f"{name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:6]}"
+
+
+def _version(path: Path, trial: str | None = None) -> str:
+    found = [_stamp(path / "run.json")]
+    try:
+        folders = [entry.path for entry in os.scandir(path / "trials") if trial is None or entry.name == trial]
+    except OSError:
+        folders = []
+    # While a run is shown as a whole, only states and grades matter; the log of one trial changes with every call.
+    names = _WATCHED if trial else _WATCHED[:2]
+    for folder in sorted(folders):
+        found += [_stamp(Path(folder, name)) for name in names]
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

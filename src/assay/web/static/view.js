@@ -1,0 +1,178 @@
+// Live updates, sorting, filtering, keyboard navigation and the theme. Every page also works without this file.
+"use strict";
+
+(() => {
+  const root = document.documentElement;
+
+  // Theme: the system's, until the user chooses.
+  const stored = localStorage.getItem("assay-theme");
+  if (stored === "dark" || stored === "light") root.dataset.theme = stored;
+  document.getElementById("theme").addEventListener("click", () => {
+    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    root.dataset.theme = (root.dataset.theme || system) === "dark" ? "light" : "dark";
+    localStorage.setItem("assay-theme", root.dataset.theme);
+  });
+
+  // Filter rows by words.
+  const filter = document.getElementById("filter");
+  const applyFilter = () => {
+    const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+    for (const row of document.querySelectorAll("[data-filter]")) {
+      const text = row.dataset.filter.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  };
+  if (filter) filter.addEventListener("input", applyFilter);
+
+  // Sort tables by a column: buttons in the header.
+  const valueOf = (row, column) => {
+    const cell = row.cells[column];
+    const text = cell.dataset.value !== undefined ? cell.dataset.value : cell.textContent.trim();
+    const number = Number(text);
+    return text !== "" && !Number.isNaN(number) ? number : text.toLowerCase();
+  };
+  const sortBody = (table) => {
+    const column = Number(table.dataset.column);
+    if (Number.isNaN(column) || table.dataset.column === undefined) return;
+    const sign = table.dataset.order === "descending" ? -1 : 1;
+    const compare = (one, other) => {
+      const [a, b] = [valueOf(one, column), valueOf(other, column)];
+      if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+      return sign * (a < b ? -1 : a > b ? 1 : 0);
+    };
+    for (const body of table.tBodies) body.append(...[...body.rows].sort(compare));
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    [...table.tHead.rows[0].cells].forEach((cell, column) => {
+      if (cell.classList.contains("plain")) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = cell.textContent;
+      cell.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const descending = table.dataset.column === String(column) && table.dataset.order === "descending";
+        table.dataset.column = String(column);
+        table.dataset.order = descending ? "ascending" : "descending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        cell.setAttribute("aria-sort", table.dataset.order);
+        sortBody(table);
+      });
+    });
+  }
+
+  // Live: fetch the page again when the server says that something changed, and replace only what differs.
+  const openIn = (element) => [...element.querySelectorAll("details[open][id]")].map((one) => one.id);
+  const replace = (old, fresh) => {
+    if (old.isEqualNode(fresh)) return;
+    const opened = openIn(old);
+    old.replaceWith(fresh);
+    for (const id of opened) {
+      const details = document.getElementById(id);
+      if (details) details.open = true;
+    }
+  };
+  const update = (page) => {
+    for (const old of document.querySelectorAll("[data-live]")) {
+      const fresh = page.getElementById(old.id);
+      if (!fresh) continue;
+      if (old.dataset.live !== "rows") {
+        replace(old, document.adoptNode(fresh));
+        continue;
+      }
+      const known = new Map([...old.children].map((child) => [child.id, child]));
+      for (const child of [...fresh.children]) {
+        if (known.has(child.id)) replace(known.get(child.id), document.adoptNode(child));
+        else old.append(document.adoptNode(child));
+      }
+    }
+    document.querySelectorAll("table.sortable").forEach(sortBody);
+    applyFilter();
+  };
+  const address = document.body.dataset.updates;
+  const live = document.getElementById("live");
+  if (address) {
+    const source = new EventSource(address);
+    let version = null;
+    let busy = false;
+    let again = false;
+    const refresh = async () => {
+      if (busy) {
+        again = true;
+        return;
+      }
+      busy = true;
+      try {
+        const answer = await fetch(location.pathname + location.search);
+        if (answer.ok) update(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      } catch {
+        live.textContent = "Not connected";
+      }
+      busy = false;
+      if (again) {
+        again = false;
+        refresh();
+      }
+    };
+    source.addEventListener("message", (message) => {
+      live.textContent = "Live";
+      if (version !== null && version !== message.data) refresh();
+      version = message.data;
+    });
+    source.addEventListener("error", () => {
+      live.textContent = "Not connected";
+    });
+    addEventListener("pagehide", () => source.close());
+  }
+
+  // Keyboard: j and k move between entries, n to the next problem, o opens and closes what the entry folds.
+  const openAround = (element) => {
+    for (let one = element.parentElement; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  };
+  const go = (entry) => {
+    openAround(entry);
+    history.replaceState(null, "", `#${entry.id}`);
+    document.querySelectorAll(".entry.current").forEach((one) => one.classList.remove("current"));
+    entry.classList.add("current");
+    entry.focus({ preventScroll: true });
+    entry.scrollIntoView({ block: "start" });
+  };
+  const isShown = (entry) => entry.getClientRects().length > 0;
+  const move = (step, selector) => {
+    const entries = [...document.querySelectorAll(selector)].filter((one) => selector !== ".entry" || isShown(one));
+    if (!entries.length) return;
+    const current = document.querySelector(".entry.current");
+    if (!current) return go(entries[step > 0 ? 0 : entries.length - 1]);
+    const after = entries.filter((one) => {
+      const place = current.compareDocumentPosition(one);
+      return place & (step > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING);
+    });
+    const next = step > 0 ? after[0] : after[after.length - 1];
+    if (next) go(next);
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (!document.querySelector(".entry")) return;
+    if (event.key === "j") move(1, ".entry");
+    else if (event.key === "k") move(-1, ".entry");
+    else if (event.key === "n") move(1, ".entry.wrong");
+    else if (event.key === "o") {
+      const folds = document.querySelectorAll(".entry.current > details");
+      const open = [...folds].some((one) => !one.open);
+      folds.forEach((one) => (one.open = open));
+    } else return;
+    event.preventDefault();
+  });
+  const followHash = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    if (target.classList.contains("entry")) go(target);
+    else {
+      openAround(target);
+      const details = target.querySelector("details");
+      if (details && target.tagName === "LI") details.open = true;
+      target.scrollIntoView();
+    }
+  };
+  addEventListener("hashchange", followHash);
+  followHash();
+})();

@@ -1,0 +1,391 @@
+"""What happened in a trial, in order, as its page shows it: steps, calls inside them, and what went wrong first."""
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from assay.core.errors import RecordError
+from assay.core.text import one_line as keep_on_one_line
+from assay.core.text import plural
+from assay.records.content_store import ContentStore
+from assay.records.events import (
+    ActionRequest,
+    ActionResult,
+    AgentCrashed,
+    AnyRequest,
+    AnyResult,
+    BudgetExhausted,
+    CallFinished,
+    CallStarted,
+    CommandRequest,
+    CommandResult,
+    Content,
+    Event,
+    ExternalProcessRequest,
+    ExternalProcessResult,
+    Graded,
+    HumanPeriodResult,
+    HumanRequest,
+    HumanResult,
+    Inapplicable,
+    InfrastructureFailed,
+    LabOpened,
+    ListResult,
+    ModelRequest,
+    ModelResult,
+    NoteRequest,
+    PythonRequest,
+    PythonResult,
+    ReadRequest,
+    ReadResult,
+    Restarted,
+    SnapshotTaken,
+    Started,
+    Submitted,
+    ValidationRequest,
+    ValidationResult,
+    WriteRequest,
+    WriteResult,
+)
+from assay.web.text import clean_text
+
+BlockKind = Literal["prose", "text", "code", "diff"]
+_MAX_DIFFED = 200_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of text that belongs to an entry; `folded` if it is shown only on request."""
+
+    name: str
+    text: str
+    kind: BlockKind = "text"
+    folded: bool = False
+    path: str = ""
+
+
+@dataclass
+class Entry:
+    """One call or event. `inner` are the calls that an action consisted of; `problem` says what went wrong, if any.
+
+    `at` is the time since the trial started, in seconds.
+    """
+
+    number: int
+    kind: str
+    title: str
+    at: float
+    step: int | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    problem: str | None = None
+    blocks: list[Block] = field(default_factory=list)
+    after: list[Block] = field(default_factory=list)
+    inner: list["Entry"] = field(default_factory=list)
+    has_prompt: bool = False
+    finished: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """Entries that follow each other in one step of the budget; None where they belong to no step."""
+
+    number: int | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def title(self) -> str:
+        """What the step did, in a few words."""
+        named = [entry for entry in self.entries if entry.kind in ("action", "command", "python", "write")]
+        titles = list(dict.fromkeys(one_line(entry.title, 40) for entry in named or self.entries))
+        return ", ".join(titles[:2]) + (" …" if len(titles) > 2 else "")
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong in it, if anything did."""
+        return next((entry.problem for entry in self.entries if entry.problem), None)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trial in order."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All entries, outer before inner ones."""
+        for step in self.steps:
+            for entry in step.entries:
+                yield entry
+                yield from entry.inner
+
+    @property
+    def first_problem(self) -> Entry | None:
+        """The first entry in which something went wrong."""
+        return next((entry for entry in self.entries if entry.problem), None)
+
+    def find(self, number: int) -> Entry | None:
+        """Return the entry of an event by its number."""
+        return next((entry for entry in self.entries if entry.number == number), None)
+
+
+def make_trace(events: Sequence[Event], contents: ContentStore) -> Trace:
+    """Return what the events of a log say; contents that are not in the log are read from the store."""
+    top = _Builder(contents).add_all(events)
+    steps: list[tuple[int | None, list[Entry]]] = []
+    for entry in top:
+        if not steps or steps[-1][0] != entry.step:
+            steps.append((entry.step, []))
+        steps[-1][1].append(entry)
+    return Trace(tuple(Step(number, tuple(entries)) for number, entries in steps))
+
+
+class _Builder:
+    """Joins the two events of each call, and keeps the last known content of each file for diffs."""
+
+    def __init__(self, contents: ContentStore) -> None:
+        self._contents = contents
+        self._files: dict[str, str] = {}
+        self._open: dict[int, tuple[Entry, CallStarted]] = {}
+        self._entries: list[Entry] = []
+        self._start: datetime | None = None
+
+    def add_all(self, events: Sequence[Event]) -> list[Entry]:
+        for event in events:
+            self._start = self._start or event.time
+            at = max((event.time - self._start).total_seconds(), 0.0)
+            if isinstance(event, CallStarted):
+                self._begin(event, at)
+            elif isinstance(event, CallFinished):
+                self._finish(event, at)
+            elif entry := _entry_of(event, at):
+                self._entries.append(entry)
+        return self._entries
+
+    def _begin(self, event: CallStarted, at: float) -> None:
+        kind, title = _describe(event.request)
+        entry = Entry(event.number, kind, title, at, event.step, finished=False)
+        entry.has_prompt = isinstance(event.request, ModelRequest)
+        entry.blocks = list(self._request_blocks(event.request))
+        if isinstance(event.request, NoteRequest) and event.request.cause:
+            entry.problem = event.request.cause
+        outer = self._open.get(event.action) if event.action is not None else None
+        (outer[0].inner if outer else self._entries).append(entry)
+        self._open[event.number] = (entry, event)
+
+    def _finish(self, event: CallFinished, at: float) -> None:
+        if event.call not in self._open:
+            return
+        entry, start = self._open.pop(event.call)
+        entry.finished = True
+        entry.seconds = _seconds(event.result)
+        if entry.seconds is None:
+            entry.seconds = max(at - entry.at, 0.0)
+        if isinstance(event.result, ModelResult) and event.result.reply:
+            entry.tokens = event.result.reply.usage.total_tokens
+            entry.cost = event.result.reply.usage.cost
+        entry.problem = entry.problem or _problem(event.result, start.changes)
+        entry.after = list(self._result_blocks(start.request, event.result))
+
+    def _request_blocks(self, request: AnyRequest) -> Iterator[Block]:
+        match request:
+            case ActionRequest(arguments=arguments):
+                yield from _argument_blocks(arguments)
+            case CommandRequest(command=command, stdin=stdin):
+                text = " ".join(command)
+                if "\n" in text or len(text) > 120:
+                    yield Block("command", text, "code")
+                if stdin is not None:
+                    yield Block("standard input", self._text(stdin), folded=True)
+            case ExternalProcessRequest(command=command):
+                yield Block("command", " ".join(command), "code")
+            case PythonRequest(code=code):
+                yield Block("code", code, "code", path="session.py")
+            case WriteRequest(path=path, content=content):
+                yield self._written(path, content)
+            case NoteRequest(reason=reason, data=data):
+                if reason:
+                    yield Block("reason", reason, "prose")
+                if data:
+                    yield Block("data", _as_json(data), "code", folded=True, path="data.json")
+            case HumanRequest(question=question):
+                yield Block("question", question, "prose")
+
+    def _result_blocks(self, request: AnyRequest, result: AnyResult) -> Iterator[Block]:
+        match result:
+            case ModelResult(reply=reply, message=message):
+                if reply and reply.message.reasoning:
+                    yield Block("reasoning", reply.message.reasoning, "prose", folded=True)
+                if reply and reply.message.text:
+                    yield Block("reply", reply.message.text, "prose")
+                for call in reply.message.tool_calls if reply else ():
+                    yield from _argument_blocks(call.arguments, prefix=f"{call.name}: ")
+                    if call.parse_error:
+                        yield Block(f"{call.name}: not parsed", call.parse_error)
+                if message:
+                    yield Block("error", message)
+            case ActionResult(observation=observation):
+                if observation:
+                    yield Block("observation", observation)
+            case CommandResult() | ExternalProcessResult():
+                if result.stdout:
+                    yield Block("output", result.stdout)
+                if result.stderr:
+                    yield Block("standard error", result.stderr)
+            case PythonResult(output=output):
+                if output:
+                    yield Block("output", output)
+            case ReadResult(content=content, refused=refused):
+                if content is not None and isinstance(request, ReadRequest):
+                    text = self._text(content)
+                    self._files[request.path] = text
+                    yield Block("content", text, "code", folded=True, path=request.path)
+                if refused:
+                    yield Block("refused", refused)
+            case WriteResult(refused=refused) if refused:
+                yield Block("refused", refused)
+            case ListResult(files=files):
+                yield Block("files", "\n".join(files), folded=True)
+            case ValidationResult(problem=problem):
+                yield Block("check", problem or "The format of the submission is valid.", "prose")
+            case HumanResult(answer=answer) if answer:
+                yield Block("answer", answer, "prose")
+            case HumanPeriodResult(screen=screen) if screen:
+                yield Block("screen", screen, folded=True)
+
+    def _written(self, path: str, content: Content) -> Block:
+        text, before = self._text(content), self._files.get(path)
+        self._files[path] = text
+        if before is None or len(text) + len(before) > _MAX_DIFFED:
+            return Block(path, text, "code", path=path)
+        lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "before", "after", lineterm="", n=3)
+        return Block(f"changes to {path}", "\n".join(list(lines)[2:]) or "No change.", "diff", path=path)
+
+    def _text(self, content: Content) -> str:
+        try:
+            data = self._contents.get(content)
+        except (RecordError, OSError) as error:
+            return f"[not in the record: {error}]"
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return f"[binary, {content.size:,} bytes]\n" + data[:20_000].decode(errors="replace")
+
+
+def _entry_of(event: Event, at: float) -> Entry | None:
+    """Return the entry of an event that is not part of a call; None for those that say nothing to a reader."""
+    match event:
+        case Started(attempt=attempt):
+            return Entry(event.number, "event", "started" if attempt <= 1 else f"resumed (attempt {attempt})", at)
+        case LabOpened(sealing=sealing):
+            sealed = "sealed" if sealing.sealed else "not sealed"
+            missing = [Block(f"missing: {name}", why, "prose") for name, why in sealing.missing.items()]
+            return Entry(event.number, "event", f"lab opened: {sealing.sandbox}, {sealed}", at, blocks=missing)
+        case SnapshotTaken():
+            return None
+        case Restarted(reason=reason):
+            return Entry(event.number, "event", "restarted", at, blocks=[Block("reason", reason, "prose")])
+        case BudgetExhausted(limit=limit, reason=reason):
+            title = f"out of {limit.replace('_', ' ')}"
+            return Entry(event.number, "end", title, at, problem=title, blocks=[Block("reason", reason, "prose")])
+        case AgentCrashed(error_type=error_type, message=message, traceback=traceback):
+            blocks = [Block("message", message), Block("traceback", traceback, "code", path="traceback.pytb")]
+            return Entry(event.number, "end", "agent crashed", at, problem=error_type, blocks=blocks)
+        case InfrastructureFailed(error_type=error_type, message=message):
+            blocks = [Block("message", message)]
+            return Entry(event.number, "end", "infrastructure error", at, problem=error_type, blocks=blocks)
+        case Inapplicable(reason=reason):
+            return Entry(event.number, "end", "not applicable", at, blocks=[Block("reason", reason, "prose")])
+        case Submitted(submission=submission):
+            if submission.file:
+                return Entry(event.number, "end", f"submitted {submission.file}, {submission.size or 0:,} bytes", at)
+            blocks = [Block("reason", submission.reason, "prose")] if submission.reason else []
+            return Entry(event.number, "end", "nothing submitted", at, problem="no submission", blocks=blocks)
+        case Graded(grade=grade):
+            title = f"graded: {grade.score:.6g}" if grade.score is not None else "graded: no score"
+            blocks = [Block("why", grade.why, "prose")] if grade.why else []
+            problem = None if grade.valid_submission else "invalid submission"
+            return Entry(event.number, "end", title, at, problem=problem, blocks=blocks)
+    return None
+
+
+def _describe(request: AnyRequest) -> tuple[str, str]:
+    """Return the kind of a call and one line about it."""
+    match request:
+        case ModelRequest(role=role):
+            return "model", f"model call ({role})"
+        case ActionRequest(name=name):
+            return "action", one_line(name, 120) or "action"
+        case CommandRequest(command=command):
+            return "command", one_line(" ".join(command), 160)
+        case PythonRequest(code=code):
+            return "python", one_line(code, 120)
+        case WriteRequest(path=path, content=content):
+            return "write", one_line(f"write {path} ({content.size:,} bytes)", 160)
+        case ReadRequest(path=path):
+            return "read", one_line(f"read {path}", 160)
+        case ValidationRequest(path=path):
+            return "check", one_line(f"check the submission {path or ''}", 160)
+        case ExternalProcessRequest(command=command):
+            return "command", one_line(f"external agent: {' '.join(command)}", 160)
+        case NoteRequest(topic=topic):
+            return "note", one_line(topic, 160)
+        case HumanRequest():
+            return "human", "question to a person"
+    return request.type.split("_")[0], request.type.replace("_", " ")
+
+
+def _problem(result: AnyResult, changes: bool) -> str | None:
+    match result:
+        case ActionResult(cause=cause):
+            return cause
+        case CommandResult(ended=ended, code=code):
+            if ended != "exit":
+                return f"ended by {ended}"
+            return f"exit code {code}" if code and changes else None
+        case PythonResult(ended=ended) if ended:
+            return f"session ended: {ended}"
+        case ModelResult(failure=failure) if failure:
+            return failure.replace("_", " ")
+        case ExternalProcessResult(ended=ended, code=code, stopped_by=stopped_by):
+            if stopped_by:
+                return f"stopped: {stopped_by}"
+            return f"exit code {code}" if code else None
+        case ValidationResult(problem=problem) if problem:
+            return "invalid format"
+        case WriteResult(refused=refused) | ReadResult(refused=refused) if refused:
+            return "refused"
+    return None
+
+
+def _seconds(result: AnyResult) -> float | None:
+    if isinstance(result, ModelResult):
+        return result.reply.seconds if result.reply else None
+    seconds = getattr(result, "seconds", None)
+    return seconds if isinstance(seconds, float | int) else None
+
+
+def _argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Iterator[Block]:
+    """Yield short arguments together and each long one by itself."""
+    short = {name: value for name, value in arguments.items() if len(str(value)) <= 200 and "\n" not in str(value)}
+    if short:
+        text = "\n".join(f"{one_line(name)}: {value}" for name, value in short.items())
+        yield Block(f"{prefix}{plural(len(short), 'argument')}" if prefix else "arguments", text)
+    for name, value in arguments.items():
+        if name not in short:
+            text = value if isinstance(value, str) else _as_json(value)
+            yield Block(one_line(f"{prefix}{name}", 80), text, "code", path="argument.py")
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def one_line(text: str, max_length: int = 400) -> str:
+    """Return the beginning of a text on one line, without what controls a terminal."""
+    return keep_on_one_line(clean_text(text[: 4 * max_length]), max_length)

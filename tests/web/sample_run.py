@@ -1,0 +1,245 @@
+"""Run folders for the viewer, written with the real record classes: two agents on the tasks of the pocket suite."""
+
+import hashlib
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.grading.result import Grade
+from assay.lab.interface import Sealing
+from assay.models.messages import Message, Reply, Tool, ToolCall, Usage
+from assay.records import BudgetUsed, EventLog, RunFolder, State, SubmissionEntry, TrialFile, TrialFolder
+from assay.records.content_store import ContentStore
+from assay.records.events import (
+    ActionRequest,
+    ActionResult,
+    AgentCrashed,
+    BudgetExhausted,
+    CallFinished,
+    CallStarted,
+    CommandRequest,
+    CommandResult,
+    Graded,
+    LabOpened,
+    ListRequest,
+    ListResult,
+    ModelRequest,
+    ModelResult,
+    NoteRequest,
+    NoteResult,
+    PythonRequest,
+    PythonResult,
+    ReadRequest,
+    ReadResult,
+    Started,
+    Submitted,
+    ValidationRequest,
+    ValidationResult,
+    WriteRequest,
+    WriteResult,
+)
+from assay.tasks import Budget, Registry
+from assay.tasks.model import Resources
+
+TASKS = ("digits", "house-price", "spaceship-titanic", "vectorization")
+SEALED = Sealing(sandbox="bubblewrap", sealed=True, network="none", enforced={"answers": "not mounted"}, missing={})
+FIRST = "import pandas as pd\n\ntrain = pd.read_csv('train.csv')\nmodel = LogisticRegression()\n"
+SECOND = FIRST.replace("LogisticRegression()", "HistGradientBoostingClassifier(max_iter=200)  # stronger")
+
+
+@dataclass
+class Texts:
+    """What an agent and its model write: harmless by default."""
+
+    reply: str = "The baseline is weak. I will train gradient boosting instead.\n\nAction: Execute Script"
+    output: str = "fold 1: 0.971\nfold 2: 0.968\nmean: 0.9695\n"
+    error: str = (
+        "Traceback (most recent call last):\n  File \"train.py\", line 4\nNameError: name 'model' is not defined\n"
+    )
+    name: str = "Execute Script"
+    argument: str = "train.py"
+    path: str = "train.py"
+    label: str = "research"
+    reason: str = "the agent's code raised NameError"
+    code: str = FIRST
+
+
+def write_run(
+    folder: Path, *, seeds: int = 3, tasks=TASKS, texts: Texts | None = None, pending: bool = False
+) -> RunFolder:
+    """Write a run in which `research` beats `starter` on every task, and fails on one of them."""
+    run, texts = RunFolder(folder), texts or Texts()
+    files = [
+        make_file(task, agent, seed, texts.label if agent == "research" else agent)
+        for task in tasks
+        for agent in ("starter", "research")
+        for seed in range(1, seeds + 1)
+    ]
+    run.add(files)
+    for trial in run.trials():
+        file = trial.file
+        if pending and file.seed == seeds and file.agent == "research":
+            begin_trial(trial)
+        elif file.agent == "starter":
+            write_trial(trial, texts, strong=False)
+        elif file.task.endswith(tasks[-1]) and file.seed == 1 and len(tasks) > 1:
+            write_trial(trial, texts, strong=True, crashed=True)
+        else:
+            write_trial(trial, texts, strong=True)
+    return run
+
+
+def make_file(task: str, agent: str, seed: int, label: str) -> TrialFile:
+    return TrialFile(
+        id=f"{task}-{agent}-{seed}-{hashlib.sha256(f'{task}{agent}{seed}'.encode()).hexdigest()[:10]}",
+        task=f"pocket/{task}",
+        edition="v1",
+        variant="real",
+        agent=agent,
+        label=label,
+        models={"main": "openai/gpt-5"} if agent == "research" else {},
+        seed=seed,
+        budget=Budget(time=600, steps=30),
+        resources=Resources(),
+        environment="core",
+        sandbox="bubblewrap",
+    )
+
+
+def begin_trial(trial: TrialFolder) -> None:
+    """Write the start of a trial that is still running."""
+    with ExitStack() as stack:
+        lease = stack.enter_context(trial.acquire())
+        held = TrialFolder(trial.path, lease)
+        log = stack.enter_context(held.log())
+        log.append(Started(trial=trial.path.name, trial_file_sha256="0" * 64, attempt=1))
+        log.append(CallStarted(step=1, request=CommandRequest(command=("sh", "-c", "python train.py"), seconds=60)))
+        held.write_state(State(status="running", steps=1, elapsed=2.0))
+
+
+def write_trial(trial: TrialFolder, texts: Texts, *, strong: bool, crashed: bool = False) -> None:
+    """Write a finished trial with one call of each kind."""
+    with ExitStack() as stack:
+        lease = stack.enter_context(trial.acquire())
+        held = TrialFolder(trial.path, lease)
+        log = stack.enter_context(held.log())
+        log.append(Started(trial=trial.path.name, trial_file_sha256="0" * 64, attempt=1))
+        log.append(LabOpened(sealing=SEALED, answers="withheld"))
+        contents = ContentStore(trial.snapshots)
+        if strong:
+            write_calls(log, texts, contents)
+        else:
+            call(log, 1, CommandRequest(command=("python", "starter.py"), seconds=60), command("score: 0.9\n"))
+        state = State(
+            status="failed" if crashed else "done",
+            cause="agent" if crashed else None,
+            failure="crash" if crashed else None,
+            error_type="NameError" if crashed else None,
+            reason=texts.reason if crashed else None,
+            elapsed=95.0 if strong else 4.0,
+            steps=3 if strong else 1,
+            tokens=5200 if strong else 0,
+            cost=0.04 if strong else 0.0,
+            started_at="2026-11-16T12:00:00+00:00",
+            sealing=SEALED,
+            answers="withheld",
+        )
+        if crashed:
+            log.append(AgentCrashed(error_type="NameError", message=texts.error, traceback=texts.error))
+        entry = SubmissionEntry(at="2026-11-16T12:01:00+00:00", reason=texts.reason)
+        if not crashed:
+            entry = held.save_submission("submission.csv", b"id,label\n1,2\n")
+        log.append(Submitted(submission=entry, state=state))
+        held.submit(entry)
+        if not crashed:
+            grade = make_grade(trial.file, strong)
+            log.append(Graded(grade=grade))
+            held.write_grade(grade)
+        held.write_state(state)
+
+
+def write_calls(log: EventLog, texts: Texts, contents: ContentStore) -> None:
+    """Write the calls of a model-driven agent."""
+    system = Message(role="system", text="You are a machine learning engineer.")
+    tool = Tool(name="run", description=texts.reply)
+    first = ask(
+        log,
+        1,
+        ModelRequest(role="main", messages=(system, Message(role="user", text=texts.reply)), tools=(tool,)),
+        texts,
+    )
+    write(log, 1, texts.path, texts.code, contents)
+    action = log.append(
+        CallStarted(
+            step=1,
+            request=ActionRequest(name=texts.name, arguments={"script": texts.argument, texts.name: texts.reply * 3}),
+        )
+    )
+    train = CommandRequest(command=("python", texts.path), seconds=60)
+    failing = CommandResult(ended="exit", code=1, stdout=texts.output, stderr=texts.error, seconds=1.5)
+    call(log, 1, train, failing, changes=True, action=action.number)
+    finish(log, action.number, ActionResult(observation=texts.error, cause="crash", seconds=1.6), 1)
+    more = ModelRequest(role="main", base=first, shared=2, messages=(Message(role="tool", text=texts.output),))
+    ask(log, 2, more, texts)
+    write(log, 2, texts.path, texts.code.replace(FIRST, SECOND), contents)
+    call(log, 2, PythonRequest(code=texts.code, seconds=60), PythonResult(output=texts.output, seconds=2.0))
+    call(log, 2, train, command(texts.output), changes=True)
+    call(log, 3, ReadRequest(path=texts.path), ReadResult(content=contents.put(texts.code.encode(errors="replace"))))
+    call(log, 3, ListRequest(), ListResult(files=(texts.path, "submission.csv")))
+    call(log, 3, NoteRequest(topic=texts.name, reason=texts.reply, data={texts.name: texts.output}), NoteResult())
+    call(log, 3, ValidationRequest(), ValidationResult())
+    if texts.label != "research":
+        log.append(BudgetExhausted(limit="steps", reason=texts.reason))
+
+
+def ask(log: EventLog, step: int, request: ModelRequest, texts: Texts) -> int:
+    message = Message(
+        role="assistant",
+        text=texts.reply,
+        reasoning=texts.reply,
+        tool_calls=(ToolCall(id="1", name=texts.name, arguments={"script": texts.argument}, parse_error=texts.error),),
+    )
+    usage = Usage(input_tokens=2400, output_tokens=200, cost=0.02)
+    reply = Reply(
+        message=message, stop="tool_calls", usage=usage, model="openai/gpt-5", number=0, seconds=3.2, waited=0.0
+    )
+    return call(log, step, request, ModelResult(reply=reply))
+
+
+def write(log: EventLog, step: int, path: str, text: str, contents: ContentStore) -> None:
+    content = contents.put(text.encode(errors="surrogateescape"))
+    call(log, step, WriteRequest(path=path, content=content), WriteResult(), changes=True)
+
+
+def command(output: str) -> CommandResult:
+    return CommandResult(ended="exit", code=0, stdout=output, stderr="", seconds=40.2)
+
+
+def call(log: EventLog, step: int, request, result, *, changes: bool = False, action: int | None = None) -> int:
+    number = log.append(CallStarted(step=step, request=request, changes=changes, action=action)).number
+    finish(log, number, result, step)
+    return number
+
+
+def finish(log: EventLog, number: int, result, step: int) -> None:
+    log.append(CallFinished(call=number, result=result, used=BudgetUsed(steps=step)))
+
+
+def make_grade(file: TrialFile, strong: bool) -> Grade:
+    task = Registry().task(file.task)
+    higher = task.metric.direction == "higher"
+    baseline = task.measured.baseline
+    factor = 1.0 if not strong else (1.2 if higher else 0.8)
+    score = baseline * factor * (1 + 0.001 * file.seed)
+    grade = {
+        "competition_id": file.task, "score": score, "gold_threshold": None, "silver_threshold": None,
+        "bronze_threshold": None, "median_threshold": None, "any_medal": False, "gold_medal": False,
+        "silver_medal": False, "bronze_medal": False, "above_median": False, "submission_exists": True,
+        "valid_submission": True, "is_lower_better": not higher, "created_at": "2026-11-16T12:02:00",
+        "submission_path": "submission.csv", "task": file.task, "edition": file.edition, "variant": file.variant,
+        "rank": 3 if strong else 9, "panel_size": 13, "baseline": baseline,
+        "improvement": (score - baseline) / baseline * (1 if higher else -1), "success": strong,
+        "success_published": strong,
+    }  # fmt: skip
+    return Grade.model_validate_json(json.dumps(grade))
