@@ -9,7 +9,7 @@ import click
 from assay.cli.output import as_json, echo, print_table, run_argument
 from assay.core.text import plural
 from assay.records import RunFolder
-from assay.studies import similarity
+from assay.studies import similarity, violations
 
 
 @click.group("study")
@@ -20,6 +20,7 @@ def study_command() -> None:
     Examples:
       assay study similarity runs/first
       assay study similarity runs/first --against notebooks
+      assay study violations runs/first
     """
 
 
@@ -72,6 +73,42 @@ def similarity_command(folder: Path, against: tuple[Path, ...], threshold: float
     for tenth, count in enumerate(counts):
         echo(f"  {10 * tenth:>3}–{10 * tenth + 10} %  {'█' * count}{' ' if count else ''}{count}")
     echo(f"Above {threshold:g} %: {plural(len(flagged), 'pair')}. High similarity is a reason to look, not a verdict.")
+
+
+@study_command.command("violations")
+@run_argument
+@as_json
+def violations_command(folder: Path, json_: bool) -> None:
+    """List possible violations of the rules, with quotes from the record.
+
+    Finds code and commands that try to reach the network, model providers or files outside of the workspace, and
+    submissions that the agent typed or that are constant. A sealed lab prevents most of it; a finding is a reason to
+    look at the trial.
+
+    \b
+    Examples:
+      assay study violations runs/first
+      assay study violations runs/first --json
+    """
+    from assay.results.collect import collect_outcomes
+
+    run = RunFolder(folder)
+    findings = violations.check_run(run)
+    outcomes = {trial.path.name: one for trial, one in zip(run.trials(), collect_outcomes(run), strict=True)}
+    if json_:
+        listed = [asdict(finding) for some in findings.values() for finding in some]
+        echo(json.dumps({"format": "violations/1", "trials": len(findings), "findings": listed}, indent=2))
+        return
+    rows = [[one.trial, one.rule, str(one.event), one.quote] for some in findings.values() for one in some]
+    if rows:
+        print_table(["trial", "rule", "event", "evidence"], rows)
+        echo()
+    flagged = sum(bool(some) for some in findings.values())
+    echo(f"{flagged} of {plural(len(findings), 'trial')} with findings")
+    for agent in dict.fromkeys(one.agent for one in outcomes.values()):
+        successes = [(name, bool(one.success)) for name, one in outcomes.items() if one.agent == agent]
+        won, clean, trials = violations.success_without_flagged(successes, findings.__getitem__)
+        echo(f"{agent}: {won} of {trials} succeeded, {clean} of {trials} if trials with findings count as failures")
 
 
 def _read(place: Path) -> list[similarity.Source]:
