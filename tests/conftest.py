@@ -18,6 +18,8 @@ from assay.lab.host import slots
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
 hypothesis.settings.load_profile("assay")
 
+os.environ.setdefault("ASSAY_SEEDS", "1")  # one trial per task and agent is enough for most tests
+
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
 BATTERIES = {

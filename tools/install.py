@@ -41,7 +41,7 @@ TEST_PROGRAMS = {
 }
 TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli")
 TARGETS = {
-    "demo": Target("web", BUBBLEWRAP, labs=("core",)),
+    "demo": Target("web,mlebench", BUBBLEWRAP, labs=("core",)),
     "test": Target("test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch", "mlebench"), agents=TEST_AGENTS),
     "lint": Target("lint,web"),
     "docs": Target("docs"),

@@ -91,7 +91,7 @@ def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
     words = [sys.executable, "-S", HERE / "kaggle_call.py", alone.root, '{"competition": "toy"}']
     path = f"{without}:{Path(assay.__file__).parents[1]}"
     done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=60)
-    assert "run: pip install 'assay[kaggle]'" in done.stdout, done.stderr
+    assert "run: pip install 'mlassay[kaggle]'" in done.stdout, done.stderr
 
 
 def test_an_archive_larger_than_the_disk_is_not_started(little: LittleKaggle) -> None:

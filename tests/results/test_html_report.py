@@ -187,7 +187,7 @@ def test_a_missing_package_is_reported_with_the_command_to_install_it(missing):
     )
     folder = Path(__file__).parent
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
-    assert "pip install 'assay[web]'" in done.stdout, done.stderr
+    assert "pip install 'mlassay[web]'" in done.stdout, done.stderr
 
 
 def test_a_browser_shows_the_report_without_errors_and_sends_no_requests(tmp_path):

@@ -1,5 +1,6 @@
 """The base class of agents, and how an agent is found by its name."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,6 +88,11 @@ def _registered(name: str) -> type[Agent]:
     for entry in entry_points(group="assay.agents", name=name):
         found: type[Agent] = entry.load()
         return found
+    if name.endswith(".py") and Path(name).is_file():
+        found_here = [
+            text.partition("(")[0] for text in re.findall(r"^class (\w+\()", Path(name).read_text("utf-8"), re.M)
+        ]
+        raise UsageError(f"{name} is a file; name the class in it: {name}:{found_here[0] if found_here else 'Class'}")
     raise UsageError(f"no agent is called {name!r}; {did_you_mean(name, [*agent_names(), 'path.py:Class'])}")
 
 

@@ -7,12 +7,12 @@ import statistics
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
+from assay import __version__
 from assay.core.disk import write_json
 from assay.core.errors import AssayError, UnsafePath, UsageError
 from assay.core.home import Home
@@ -137,7 +137,7 @@ class _PanelLab:
         facts = json.loads((self.environment / "environment.json").read_text("utf-8"))
         packages = {name: facts["packages"][name] for name in _NAMED_VERSIONS if name in facts["packages"]}
         machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
-        return {"assay": version("assay"), "python": facts["python"], **packages, **machine}
+        return {"assay": __version__, "python": facts["python"], **packages, **machine}
 
     async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> Solution:
         completed, submitted = await self._run(files, command, seed)

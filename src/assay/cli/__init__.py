@@ -27,12 +27,17 @@ COMMANDS = {
     "show": ("tasks", "Show details of a task."),
     "prepare": ("prepare", "Download the data of tasks and split off the answers."),
     "check": ("check", "Check that prepared tasks can be graded and do not leak answers."),
+    "doctor": ("machine", "Check this machine: extras, environments, API keys, sandbox."),
+    "config": ("machine", "Show the configuration file and the settings that apply."),
+    "completion": ("machine", "Print the completion script for bash, zsh or fish."),
     "lab": ("lab", "Build Python environments for labs; check the sandbox."),
     "agents": ("agents", "List agents and their settings."),
     "plan": ("plan", "Show what a run would do, its maximum time and cost."),
     "run": ("run", "Run agents on tasks and grade their submissions."),
     "resume": ("run", "Resume an interrupted run or trial."),
     "clean": ("clean", "Remove trials or runs from the disk."),
+    "ls": ("runs", "List runs."),
+    "logs": ("runs", "Show what an agent did in a trial."),
     "status": ("status", "Show the progress of a run."),
     "validate": ("grade", "Check the format of a submission without scoring it."),
     "grade": ("grade", "Grade a submission."),
@@ -73,7 +78,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is an error with a suggestion."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and not ctx.resilient_parsing and args[0] not in COMMANDS and not args[0].startswith("-"):
             from assay.core.text import suggest
 
             close = suggest(args[0], COMMANDS)
@@ -104,8 +109,8 @@ def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
     \b
     Examples:
       assay prepare pocket
-      assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
-      assay report runs/first
+      assay run pocket --agent starter --agent automl --time 60s
+      assay report
     """
     ctx.obj = tuple(folder.absolute() for folder in folders)
 

@@ -8,29 +8,51 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from assay.agents.agent import Agent, agent_class, agent_names
-from assay.cli.output import as_json, echo
+from assay.cli.complete import complete_agents
+from assay.cli.output import as_json, echo, echo_wrapped, print_table
+from assay.core.table import Column
 
 
 @click.command("agents")
+@click.argument("names", nargs=-1, metavar="[AGENT]…", shell_complete=complete_agents)
 @as_json
-def agents_command(json_: bool) -> None:
-    """List agents, what they need, and their settings.
+def agents_command(names: tuple[str, ...], json_: bool) -> None:
+    """List agents and what they need; for an agent that is named, also its settings.
 
     \b
     Examples:
       assay agents
+      assay agents aide
       assay run pocket --agent automl,share=0.5
     """
-    rows = [_row(name, agent_class(name)) for name in agent_names()]
+    rows = [_row(name, agent_class(name)) for name in names or agent_names()]
     if json_:
         echo(json.dumps(rows, indent=2))
         return
+    if not names:
+        columns = [
+            Column("agent"),
+            Column("needs"),
+            Column("settings", right=True),
+            Column("what it does", shrinks=True),
+        ]
+        print_table(
+            columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]
+        )
+        echo()
+        echo_wrapped("Settings of one: assay agents AGENT. To change one: --agent AGENT,SETTING=VALUE")
+        return
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] else ""
-        echo(f"{row['agent']}: {row['summary']}{needs}")
-        for setting, about in row["settings"].items():
-            value = "…" if about["required"] else json.dumps(about["default"], ensure_ascii=False).strip('"')
-            echo(f"  {setting}={value}  {about['about'] or ''}")
+        echo_wrapped(f"{row['agent']}: {row['summary']}{needs}", "  ")
+        columns = [Column("setting"), Column("default", shrinks=True), Column("meaning", shrinks=True, min_width=40)]
+        print_table(
+            columns, [[setting, _default(about), about["about"] or ""] for setting, about in row["settings"].items()]
+        )
+
+
+def _default(about: dict[str, Any]) -> str:
+    return "required" if about["required"] else json.dumps(about["default"], ensure_ascii=False).strip('"')
 
 
 def _row(name: str, agent: type[Agent]) -> dict[str, Any]:

@@ -6,21 +6,23 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, edition, open_registry, variant
+from assay.cli.complete import complete_tasks
+from assay.cli.output import as_json, color_word, echo, echo_styled, edition, load_data, open_registry, variant
 from assay.core.errors import AssayError
 from assay.core.home import Home
+from assay.core.text import plural, strip_control
 
 _MARKS = {True: "ok", False: "FAILED", None: "-"}
 
 
 @click.command("check")
-@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…")
+@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…", shell_complete=complete_tasks)
 @edition
 @variant
 @as_json
 @click.pass_obj
 def check_command(
-    folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str, json_: bool
+    folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str | None, json_: bool
 ) -> None:
     """Check that prepared tasks can be graded and do not leak answers.
 
@@ -34,11 +36,10 @@ def check_command(
       assay check mlebench:low --variant synthetic-0 --edition fixed
     """
     from assay.audit.task_check import check_task
-    from assay.data.store import load_prepared
 
     home, results, failed = Home.default(), [], []
     for task in open_registry(folders).select_all(names):
-        data = load_prepared(home, task, edition, variant)
+        data = load_data(home, task, edition, variant)
         findings = check_task(data, home)
         if any(finding.passed is False for finding in findings):
             failed.append(task.id)
@@ -53,8 +54,12 @@ def check_command(
         if not json_:
             echo(f"{task.id}, edition {data.edition}, {data.variant} data")
             for finding in findings:
-                echo(f"  {_MARKS[finding.passed]:<7} {finding.check}: {finding.detail}")
+                mark = color_word(f"{_MARKS[finding.passed]:<7}")
+                echo_styled(f"  {mark} {strip_control(f'{finding.check}: {finding.detail}')}")
     if json_:
         echo(json.dumps(results, indent=2))
+    else:
+        checks = sum(len(result["findings"]) for result in results)
+        echo(f"Checked {plural(len(results), 'task')} ({plural(checks, 'check')}): {len(failed)} failed.")
     if failed:
         raise AssayError(f"{len(failed)} of {len(results)} tasks failed: {', '.join(failed)}")

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import echo, run_argument
+from assay.cli.output import echo, open_run, run_argument
 from assay.core.errors import MissingDependency, UsageError
-from assay.records import RunFolder
 
 
 @click.command("export")
@@ -51,7 +50,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
 
     if out is None and reports is None and logs is None:
         raise UsageError("Nothing to export; pass --out FILE, --reports DIR or --inspect DIR")
-    run = RunFolder(folder)
+    run = open_run(folder)
     digest = export_run(run, out, submissions=submissions) if out else None
     if reports:
         for name, content in build_reports(run).items():

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from assay.cli.complete import complete_tasks
 from assay.cli.output import (
     as_json,
     choose_progress,
     echo,
     edition,
+    load_data,
     open_registry,
     print_table,
     quiet,
@@ -19,7 +21,6 @@ from assay.cli.output import (
 )
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
-from assay.data.store import load_prepared
 from assay.grading import grade_submission, validate_submission
 from assay.grading.result import Grade
 from assay.tasks import Task
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.command("grade")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("task")
+@click.argument("task", shell_complete=complete_tasks)
 @click.option(
     "--leaderboard",
     type=click.Path(path_type=Path),
@@ -50,7 +51,7 @@ def grade_command(
     task: str,
     leaderboard: Path | None,
     edition: str | None,
-    variant: str,
+    variant: str | None,
     sandbox: "SandboxName",
     json_: bool,
 ) -> None:
@@ -63,13 +64,13 @@ def grade_command(
       assay grade submission.csv pocket/house-price
       assay grade submission.csv mlebench/leaf-classification --variant synthetic-0 --edition fixed
     """
-    _check_exists(file)
+    _check_exists(file, task)
     found, home = open_registry(folders).task(task), Home.default()
     if leaderboard:
         from assay.grading.leaderboard import read_leaderboard
 
         found = found.model_copy(update={"leaderboard": read_leaderboard(leaderboard, found.metric)})
-    grade = grade_submission(file, found, load_prepared(home, found, edition, variant), home=home, sandbox=sandbox)
+    grade = grade_submission(file, found, load_data(home, found, edition, variant), home=home, sandbox=sandbox)
     if json_:
         echo(grade.model_dump_json(indent=2))
     else:
@@ -78,20 +79,22 @@ def grade_command(
 
 @click.command("validate")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("task")
+@click.argument("task", shell_complete=complete_tasks)
 @edition
 @variant
 @click.pass_obj
-def validate_command(folders: tuple[Path, ...], file: Path, task: str, edition: str | None, variant: str) -> None:
+def validate_command(
+    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, variant: str | None
+) -> None:
     """Check the format of a submission without scoring it. The exit code is 1 if it is invalid.
 
     \b
     Examples:
       assay validate submission.csv pocket/house-price
     """
-    _check_exists(file)
+    _check_exists(file, task)
     found = open_registry(folders).task(task)
-    validate_submission(file, found, load_prepared(Home.default(), found, edition, variant))
+    validate_submission(file, found, load_data(Home.default(), found, edition, variant))
     echo(f"{file} is a valid submission for {found.id}")
 
 
@@ -115,7 +118,7 @@ def grade_batch_command(
     listing: Path,
     out: Path,
     edition: str | None,
-    variant: str,
+    variant: str | None,
     sandbox: "SandboxName",
     quiet: bool,
     json_: bool,
@@ -131,7 +134,7 @@ def grade_batch_command(
     from assay.grading.batch import BatchConfig, NotGraded, grade_all, make_report, read_list, write_report
 
     entries = read_list(listing)
-    config = BatchConfig(Home.default(), folders, edition, variant, sandbox)
+    config = BatchConfig(Home.default(), folders, edition, _batch_variant(variant), sandbox)
     results = grade_all(entries, config, progress=choose_progress(quiet or json_))
     written = write_report(out, make_report(results))
     if json_:
@@ -229,7 +232,13 @@ def _print_steps(trial: "TrialFolder", json_: bool) -> None:
     print_table(["step", "time", "score", ""], rows)
 
 
-def _check_exists(file: Path) -> None:
+def _batch_variant(variant: str | None) -> str:
+    return "synthetic-0" if variant == "synthetic" else variant or "real"
+
+
+def _check_exists(file: Path, task: str = "") -> None:
+    if not file.exists() and Path(task).is_file():
+        raise UsageError(f"The submission comes first: assay grade {task} {file}")
     if not file.exists() and not file.is_symlink():
         raise UsageError(f"File {file} does not exist")
 

@@ -1,19 +1,27 @@
 """What commands share: printing, tables, and options that mean the same everywhere."""
 
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from assay.cli.complete import complete_runs
 from assay.core.text import strip_control
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.core.home import Home
     from assay.core.progress import Progress
-    from assay.tasks import Registry
+    from assay.core.table import Column
+    from assay.data.store import Prepared
+    from assay.records import RunFolder
+    from assay.tasks import Registry, Task
 
 _PIPE_WIDTH = 100_000
 as_json = click.option("--json", "json_", is_flag=True, help="Print JSON.")
@@ -21,9 +29,9 @@ quiet = click.option("--quiet", is_flag=True, help="Do not show progress.")
 edition = click.option("--edition", default=None, help="Edition of the rules.  [default: the first of the suite]")
 variant = click.option(
     "--variant",
-    default="real",
-    show_default=True,
-    help="Variant of the data: real, unverified, or a miniature such as synthetic-0.",
+    default=None,
+    help="Variant of the data: real, unverified, synthetic (which means synthetic-0), synthetic-7, or one per suite: "
+    "mlebench=synthetic,pocket=real.  [default: real, or the only one that is prepared]",
 )
 sandbox = click.option(
     "--sandbox",
@@ -32,7 +40,58 @@ sandbox = click.option(
     show_default=True,
     help="Sandbox for untrusted code. Results made with none are marked unsealed.",
 )
-run_argument = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN")
+_COLORS = {
+    "ok": "green",
+    "done": "green",
+    "FAILED": "red",
+    "failed": "red",
+    "missing": "red",
+    "degraded": "yellow",
+    "interrupted": "yellow",
+    "stopped": "yellow",
+    "running": "cyan",
+}
+
+
+def find_newest_run() -> Path:
+    """Return the newest run below this folder, and say which it is."""
+    found = find_runs(Path())
+    if not found:
+        raise click.UsageError("There is no run below this folder; pass the folder of one")
+    echo(f"Using the newest run: {found[0]}", err=True)
+    return found[0]
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """Return the run folders in `folder` and in its `runs/`, the newest first."""
+    files = [*folder.glob("*/run.json"), *folder.glob("runs/*/run.json")]
+    return [path.parent for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)]
+
+
+run_argument = click.argument(
+    "folder",
+    required=False,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="[RUN]",
+    shell_complete=complete_runs,
+    callback=lambda ctx, param, value: value or find_newest_run(),
+)
+
+
+def open_run(path: Path) -> "RunFolder":
+    """Return a run: its folder, or a zip file that `assay export` wrote, unpacked for as long as this process runs."""
+    from assay.records import RunFolder
+
+    if path.is_dir():
+        return RunFolder(path)
+    import atexit
+    import tempfile
+
+    from assay.records.bundle import unpack_bundle
+
+    folder = Path(tempfile.mkdtemp(prefix="assay-bundle-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return unpack_bundle(path, folder / path.stem)
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
@@ -54,6 +113,16 @@ def open_registry(folders: Sequence[Path]) -> "Registry":
     return Registry(folders)
 
 
+def load_data(home: "Home", task: "Task", edition: str | None, variant: str | None) -> "Prepared":
+    """Return the prepared data of a task; without a variant, the only one that is prepared is used, and named."""
+    from assay.data.store import choose_variant, load_prepared
+
+    chosen = choose_variant(home, task, edition, variant)
+    if variant is None and chosen != "real":
+        echo(f"Using {chosen} data of {task.id}, the only variant that is prepared.", err=True)
+    return load_prepared(home, task, edition, chosen)
+
+
 def choose_progress(hidden: bool) -> "Progress":
     """Return what shows the progress of long work: bars, or nothing."""
     from assay.core.progress import NoProgress, ProgressBars
@@ -61,9 +130,49 @@ def choose_progress(hidden: bool) -> "Progress":
     return NoProgress() if hidden else ProgressBars()
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns without borders, so that they can be cut and grepped."""
-    clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in [header, *rows]]
-    widths = [max(len(cell) for cell in column) for column in zip(*clean, strict=True)]
-    for row in clean:
-        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+def print_table(header: Sequence["str | Column"], rows: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns without borders, one line per row.
+
+    On a terminal the table fits its width: long cells are shortened in the middle, and columns are left out if they
+    must be, which a last line says. In a file or a pipe every cell is whole, so that it can be cut and grepped.
+    """
+    from assay.core.table import Column, fit_table
+
+    columns = [Column(one, shrinks=True) if isinstance(one, str) else one for one in header]
+    clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in rows]
+    table = fit_table(columns, clean, terminal_width())
+    title = "  ".join(table.header).rstrip()
+    echo_styled(click.style(title, dim=True) if uses_color() else title)
+    for row in table.rows:
+        echo_styled("  ".join(map(color_word, row)).rstrip())
+    if table.left_out:
+        echo(f"(not shown for lack of space: {', '.join(table.left_out)})")
+
+
+def echo_wrapped(text: str, indent: str = "") -> None:
+    """Print prose, wrapped between words where a terminal is narrower."""
+    width = terminal_width()
+    lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) if width else [text]
+    for line in lines:
+        echo(line)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal that standard output goes to; None for a file or a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def uses_color() -> bool:
+    """Whether to print in color: on a terminal, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def color_word(text: str) -> str:
+    """Return a state such as `ok` or `failed: out of time` in the color that it has everywhere."""
+    color = _COLORS.get(text.strip().partition(":")[0])
+    return click.style(text, fg=color) if color and uses_color() else text
+
+
+def echo_styled(text: str) -> None:
+    """Print text that is safe already and may have colors."""
+    click.echo(text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from assay.cli.complete import complete_agents, complete_tasks
 from assay.cli.output import edition, open_registry, sandbox, variant
 from assay.core.errors import UsageError
 from assay.core.quantities import parse_duration, parse_size
@@ -36,12 +37,13 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
 
 
 _WHAT = (
-    click.argument("names", nargs=-1, metavar="TASK|SUITE|SPLIT|PLAN.toml…"),
+    click.argument("names", nargs=-1, metavar="TASK|SUITE|SPLIT|PLAN.toml…", shell_complete=complete_tasks),
     click.option(
         "--agent",
         "agents",
         multiple=True,
         metavar="NAME[,SETTING=VALUE…]",
+        shell_complete=complete_agents,
         help="Agent to run, by name or as path.py:Class. Repeat to compare several.",
     ),
     click.option(
@@ -72,7 +74,7 @@ _WHAT = (
         help="Settings of a published study: mlagentbench-paper, mlebench-aide, aira-greedy, aira-mcts or "
         "aira-evolution. assay plan shows what it sets.",
     ),
-    click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Trials per task and agent."),
+    click.option("--seeds", default=3, show_default=True, type=click.IntRange(1), help="Trials per task and agent."),
     click.option(
         "--time", "time_", metavar="DURATION", callback=_duration, help="Time per trial.  [default: set by the task]"
     ),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from assay.cli.complete import complete_tasks
 from assay.cli.output import as_json, choose_progress, echo, edition, open_registry, quiet
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
@@ -14,7 +15,7 @@ from assay.data.store import Prepared, prepare
 
 
 @click.command("prepare")
-@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…")
+@click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|SPLIT…", shell_complete=complete_tasks)
 @edition
 @click.option("--synthetic", is_flag=True, help="Generate a miniature with the real layout instead of downloading.")
 @click.option(

@@ -1,12 +1,14 @@
 """`assay report`."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, make_console, run_argument
+from assay.cli.complete import complete_runs
+from assay.cli.output import as_json, echo, find_newest_run, make_console, open_run
 from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
 from assay.core.progress import ProgressBars
@@ -14,9 +16,12 @@ from assay.records import RunFolder
 
 
 @click.command("report")
-@run_argument
+@click.argument(
+    "paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[RUN]…", shell_complete=complete_runs
+)
 @as_json
-@click.option("--csv", "csv_", is_flag=True, help="Print CSV.")
+@click.option("--csv", "csv_", is_flag=True, help="Print CSV: a row per agent and task.")
+@click.option("--trials", is_flag=True, help="With --csv: a row per trial.")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -25,46 +30,73 @@ from assay.records import RunFolder
 )
 @click.option("--paper", is_flag=True, help="Show the tables of the MLAgentBench paper: success, improvement, effort.")
 @click.option("--published", is_flag=True, help="Like --paper, next to the figures published for the suite.")
-def report_command(folder: Path, json_: bool, csv_: bool, html: Path | None, paper: bool, published: bool) -> None:
-    """Show the results of a run as a table, CSV, JSON or HTML.
+def report_command(
+    paths: tuple[Path, ...],
+    json_: bool,
+    csv_: bool,
+    trials: bool,
+    html: Path | None,
+    paper: bool,
+    published: bool,
+) -> None:
+    """Show the results of runs as a table, CSV, JSON or HTML.
+
+    RUN is a run folder or a zip file of assay export; without one, the newest run is used. Several runs are reported
+    together, and agents whose code, budget or other settings differ are kept apart.
 
     \b
     Examples:
-      assay report runs/first
-      assay report runs/first --html report.html
-      assay report runs/first --csv > results.csv
+      assay report
+      assay report runs/first runs/second
+      assay report first.zip --html report.html
+      assay report runs/first --csv --trials > trials.csv
       assay report runs/first --paper --published
     """
     if json_ and csv_:
         raise UsageError("Pass only one of --json and --csv")
-    run = RunFolder(folder)
+    if trials and not csv_:
+        raise UsageError("--trials requires --csv")
+    runs = [open_run(path) for path in paths or [find_newest_run()]]
     if paper or published:
         if csv_ or html:
             raise UsageError("--paper and --published cannot be used with --csv or --html")
-        print_paper(run, with_published=published, json_=json_)
+        for run in runs:
+            print_paper(run, with_published=published, json_=json_)
     elif json_ or csv_:
-        from assay.results import tables
-        from assay.results.collect import collect_outcomes
-        from assay.results.statistics import summarize_cells
-
-        outcomes = collect_outcomes(run)
-        text = (
-            tables.to_json(outcomes, run.name, datetime.now(UTC)) if json_ else tables.to_csv(summarize_cells(outcomes))
-        )
+        text = _format_data(runs, json_, trials)
         echo(text, nl=not text.endswith("\n"))
     elif not html:
-        print_report(run)
+        print_report(*runs)
     if html:
-        write_page(run, html)
+        write_page(runs, html)
 
 
-def print_report(run: RunFolder) -> None:
-    """Print the results of a run as a table."""
+def _format_data(runs: Sequence[RunFolder], json_: bool, trials: bool) -> str:
+    from assay.results import tables
+    from assay.results.collect import collect_outcomes
+    from assay.results.statistics import summarize_cells
+
+    if trials:
+        from assay.results.trial_rows import trials_to_csv
+
+        return trials_to_csv(runs)
+    outcomes = collect_outcomes(*runs)
+    if json_:
+        return tables.to_json(outcomes, _title(runs), datetime.now(UTC))
+    return tables.to_csv(summarize_cells(outcomes))
+
+
+def _title(runs: Sequence[RunFolder]) -> str:
+    return ", ".join(run.name for run in runs)
+
+
+def print_report(*runs: RunFolder) -> None:
+    """Print the results of runs as a table."""
     from assay.results import tables
     from assay.results.collect import collect_outcomes
 
-    removed = Counter[str](trial.status for trial in run.file.removed)
-    make_console().print(tables.results_table(collect_outcomes(run), removed))
+    removed = Counter[str](trial.status for run in runs for trial in run.file.removed)
+    make_console().print(tables.results_table(collect_outcomes(*runs), removed))
 
 
 def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
@@ -81,17 +113,20 @@ def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
         make_console().print(paper_tables.paper_table(papers, figures))
 
 
-def write_page(run: RunFolder, path: Path) -> None:
-    """Write the results of a run as an HTML page."""
+def write_page(runs: Sequence[RunFolder], path: Path) -> None:
+    """Write the results of runs as an HTML page."""
     from assay.results.collect import collect_outcomes, find_panels
     from assay.results.report import render_page
     from assay.results.search_tree import collect_trees
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProgressBars().stage("rendering the report"):
-        created_at = datetime.fromisoformat(run.file.created_at)
         page = render_page(
-            collect_outcomes(run), find_panels(run), title=run.name, created_at=created_at, trees=collect_trees(run)
+            collect_outcomes(*runs),
+            find_panels(*runs),
+            title=_title(runs),
+            created_at=max(datetime.fromisoformat(run.file.created_at) for run in runs),
+            trees=[tree for run in runs for tree in collect_trees(run)],
         )
     atomic_write(path, page)
-    echo(f"Wrote {path}", err=True)
+    echo(f"Wrote {path}: open {path.resolve().as_uri()}", err=True)

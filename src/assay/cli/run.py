@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.complete import complete_trials
 from assay.cli.output import choose_progress, echo, quiet
 from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
 from assay.cli.report import print_report
@@ -43,8 +44,8 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, *
 
     \b
     Examples:
-      assay run pocket --agent starter --agent automl --seeds 3 --time 60s --out runs/first
-      assay run pocket --agent research --model openai/gpt-5 --role fast=openai/gpt-5-mini --cost 5
+      assay run pocket --agent starter --agent automl --time 60s --out runs/first
+      assay run pocket --agent research --model openai/gpt-5 --cost 5
       assay run plan.toml --seeds 1
       assay run --again --failed runs/first
       assay run --again runs/first/trials/digits-automl-1-0a1b2c3d4e
@@ -61,6 +62,9 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, *
         _build_environments(plan, quiet)
     files = list(plan.trials(Home.default()))
     run.add(files)
+    others = sorted({file.variant for file in files if file.variant != "real"})
+    if others and config.variant is None:
+        echo(f"Using {', '.join(others)} data where it is the only variant that is prepared.", err=True)
     if again:
         _rerun(run, [TrialFolder(run.path / "trials" / file.id) for file in files], failed)
     _execute(run, config, quiet, resumed=False)
@@ -110,7 +114,12 @@ def _build_environments(plan: "Plan", quiet: bool) -> None:
 
 
 @click.command("resume")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN|TRIAL")
+@click.argument(
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="RUN|TRIAL",
+    shell_complete=complete_trials,
+)
 @click.option("--step", type=click.IntRange(0), default=None, help="With a trial: fork it from this step.")
 @execution_options
 @quiet

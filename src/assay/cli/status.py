@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, print_table, run_argument
+from assay.cli.output import as_json, echo, open_run, print_table, run_argument
 from assay.core.errors import UsageError
 from assay.records import RunFolder, TrialFolder
 
@@ -38,7 +38,7 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
     """
     from assay.runs.status import read_status, tail_log, utc_now
 
-    run = RunFolder(folder)
+    run = open_run(folder)
     if trial:
         _print_lines(tail_log(_find_trial(run, trial), lines), json_)
     elif follow:

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, print_table
+from assay.cli.complete import complete_tasks
+from assay.cli.output import as_json, echo, echo_wrapped, open_registry, print_table
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.quantities import format_duration, format_size
+from assay.core.table import Column
 from assay.core.text import plural
 from assay.tasks import EditionRules, Preparation, Suite, Task
 
 
 @click.command("tasks")
-@click.argument("names", nargs=-1, metavar="[SUITE|SPLIT]…")
+@click.argument("names", nargs=-1, metavar="[SUITE|SPLIT]…", shell_complete=complete_tasks)
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only tasks of a split. Repeat for several.")
 @click.option(
     "--category", "categories", multiple=True, metavar="NAME", help="Only tasks of a category. Repeat for several."
@@ -45,14 +47,32 @@ def tasks_command(
     if json_:
         echo(json.dumps(rows, indent=2))
         return
-    for suite in suites:
-        echo(f"{suite.name}: {suite.title}")
-        sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
-        echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""))
-    columns = ["task", "kind", "category", "metric", "budget", "prepared"]
+    for number, suite in enumerate(suites):
+        _print_suite(suite, [row for row in rows if row["suite"] == suite.name], first=number == 0)
+    prepared = sum(row["prepared"] != "no" for row in rows)
+    echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. Details of one: assay show TASK")
+
+
+def _print_suite(suite: Suite, rows: list[dict[str, str | list[str]]], *, first: bool) -> None:
+    """Print the tasks of one suite; on a narrow terminal the category, the kind and the budget are left out first."""
+    if not rows:
+        return
+    if not first:
+        echo()
+    echo_wrapped(f"{suite.name}: {suite.title}", "  ")
+    sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
+    echo_wrapped(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""), "    ")
+    columns = {
+        "task": Column("task", shrinks=True, min_width=28),
+        "kind": Column("kind", shrinks=True, min_width=14, leave_out=2),
+        "category": Column("category", shrinks=True, min_width=14, leave_out=1),
+        "metric": Column("metric", shrinks=True, min_width=12),
+        "budget": Column("budget", leave_out=3),
+        "prepared": Column("prepared", shrinks=True, min_width=12),
+    }
     if not any(row["category"] for row in rows):
-        columns.remove("category")
-    print_table(columns, [[str(row[column] or "") for column in columns] for row in rows])
+        del columns["category"]
+    print_table(list(columns.values()), [[str(row[name] or "") for name in columns] for row in rows])
 
 
 def _filter_by_split(tasks: list[Task], suites: list[Suite], splits: tuple[str, ...]) -> list[Task]:
@@ -73,7 +93,7 @@ def _filter_by_category(tasks: list[Task], categories: tuple[str, ...], known: l
 
 
 @click.command("show")
-@click.argument("task")
+@click.argument("task", shell_complete=complete_tasks)
 @as_json
 @click.pass_obj
 def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, run_argument, sandbox
+from assay.cli.output import as_json, choose_progress, echo, open_registry, open_run, quiet, run_argument, sandbox
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
 from assay.core.progress import Progress
@@ -65,7 +65,7 @@ def verify_command(
     from assay.records.signature import check_digest, run_digest_if_intact
     from assay.records.verify import check_run
 
-    run = RunFolder(folder)
+    run = open_run(folder)
     progress = choose_progress(quiet or json_)
     digest = run_digest_if_intact(run)
     findings = [*check_run(run), *check_digest(run, digest, expected=expected, key=key)]
@@ -153,5 +153,5 @@ def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
     """
     from assay.records.signature import sign
 
-    signature = sign(RunFolder(folder), key)
+    signature = sign(open_run(folder), key)
     echo(signature.model_dump_json(indent=2) if json_ else signature.digest)

@@ -7,6 +7,7 @@
     ├── SourceError             raw data cannot be downloaded, or is not the expected data
     ├── LabError                the sandbox or the machine failed
     ├── ModelError              a model cannot be reached, or refuses to answer
+    │   ├── KeyRejected         … because of the API key
     │   ├── ModelUnavailable    … and a later attempt may succeed
     │   └── RequestRejected     … because of what the request contains
     ├── PromptTooLong           a conversation does not fit into a model's context
@@ -37,7 +38,7 @@ class MissingDependency(AssayError):
     """An optional package is not installed; the message names the extra that brings it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} requires the extra '{extra}'; run: pip install 'assay[{extra}]'")
+        super().__init__(f"{feature} requires the extra '{extra}'; run: pip install 'mlassay[{extra}]'")
         self.extra = extra
 
 
@@ -67,6 +68,10 @@ class RequestRejected(ModelError):
     def __init__(self, message: str, model: str) -> None:
         super().__init__(message)
         self.model = model
+
+
+class KeyRejected(ModelError):
+    """The provider of a model rejects the API key; no later attempt can succeed."""
 
 
 class PromptTooLong(AssayError):

@@ -108,6 +108,26 @@ def prepare(
     return load_prepared(home, task, edition, variant)
 
 
+def choose_variant(home: Home, task: Task, edition: str | None = None, wanted: str | None = None) -> str:
+    """Return the variant of a task to use: the wanted one, else the real data, else the only one that is prepared.
+
+    `wanted` is the name of a variant, in which `synthetic` means `synthetic-0`, or one for each suite, such as
+    `mlebench=synthetic,pocket=real`.
+    """
+    for part in (wanted or "").split(","):
+        suite, equals, name = part.rpartition("=")
+        if name and (not equals or suite == task.suite):
+            return "synthetic-0" if name == "synthetic" else name
+    prepared = list_variants(home, task, edition)
+    return prepared[0] if len(prepared) == 1 else "real"
+
+
+def list_variants(home: Home, task: Task, edition: str | None = None) -> list[str]:
+    """Return the variants of a task that are prepared on this machine for an edition."""
+    folder = home.root / "data" / task.suite / task.name / (edition or task.edition)
+    return sorted(path.parent.name for path in folder.glob("*/manifest.json") if not path.parent.name.startswith("."))
+
+
 def load_prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
     """Return a task's prepared data; raise `NotPrepared` if it is missing or stale."""
     edition, place = _place(home, task, edition, variant)
@@ -116,7 +136,10 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
         folder = place.resolve(strict=True)
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
-        raise NotPrepared(f"{_describe(task, edition, variant)} is not prepared on this machine; {command}") from None
+        others = list_variants(home, task, edition)
+        hint = f"; prepared are: {', '.join(others)}; to use one, pass --variant {others[0]}" if others else ""
+        what = _describe(task, edition, variant)
+        raise NotPrepared(f"{what} is not prepared on this machine; {command}{hint}") from None
     except ValidationError as error:
         raise NotPrepared(
             f"{place}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"

@@ -3,7 +3,7 @@
 from rich.text import Text
 from tenacity import RetryError
 
-from assay.core.errors import AssayError, ModelError, ModelUnavailable, RequestRejected, UsageError
+from assay.core.errors import AssayError, KeyRejected, ModelError, ModelUnavailable, RequestRejected, UsageError
 from assay.core.quantities import format_duration
 from assay.core.text import did_you_mean, one_line
 
@@ -52,6 +52,8 @@ def request_error(name: str, error: Exception) -> ModelError:
     text = f"{name} {problem}{attempts}: {one_line(str(message), MAX_LENGTH)}"
     if _is_transient(status, type(error).__name__):
         return ModelUnavailable(text)
+    if status in (401, 403):
+        return KeyRejected(text)
     return RequestRejected(text, name) if _is_content_error(status, error) else ModelError(text)
 
 

@@ -10,7 +10,7 @@ from assay import __version__
 from assay.agents import Agent, find_agent
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.data.store import Prepared, load_prepared
+from assay.data.store import Prepared, choose_variant, load_prepared
 from assay.lab.environments import find_environment
 from assay.lab.interface import SandboxName
 from assay.models.settings import is_role
@@ -18,6 +18,9 @@ from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
 from assay.runs.hashes import hash_of_listing, made_with
 from assay.tasks import Budget, Task
+
+_MINIATURE_TIME = 600.0
+_MINIATURE_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Plan:
     tokens: int | None = None
     cost: float | None = None
     edition: str | None = None
-    variant: str = "real"
+    variant: str | None = None
     sandbox: SandboxName = "bubblewrap"
     tasks_folder: Path | None = None
     environment: str | None = None
@@ -54,7 +57,10 @@ class Plan:
 
         Unless `check_models` is off, access to the models is checked first.
         """
-        data = {task.id: load_prepared(home, task, self.edition, self.variant) for task in self.tasks}
+        data = {
+            task.id: load_prepared(home, task, self.edition, choose_variant(home, task, self.edition, self.variant))
+            for task in self.tasks
+        }
         places = {name: find_environment(home, name) for name in self.environments()}
         weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
@@ -112,7 +118,7 @@ class Plan:
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
         asked_for = {"time": self.time, "steps": self.steps} | (limits if models else {})
         given = {limit: amount for limit, amount in asked_for.items() if amount is not None}
-        budget = Budget.model_validate(task.budget.model_dump() | given)
+        budget = Budget.model_validate(task.budget.model_dump() | _miniature_limits(task, data) | given)
         asked = {
             "task": task.id,
             "edition": data.edition,
@@ -164,3 +170,10 @@ class Plan:
                 key = f"{group}.{name}"
                 found[key] = self.origins.get(key, "flag") if name in ours else fallback
         return found
+
+
+def _miniature_limits(task: Task, data: Prepared) -> dict[str, float]:
+    """Return the default limits on a miniature, which takes minutes where the real task takes hours."""
+    if not data.variant.startswith("synthetic"):
+        return {}
+    return {"time": min(task.budget.time, _MINIATURE_TIME), "steps": min(task.budget.steps, _MINIATURE_STEPS)}

@@ -38,6 +38,7 @@ VARIABLES = {
 }
 """The environment variables and the settings that they set."""
 
+DEFAULT_SEEDS = 3
 _GROUPS = ("budget", "resources", "roles", "model_settings")
 _FORMATS = ("plan/1", "config/1")
 
@@ -185,10 +186,15 @@ def config_from_flags(content: Mapping[str, Any]) -> PlanConfig:
 
 def load_user_config(variables: Mapping[str, str]) -> PlanConfig:
     """Read the user's `config.toml`, if there is one: the keys of a plan, with `format = "config/1"`."""
+    path = find_user_config(variables)
+    return read_plan_file(path) if variables.get("ASSAY_CONFIG") or path.is_file() else PlanConfig()
+
+
+def find_user_config(variables: Mapping[str, str]) -> Path:
+    """Return the path of the user's configuration file, whether it exists or not."""
     named = variables.get("ASSAY_CONFIG")
     folder = Path(variables.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser())
-    path = Path(named) if named else folder / "assay" / "config.toml"
-    return read_plan_file(path) if named or path.is_file() else PlanConfig()
+    return Path(named) if named else folder / "assay" / "config.toml"
 
 
 def resolve_config(
@@ -234,7 +240,7 @@ def build_plan(
         models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
         model_settings=config.model_settings,
         prices={name: price.model_dump(exclude_none=True) for name, price in (config.prices or {}).items()},
-        seeds=config.seeds or 1,
+        seeds=config.seeds or DEFAULT_SEEDS,
         descriptions=config.descriptions,
         environment=_locate(config.environment),
         weights=config.weights.expanduser().resolve() if config.weights else None,

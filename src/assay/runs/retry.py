@@ -4,12 +4,20 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from assay.core.errors import ModelError, ModelUnavailable, NotPrepared, RecordError, RequestRejected, UsageError
+from assay.core.errors import (
+    KeyRejected,
+    ModelError,
+    ModelUnavailable,
+    NotPrepared,
+    RecordError,
+    RequestRejected,
+    UsageError,
+)
 from assay.records import State, TrialFolder
 from assay.runs.spent import read_budget_used
 
 # Errors that another attempt cannot fix: the plan, the data or the record must be changed first.
-_PERMANENT = {error.__name__ for error in (UsageError, NotPrepared, RecordError)}
+_PERMANENT = {error.__name__ for error in (UsageError, NotPrepared, RecordError, KeyRejected)}
 _PROVIDER = {error.__name__ for error in (ModelError, ModelUnavailable, RequestRejected)}
 _PROVIDER_WAIT_FACTOR = 8
 # With the default waits, a provider may be down for two hours before a trial is given up.

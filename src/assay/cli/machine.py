@@ -1,0 +1,131 @@
+"""`assay config`, `assay doctor` and `assay completion`: this machine, its settings, and the shell."""
+
+import importlib.util
+import json
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from assay import __version__
+from assay.cli.output import as_json, echo, echo_wrapped, print_table
+from assay.core.home import Home
+from assay.core.table import Column
+
+if TYPE_CHECKING:
+    from assay.lab.doctor import Diagnosis
+
+_EXTRAS = {
+    "agents": "inspect_ai",
+    "web": "altair",
+    "mlebench": "PIL",
+    "kaggle": "kaggle",
+    "slurm": "submitit",
+    "ray": "ray",
+}
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY", "KAGGLE_KEY")
+
+
+@click.command("config")
+@as_json
+def config_command(json_: bool) -> None:
+    """Show the configuration file, the settings that apply to every run, and where each comes from.
+
+    Settings in the file have the names of a plan file's; it begins with: format = "config/1".
+
+    \b
+    Examples:
+      assay config
+    """
+    from assay.runs.plan_config import VARIABLES, PlanConfig, find_user_config, resolve_config
+
+    path = find_user_config(os.environ)
+    config, origins = resolve_config(PlanConfig(), PlanConfig())
+    values = config.model_dump(mode="json", exclude_none=True)
+    if json_:
+        echo(
+            json.dumps(
+                {"file": str(path), "home": str(Home.default().root), "origins": origins, "values": values}, indent=2
+            )
+        )
+        return
+    echo(f"file   {path}{'' if path.is_file() else ' (does not exist)'}")
+    echo(f"home   {Home.default().root} (ASSAY_HOME)")
+    rows = []
+    for key, origin in origins.items():
+        group, _, name = key.partition(".")
+        rows.append([key, str(values[group][name] if name else values[group]), origin])
+    if rows:
+        print_table(["setting", "value", "from"], rows)
+    else:
+        echo("No settings: every run uses its flags, its plan file and the defaults.")
+    echo_wrapped(f"Environment variables: {', '.join(VARIABLES)}")
+
+
+@click.command("doctor")
+@as_json
+def doctor_command(json_: bool) -> None:
+    """Check this machine: Python, extras, lab environments, API keys, load, and what sandboxes enforce.
+
+    \b
+    Examples:
+      assay doctor
+    """
+    from dataclasses import asdict
+
+    from assay.lab.doctor import diagnose
+
+    findings = [*_check_machine(), *diagnose(Home.default())]
+    if json_:
+        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return
+    columns = [Column("check"), Column("state"), Column("detail", shrinks=True, min_width=30)]
+    print_table(columns, [[finding.name, finding.state, finding.detail] for finding in findings])
+    for finding in findings:
+        if finding.remedy:
+            echo(f"\n{finding.name}: {finding.remedy}")
+    missing = sum(finding.state == "missing" for finding in findings)
+    echo(f"\n{len(findings)} checks, {missing} missing.")
+
+
+def _check_machine() -> "list[Diagnosis]":
+    from assay.lab.doctor import Diagnosis
+    from assay.runs.load import describe_load, read_load
+
+    load = read_load()
+    busy = describe_load(load)
+    found = [
+        Diagnosis("assay", "ok", f"{__version__}, Python {platform.python_version()} at {sys.executable}"),
+        Diagnosis("cores", "ok", f"{len(os.sched_getaffinity(0))} usable"),
+        Diagnosis("load", "degraded" if busy else "ok", busy or f"{load} runnable processes per core"),
+    ]
+    for extra, module in _EXTRAS.items():
+        if importlib.util.find_spec(module):
+            found.append(Diagnosis(f"extra {extra}", "ok", "installed"))
+        else:
+            found.append(Diagnosis(f"extra {extra}", "degraded", "not installed", f"pip install 'mlassay[{extra}]'"))
+    keys = [name for name in _KEYS if os.environ.get(name)]
+    found.append(Diagnosis("API keys", "ok" if keys else "degraded", ", ".join(keys) or "none in the environment"))
+    return found
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the script that completes commands, options, tasks, agents, runs and trials in a shell.
+
+    \b
+    Examples:
+      eval "$(assay completion bash)"          # in ~/.bashrc
+      eval "$(assay completion zsh)"           # in ~/.zshrc
+      assay completion fish > ~/.config/fish/completions/assay.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from assay.cli import assay
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(assay, {}, "assay", "_ASSAY_COMPLETE").source())

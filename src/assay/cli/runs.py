@@ -1,0 +1,121 @@
+"""`assay ls` and `assay logs`."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli.complete import complete_trials
+from assay.cli.output import as_json, echo, find_runs, print_table
+from assay.core.errors import RecordError, UsageError
+from assay.core.table import Column
+from assay.core.text import one_line, plural
+from assay.records import RunFolder, TrialFolder
+
+
+@click.command("ls")
+@click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[DIR]")
+@as_json
+def ls_command(folder: Path, json_: bool) -> None:
+    """List the runs in a folder and in its runs/, the newest first.
+
+    \b
+    Examples:
+      assay ls
+      assay ls /data/experiments
+    """
+    rows = [_summarize(path) for path in find_runs(folder)]
+    if json_:
+        echo(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        echo(f"No runs in {folder} or {folder / 'runs'}.")
+        return
+    columns = [
+        Column("run", shrinks=True),
+        Column("created", leave_out=1),
+        Column("trials", right=True),
+        Column("done", right=True),
+        Column("failed", right=True),
+        Column("agents", shrinks=True, leave_out=2),
+    ]
+    print_table(
+        columns, [[str(row[name]) for name in ("run", "created", "trials", "done", "failed", "agents")] for row in rows]
+    )
+
+
+def _summarize(path: Path) -> dict[str, Any]:
+    try:
+        run = RunFolder(path)
+        trials = list(run.trials())
+        states = [trial.state.status for trial in trials]
+        agents = ", ".join(dict.fromkeys(trial.file.label for trial in trials))
+        created = datetime.fromisoformat(run.file.created_at)
+    except RecordError as error:
+        return {
+            "run": str(path),
+            "created": "",
+            "trials": "–",
+            "done": "–",
+            "failed": "–",
+            "agents": one_line(str(error)),
+        }
+    return {
+        "run": str(path),
+        "created": f"{created:%Y-%m-%d %H:%M}",
+        "trials": len(states),
+        "done": states.count("done"),
+        "failed": states.count("failed"),
+        "agents": one_line(agents),
+    }
+
+
+@click.command("logs")
+@click.argument(
+    "trial",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="TRIAL",
+    shell_complete=complete_trials,
+)
+@click.option("--step", type=click.IntRange(0), default=None, help="Only this step.")
+@click.option("--lines", default=12, show_default=True, type=click.IntRange(1), help="Lines of each text to show.")
+@as_json
+def logs_command(trial: Path, step: int | None, lines: int, json_: bool) -> None:
+    """Show what an agent did in a trial, in order: prompts' replies, commands, outputs, its crash, its grade.
+
+    \b
+    Examples:
+      assay logs runs/first/trials/digits-automl-1-0a1b2c3d4e
+      assay logs runs/first/trials/digits-aide-1-0a1b2c3d4e --step 3 --lines 100
+    """
+    from assay.records import read_events
+    from assay.records.events import AgentCrashed, CallFinished, CallStarted, describe_event
+
+    if not (trial / "trial.json").exists():
+        raise UsageError(f"{trial} is not a trial: it has no trial.json")
+    folder = TrialFolder(trial)
+    events = read_events(folder.events) if folder.events.exists() else []
+    steps = {event.number: event.step for event in events if isinstance(event, CallStarted)}
+    if step is not None:
+        events = [
+            event
+            for event in events
+            if steps.get(event.call if isinstance(event, CallFinished) else event.number) == step
+        ]
+    if json_:
+        echo(json.dumps([event.model_dump(mode="json") for event in events], indent=2))
+        return
+    for event in events:
+        number = steps.get(event.call if isinstance(event, CallFinished) else event.number)
+        where = "" if number is None else f"  step {number}"
+        text = event.traceback if isinstance(event, AgentCrashed) else describe_event(event)
+        shown = text.splitlines()
+        echo(f"{event.time:%H:%M:%S}  {event.kind}{where}")
+        for line in shown[:lines]:
+            echo(f"    {line}")
+        if len(shown) > lines:
+            echo(f"    … {plural(len(shown) - lines, 'more line')}; --lines {len(shown)} shows all")
+    state = folder.state
+    echo(f"{state.status}: {one_line(state.reason)}" if state.reason else state.status)
