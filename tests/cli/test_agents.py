@@ -23,7 +23,9 @@ def test_every_agent_is_listed_with_its_requirements_and_settings(assay):
 
 
 def test_the_printed_list_names_every_setting_and_its_default(assay):
-    output = assay("agents").stdout
+    listed = {line.split()[0]: line for line in assay("agents").stdout.splitlines() if line.strip()}
+    assert "a model  " in listed["shell"] and "one bash command after another; the minimal agent" in listed["shell"]
+    output = [" ".join(line.split()) for line in assay("agents", "shell", "replay").stdout.splitlines()]
     assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in output
-    assert "  share=0.25  default time limit of a command, as a share of the time left" in output
-    assert "  trial=…  folder of the trial to repeat, RUN/trials/ID" in output
+    assert "share 0.25 default time limit of a command, as a share of the time left" in output
+    assert "trial required folder of the trial to repeat, RUN/trials/ID" in output

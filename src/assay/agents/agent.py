@@ -81,7 +81,7 @@ def agent_class(name: str) -> type[Agent]:
 
 def agent_names() -> list[str]:
     """Return the names of all registered agents."""
-    return sorted(entry.name for entry in entry_points(group="assay.agents"))
+    return sorted({entry.name for entry in entry_points(group="assay.agents")})
 
 
 def _registered(name: str) -> type[Agent]:

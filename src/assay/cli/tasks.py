@@ -53,7 +53,7 @@ def tasks_command(
     echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. Details of one: assay show TASK")
 
 
-def _print_suite(suite: Suite, rows: list[dict[str, str | list[str]]], *, first: bool) -> None:
+def _print_suite(suite: Suite, rows: list[dict[str, str | list[str] | None]], *, first: bool) -> None:
     """Print the tasks of one suite; on a narrow terminal the category, the kind and the budget are left out first."""
     if not rows:
         return
