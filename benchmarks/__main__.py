@@ -23,12 +23,14 @@ BENCHMARKS = {
     "runs.py": ["--trials", "20"],
 }
 """Each benchmark, with the arguments that keep a normal run to a few minutes."""
+FULL = {"prepare.py": ["--full"]}
+"""Arguments for a full run, where the default is not it."""
 
 
 def main() -> int:
     """Run the benchmarks one after the other; fail if one of them fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="also 10 million rows and 2,000 trials")
+    parser.add_argument("--full", action="store_true", help="also 10 million rows, files of 2 GB and 2,000 trials")
     full = parser.parse_args().full
     failed = []
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
@@ -36,7 +38,7 @@ def main() -> int:
         path.touch()
         for script, arguments in BENCHMARKS.items():
             print(f"\n{script}", flush=True)
-            command = [sys.executable, str(FOLDER / script), *([] if full else arguments)]
+            command = [sys.executable, str(FOLDER / script), *(FULL.get(script, []) if full else arguments)]
             if subprocess.run(command, env=os.environ | {COLLECT: str(path)}).returncode:
                 failed.append(script)
         show(read_figures(path))

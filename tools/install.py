@@ -45,7 +45,7 @@ TARGETS = {
     "test": Target("test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch", "mlebench"), agents=TEST_AGENTS),
     "lint": Target("lint,web"),
     "docs": Target("docs"),
-    "bench": Target("agents", BUBBLEWRAP, labs=("core",)),
+    "bench": Target("agents,mlebench", BUBBLEWRAP, labs=("core",)),
 }
 
 # Installers run with their own progress bars off: theirs would end up inside ours.

@@ -42,9 +42,11 @@ def prepare(job: PrepareJob) -> None:
 
 
 def _read_portions(path: Path) -> Iterator[pd.DataFrame]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         while lines := list(islice(file, PORTION)):
             if any(line.isspace() for line in lines):
                 raise SourceError(f"{RECORDS} has a blank line")
-            records = pd.read_json(io.StringIO("".join(lines)), orient="records", lines=True)
+            portion = io.BytesIO(b"".join(lines))
+            del lines
+            records = pd.read_json(portion, orient="records", lines=True)
             yield records.assign(example_id=records["example_id"].astype(str))
