@@ -12,6 +12,7 @@ demo:
 	@$(BIN)/assay prepare pocket
 	@$(BIN)/assay run pocket --agent starter --agent automl --seeds 3 --time 24s --out $(DEMO)
 	@$(BIN)/assay report $(DEMO) --html $(DEMO)/report.html
+	@echo "See every step of every trial: $(BIN)/assay view $(DEMO) --open"
 
 test:
 	@$(PYTHON) tools/install.py test

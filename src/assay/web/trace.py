@@ -87,7 +87,7 @@ class Entry:
     after: list[Block] = field(default_factory=list)
     inner: list["Entry"] = field(default_factory=list)
     has_prompt: bool = False
-    finished: bool = True
+    status: Literal["finished", "running", "interrupted"] = "finished"
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,8 @@ class _Builder:
         for event in events:
             self._start = self._start or event.time
             at = max((event.time - self._start).total_seconds(), 0.0)
+            if isinstance(event, Started | Submitted):
+                self._interrupt()
             if isinstance(event, CallStarted):
                 self._begin(event, at)
             elif isinstance(event, CallFinished):
@@ -167,9 +169,15 @@ class _Builder:
                 self._entries.append(entry)
         return self._entries
 
+    def _interrupt(self) -> None:
+        """Close the calls of an earlier process, or those that the end of the work left open."""
+        for entry, _ in self._open.values():
+            entry.status = "interrupted"
+        self._open.clear()
+
     def _begin(self, event: CallStarted, at: float) -> None:
         kind, title = _describe(event.request)
-        entry = Entry(event.number, kind, title, at, event.step, finished=False)
+        entry = Entry(event.number, kind, title, at, event.step, status="running")
         entry.has_prompt = isinstance(event.request, ModelRequest)
         entry.blocks = list(self._request_blocks(event.request))
         if isinstance(event.request, NoteRequest) and event.request.cause:
@@ -182,7 +190,7 @@ class _Builder:
         if event.call not in self._open:
             return
         entry, start = self._open.pop(event.call)
-        entry.finished = True
+        entry.status = "finished"
         entry.seconds = _seconds(event.result)
         if entry.seconds is None:
             entry.seconds = max(at - entry.at, 0.0)

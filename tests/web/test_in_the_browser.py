@@ -1,0 +1,178 @@
+"""What a person sees and does in real Chromium: every view works, without console errors or violations of WCAG."""
+
+import re
+import shutil
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+from sample_run import TASKS, Texts, write_run, write_trial
+from viewing import serving
+
+PATIENCE = 120_000
+"""Milliseconds that a busy machine may take; nothing waits for them to pass."""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert program, "this test needs Chromium: apt-get install chromium"
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        browser = playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open pages; at the end, fail if a console had an error or a page asked another host for something."""
+    contexts, complaints = [], []
+
+    def open_(viewer, path="", **options):
+        context = chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append("a script ran"), dialog.dismiss()))
+        page.on("request", lambda request: complaints.append(request.url) if not is_own(request, viewer) else None)
+        page.goto(viewer.address)
+        if path:
+            page.goto(page.url + path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def is_own(request, viewer):
+    return request.url.startswith(f"http://127.0.0.1:{viewer.port}/")
+
+
+def check_accessibility(page):
+    """Fail on what axe finds by the rules of WCAG 2 and its best practices."""
+    found = Axe().run(page).response["violations"]
+    nodes = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+    assert not nodes, page.url
+
+
+def test_a_newcomer_finds_out_who_is_better_where_and_why(viewer, open_page):
+    page = open_page(viewer)
+    assert "token" not in page.url
+    expect(page.locator(".says")).to_have_text(re.compile("research is ahead, but not certainly better than .*starter"))
+    expect(page.get_by_text("+92 points of success on average over 4 tasks")).to_be_visible()
+    board = page.get_by_role("region", name="Leaderboard of pocket v1")
+    expect(board.get_by_role("row").nth(1)).to_contain_text(re.compile(r"research.*92 %.*75–100 %.*\$0\.04", re.DOTALL))
+    check_accessibility(page)
+
+    board.get_by_role("button", name="Success").click()
+    board.get_by_role("button", name="Success").click()
+    expect(board.get_by_role("row").nth(1)).to_contain_text("starter")
+    page.get_by_label("Filter agents and tasks").fill("house")
+    grid = page.get_by_role("region", name="Results by task and agent")
+    expect(grid.locator("tbody tr:visible")).to_have_count(1)
+    page.get_by_label("Filter agents and tasks").fill("")
+
+    grid.get_by_role("link", name="Handwritten digits from few labels").click()
+    expect(page.get_by_role("img", name="Scores of trials")).to_be_visible()
+    expect(page.get_by_text("Predict which digit")).to_be_visible()
+    check_accessibility(page)
+
+    page.get_by_role("link", name="Failures").click()
+    expect(page.get_by_role("heading", name="crash")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="step 1, Execute Script").click()
+    expect(page.locator(".entry.current")).to_contain_text("NameError: name 'model' is not defined")
+    expect(page.locator(".entry.current")).to_be_in_viewport()
+
+
+def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
+    trial = next(trial for trial in run.trials() if trial.file.agent == "research")
+    page = open_page(viewer, f"/trial/{trial.path.name}")
+    expect(page.get_by_role("heading", name="Step 2")).to_be_visible()
+    titles = []
+    for _ in range(4):
+        page.keyboard.press("j")
+        titles.append(page.locator(".entry.current .what").first.inner_text())
+    assert titles == ["started", "lab opened: bubblewrap, sealed", "model call (main)", "write train.py (83 bytes)"]
+    page.keyboard.press("k")
+    expect(page.locator(".entry.current .what").first).to_have_text("model call (main)")
+    page.keyboard.press("n")
+    expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
+    assert page.url.endswith("#" + page.locator(".entry.current").get_attribute("id"))
+    expect(page.locator(".added")).to_have_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")
+    expect(page.locator(".removed")).to_have_text("-model = LogisticRegression()")
+    check_accessibility(page)
+
+    page.get_by_role("link", name="prompt").last.click()
+    expect(page.get_by_role("heading", name="Prompt of model call 2 of 2")).to_be_visible()
+    expect(page.get_by_text("You are a machine learning engineer.")).to_be_visible()
+    expect(page.locator(".message.tool")).to_contain_text("mean: 0.9695")
+    check_accessibility(page)
+
+
+def test_agents_are_compared_task_by_task(viewer, open_page):
+    page = open_page(viewer, "/compare")
+    forest = page.get_by_role("img", name="Differences between research and starter by task")
+    expect(forest).to_contain_text("+92")
+    assert forest.locator("circle").count() == len(TASKS)
+    check_accessibility(page)
+    page.get_by_label("Measure").select_option("wins")
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("wins on 4 tasks")).to_be_visible()
+
+
+def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
+    run = write_run(tmp_path / "running", seeds=2, tasks=("digits",), pending=True)
+    trial = next(trial for trial in run.trials() if trial.state.status == "running")
+    with serving(tmp_path) as viewer:
+        page = open_page(viewer)
+        page.get_by_role("link", name="running").click()
+        expect(page.get_by_text("3 of 4 trials finished")).to_be_visible()
+        detail = open_page(viewer)
+        detail.goto(f"{page.url}/trial/{trial.path.name}")
+        expect(detail.locator(".entry.running")).to_have_count(1)
+        for one in (page, detail):
+            expect(one.locator("#live")).to_have_text("Live")
+            one.evaluate("window.notReloaded = true")
+        write_trial(trial, Texts(), strong=True)
+        expect(page.get_by_text("4 of 4 trials finished")).to_be_visible()
+        expect(page.get_by_role("link", name="research, seed 2: success")).to_be_visible()
+        expect(detail.get_by_text("submitted submission.csv, 13 bytes", exact=True)).to_be_visible()
+        expect(detail.locator(".entry.running")).to_have_count(0)
+        assert all(one.evaluate("window.notReloaded") for one in (page, detail))
+        page.close()
+        detail.close()
+
+
+def test_phones_and_dark_mode(viewer, open_page, run):
+    trial = next(trial for trial in run.trials() if trial.file.agent == "research").path.name
+    page = open_page(viewer, viewport={"width": 360, "height": 700}, color_scheme="dark")
+    home = page.url
+    for path in ("", "/compare", "/failures", "/task/pocket/digits", f"/trial/{trial}"):
+        page.goto(home + path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than the screen"
+        check_accessibility(page)
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Theme").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_hostile_content_does_not_run(tmp_path, open_page):
+    script = "<script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>'\"><svg onload=alert(3)>"
+    texts = Texts(*[script] * 6, label=script, reason=script, code=script + "A" * 200_000)
+    run = write_run(tmp_path / "run", seeds=1, tasks=("digits", "vectorization"), texts=texts)
+    trials = [f"/trial/{trial.path.name}" for trial in run.trials() if trial.file.agent == "research"]
+    with serving(run.path) as viewer:
+        page = open_page(viewer)
+        home = page.url
+        for path in ("", "/compare", "/failures", *trials):
+            page.goto(home + path)
+            expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
+            assert page.locator("script").count() == 1 and page.locator("main img").count() == 0
+        page.close()
