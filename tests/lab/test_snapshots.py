@@ -1,6 +1,8 @@
 """Snapshots preserve a workspace exactly, within its disk limit, and store unchanged files once."""
 
 import dataclasses
+import hashlib
+import json
 import os
 import time
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 from inside import SMALL, Open, shell
 
-from assay.core.errors import RecordError
+from assay.core.errors import RecordError, UnsafePath
 from assay.lab import snapshots
 
 pytestmark = pytest.mark.anyio
@@ -171,3 +173,53 @@ def stored_bytes(store: Path) -> int:
 def read_bytes() -> int:
     """Return how many bytes this process has read so far."""
     return int(Path("/proc/self/io").read_text().split()[1])
+
+
+EVIL = b"evil"
+EVIL_DIGEST = hashlib.sha256(EVIL).hexdigest()
+
+
+def evil_file(**changes: object) -> dict[str, object]:
+    file: dict[str, object] = {"sha256": EVIL_DIGEST, "mode": 0o644, "size": 4, "inode": 1}
+    return {**file, "ctime_ns": 0, "mtime_ns": 0, **changes}
+
+
+HOSTILE_MANIFESTS: dict[str, dict[str, object]] = {
+    "a file above": {"files": {"../x": evil_file()}},
+    "an absolute file": {"files": {"/tmp/x": evil_file()}},
+    "a folder above": {"folders": {"../f": 0o777}},
+    "a link above": {"links": {"../l": "/etc/passwd"}},
+    "a file through a link": {"files": {"l/x": evil_file()}, "links": {"l": "/tmp"}},
+    "a mode that is text": {"files": {"s": evil_file(mode="x")}},
+    "a mode that no number holds": {"files": {"s": evil_file(mode=10**30)}},
+    "no time": {"files": {"s": evil_file(mtime_ns=None)}},
+    "no digest": {"files": {"s": evil_file(sha256=None)}},
+    "a digest that is a path": {"files": {"s": evil_file(sha256="../../../etc/passwd")}},
+    "a zero byte": {"files": {"a\0b": evil_file()}},
+    "a long name": {"files": {"a" * 5000: evil_file()}},
+    "no name": {"files": {"": evil_file()}},
+    "a list of files": {"files": []},
+    "an unknown key": {"more": 1},
+    "a link to a list": {"links": {"l": [1]}},
+    "a link with a zero byte": {"links": {"l": "a\0"}},
+    "a folder's mode that is text": {"folders": {"f": "x"}},
+    "a file that is a folder": {"files": {"f": evil_file()}, "folders": {"f": 0o777}},
+    "a file that is a link": {"files": {"f": evil_file()}, "links": {"f": "x"}},
+}
+
+
+@pytest.mark.parametrize("manifest", HOSTILE_MANIFESTS.values(), ids=HOSTILE_MANIFESTS)
+def test_a_hostile_snapshot_is_refused_and_writes_nothing_outside(tmp_path: Path, manifest: dict[str, object]):
+    store, root = tmp_path / "store", tmp_path / "lab" / "root"
+    root.mkdir(parents=True)
+    for name in ("objects", "manifests"):
+        (store / name).mkdir(parents=True)
+    (store / "objects" / EVIL_DIGEST).write_bytes(EVIL)
+    empty: dict[str, object] = {"format": "snapshot/1", "files": {}, "folders": {}, "links": {}, "left_out": []}
+    text = json.dumps(empty | manifest).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    (store / "manifests" / f"{digest}.json").write_bytes(text)
+    with pytest.raises((RecordError, UnsafePath)):
+        snapshots.restore_snapshot(root, store, snapshots.load_snapshot(store, digest), owner=None)
+    assert [path.name for path in tmp_path.iterdir() if path != store] == ["lab"]
+    assert list((tmp_path / "lab").iterdir()) == [root]

@@ -251,6 +251,10 @@ def test_no_command_crashes_hangs_or_leaves_the_folder(finished, tmp_path, attac
         ["report", run, "--html", str(out / "page.html")],
         ["export", run, "--out", str(out / "run.zip"), "--submissions"],
         ["export", run, "--reports", str(out / "reports")],
+        ["compare", run],
+        ["study", "similarity", run],
+        ["grade-trial", str(target)],
+        ["clean", run, "--failed", "--outdated", "--yes"],
         ["aggregate", str(target / "grade.json"), "--split", "tiny"],
     ]
     out.mkdir()
@@ -447,6 +451,12 @@ def test_a_run_is_complete_only_with_all_its_results_and_submissions(finished):
     (finished.run.path / "index.json").write_text(json.dumps(index))
     said = finished.assay("verify", finished.run.path, "--quiet").stdout
     assert "everything matches" not in said and "3 with a score that was NOT VERIFIED" in said
+
+
+def test_a_run_from_which_trials_were_removed_does_not_verify_as_complete(finished):
+    finished.run.remove(finished.trials[:1])
+    said = finished.assay("verify", finished.run.path, "--quiet").stdout
+    assert "everything matches" not in said and "3 trials: the records match, but" in said and "1 REMOVED" in said
 
 
 def test_a_run_folder_is_read_through_a_link_to_it(finished, tmp_path):

@@ -109,4 +109,5 @@ def estimate_usage(
 
 def _message_bytes(message: "Message") -> int:
     calls = sum(len(call.name) + len(json.dumps(call.arguments)) for call in message.tool_calls)
-    return len(message.text.encode(errors="replace")) + calls
+    texts = message.text + (message.reasoning or "")
+    return len(texts.encode(errors="replace")) + calls

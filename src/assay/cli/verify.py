@@ -90,9 +90,10 @@ def _summarize(run: RunFolder, findings: "list[RecordFinding]", *, regraded: boo
     unfinished = {finding.trial for finding in findings if finding.part == UNFINISHED}
     unverified = {finding.trial for finding in findings if finding.part in ("grade", "task")} - unfinished
     count = len(run.file.trials) - len(unfinished) if not regraded else len(unverified)
-    if not unfinished and not count:
+    removed = len(run.file.removed)
+    if not unfinished and not count and not removed:
         return f"{trials}: everything matches."
-    problems = []
+    problems = [f"{removed:,} REMOVED"] if removed else []
     if unfinished:
         problems.append(f"{len(unfinished):,} NOT FINISHED")
     if count:

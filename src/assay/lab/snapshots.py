@@ -28,6 +28,8 @@ from assay.lab.workspace import Entry, Owner
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
 _MAX_MANIFEST = 2**29
+# A name that is a file and a folder at once, or longer than any name can be.
+_IMPOSSIBLE = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 _ZEROS = bytes(_CHUNK)
 # The kernel's clock for file times ticks every few milliseconds: a file changed this shortly before a snapshot may
 # change again without a new time.
@@ -135,7 +137,9 @@ def load_snapshot(store: Path, id: str) -> Snapshot:
         if content.pop("format") != _FORMAT:
             raise ValueError
         files = {name: SnapshotFile(**file) for name, file in content.pop("files").items()}
-        return Snapshot(files=files, left_out=tuple(content.pop("left_out")), **content)
+        snapshot = Snapshot(files=files, left_out=tuple(content.pop("left_out")), **content)
+        _check_types(snapshot)
+        return snapshot
     except (AttributeError, LookupError, TypeError, ValueError):
         raise RecordError(f"{path} is not a {_FORMAT}") from None
 
@@ -143,7 +147,19 @@ def load_snapshot(store: Path, id: str) -> Snapshot:
 def restore_snapshot(
     root: Path, store: Path, snapshot: Snapshot, *, owner: Owner | None, without: str | None = None
 ) -> None:
-    """Make the content of `root` exactly that of a snapshot, including modes and modification times."""
+    """Make the content of `root` exactly that of a snapshot, including modes and modification times.
+
+    `RecordError` if that is impossible, because the snapshot was not taken of any folder.
+    """
+    try:
+        _restore(root, store, snapshot, owner, without)
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE:
+            raise
+        raise RecordError(f"snapshot {snapshot.id} in {store} cannot be restored: {error.strerror}") from None
+
+
+def _restore(root: Path, store: Path, snapshot: Snapshot, owner: Owner | None, without: str | None) -> None:
     workspace.empty_folder(root, without=without)
     for path in snapshot.folders:
         workspace.make_folder(root, path, owner=owner)
@@ -180,6 +196,20 @@ def open_object(store: Path, sha256: str, max_size: int = sys.maxsize) -> Iterat
         raise RecordError(f"{path} is missing") from None
     with file:
         yield file
+
+
+def _check_types(snapshot: Snapshot) -> None:
+    """Raise `TypeError` unless a snapshot that was read has the types that it was written with."""
+    numbers = [
+        number
+        for file in snapshot.files.values()
+        for number in (file.mode, file.size, file.ctime_ns, file.mtime_ns, file.inode)
+    ]
+    texts = [*snapshot.links.values(), *snapshot.left_out, *(file.sha256 for file in snapshot.files.values())]
+    if not all(type(number) is int for number in (*numbers, *snapshot.folders.values())):
+        raise TypeError
+    if not all(isinstance(text, str) and "\0" not in text for text in texts):
+        raise TypeError
 
 
 def _check_digest(sha256: str) -> str:
