@@ -252,6 +252,7 @@ def test_no_command_crashes_hangs_or_leaves_the_folder(finished, tmp_path, attac
         ["export", run, "--out", str(out / "run.zip"), "--submissions"],
         ["export", run, "--reports", str(out / "reports")],
         ["compare", run],
+        ["export", run, "--inspect", str(out / "logs")],
         ["study", "similarity", run],
         ["grade-trial", str(target)],
         ["clean", run, "--failed", "--outdated", "--yes"],

@@ -66,7 +66,8 @@ def _check_task_name(text: str) -> str:
 
 
 def _check_timestamp(text: str) -> str:
-    datetime.fromisoformat(text)
+    if not 1970 <= datetime.fromisoformat(text).year <= 3000:  # others cannot be converted between time zones
+        raise ValueError("not a date of this age")
     return text
 
 

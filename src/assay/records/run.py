@@ -54,7 +54,7 @@ class RunFolder:
     def trials(self) -> Iterator[TrialFolder]:
         """Its trials, in the order of the plan; `RecordError` if one of them would be outside of the folder."""
         refuse_links(self.path / "trials")
-        for name in self.file.trials:
+        for name in dict.fromkeys(self.file.trials):  # a stranger's run may list one trial a million times
             if not is_plain_name(name):
                 raise RecordError(f"{self.path}/run.json: {quote(name)} is not a valid name of a trial")
             refuse_links(self.path / "trials" / name)
