@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from assay.core.errors import AssayError, UsageError
-from assay.records import RunFolder, TrialFolder
+from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.results.collect import collect_outcomes, load_tasks
 from assay.results.comparison import Comparison, Measure, collect_trials, compare_agents
 from assay.results.outcome import Outcome, RuleSet
@@ -72,9 +72,14 @@ class RunView:
         return {outcome.trial: outcome for outcome in self.outcomes}
 
     @cached_property
+    def files(self) -> list[TrialFile]:
+        """What was planned for each of its trials."""
+        return [folder.file for folder in self.folder.trials()]
+
+    @cached_property
     def tasks(self) -> dict[str, Task]:
         """The tasks of its trials by name."""
-        return load_tasks([folder.file for folder in self.folder.trials()])
+        return load_tasks(self.files)
 
     @cached_property
     def sections(self) -> list[Section]:
@@ -125,7 +130,7 @@ class RunView:
 
     @cached_property
     def _strata(self) -> dict[str, str]:
-        outside = {Path(file.tasks_folder) for folder in self.folder.trials() if (file := folder.file).tasks_folder}
+        outside = {Path(file.tasks_folder) for file in self.files if file.tasks_folder}
         return Registry(sorted(outside)).split_of_each({outcome.task for outcome in self.outcomes})
 
 
@@ -134,6 +139,7 @@ class Runs:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = [folder.resolve() for folder in folders]
+        self._paths: dict[str, Path] = {}
         self._views: dict[str, RunView] = {}
         self._kept: dict[tuple[str, Hashable], object] = {}
         self._lock = threading.Lock()
@@ -146,9 +152,9 @@ class Runs:
         return None
 
     def list(self) -> list[RunView]:
-        """Return all runs, the newest first; those that cannot be read are left out."""
+        """Look for runs, and return them, the newest first; those that cannot be read are left out."""
         found = []
-        for path in dict.fromkeys(path for folder in self._folders for path in find_runs(folder)):
+        for path in self._find().values():
             try:
                 found.append((RunFolder(path).file.created_at, self._view(path)))
             except AssayError:
@@ -157,19 +163,13 @@ class Runs:
 
     def get(self, key: str) -> RunView | None:
         """Return a run by its key."""
-        for folder in self._folders:
-            for path in find_runs(folder):
-                if _key(path) == key:
-                    return self._view(path)
-        return None
+        path = self._path(key)
+        return self._view(path) if path else None
 
     def version(self, key: str, trial: str | None = None) -> str | None:
         """Return a text that changes when a file of the run, or of one trial of it, does."""
-        for folder in self._folders:
-            for path in find_runs(folder):
-                if _key(path) == key:
-                    return _version(path, trial)
-        return None
+        path = self._path(key)
+        return _version(path, trial) if path else None
 
     def keep(self, view: RunView, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed for this state of a run, or compute it."""
@@ -183,6 +183,15 @@ class Runs:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[place] = value
         return value
+
+    def _path(self, key: str) -> Path | None:
+        """Return the folder of a run; folders are searched again only for a run that is not known."""
+        path = self._paths.get(key) or self._find().get(key)
+        return path if path and (path / "run.json").is_file() else None
+
+    def _find(self) -> dict[str, Path]:
+        self._paths = {_key(path): path for folder in self._folders for path in find_runs(folder)}
+        return self._paths
 
     def _view(self, path: Path) -> RunView:
         key, version = _key(path), _version(path)
