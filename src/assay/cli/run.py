@@ -1,5 +1,6 @@
 """`assay run` and `assay resume`."""
 
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from assay.cli.complete import complete_trials
 from assay.cli.output import choose_progress, echo, quiet
 from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
 from assay.cli.report import print_report
+from assay.cli.view import viewing
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     help="Rerun finished trials: those of the plan, or the RUN or TRIAL folders given instead of tasks.",
 )
 @click.option("--failed", is_flag=True, help="With --again: only failed trials.")
+@click.option("--view", is_flag=True, help="Show the run in the browser while it goes on, like assay view.")
 @quiet
 @click.pass_context
-def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, **options: Any) -> None:
+def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, quiet: bool, **options: Any) -> None:
     """Run agents on tasks and grade their submissions.
 
     The same command with the same --out runs only what is missing, so it can be repeated after any interruption. The
@@ -67,7 +70,8 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, quiet: bool, *
         echo(f"Using {', '.join(others)} data where it is the only variant that is prepared.", err=True)
     if again:
         _rerun(run, [TrialFolder(run.path / "trials" / file.id) for file in files], failed)
-    _execute(run, config, quiet, resumed=False)
+    with viewing(run.path) if view else nullcontext():
+        _execute(run, config, quiet, resumed=False)
 
 
 def _rerun_folders(ctx: click.Context, folders: list[Path], failed: bool, quiet: bool) -> None:

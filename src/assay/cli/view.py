@@ -1,16 +1,28 @@
-"""`assay view`."""
+"""`assay view`, and the viewer of `assay run --view`."""
 
+import subprocess
+import sys
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
+from assay.cli.complete import complete_runs
 from assay.cli.output import echo
+from assay.core.errors import UsageError
+from assay.core.text import one_line
 
 
 @click.command("view")
-@click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[DIR...]")
+@click.argument(
+    "folders",
+    nargs=-1,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="[DIR...]",
+    shell_complete=complete_runs,
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free one]")
 @click.option("--open/--no-open", "open_", default=False, help="Open the page in the browser.")
 def view_command(folders: tuple[Path, ...], port: int, open_: bool) -> None:
@@ -31,9 +43,33 @@ def view_command(folders: tuple[Path, ...], port: int, open_: bool) -> None:
 
     def announce() -> None:
         echo(viewer.address)
+        sys.stdout.flush()
         echo("Press Ctrl+C to stop.", err=True)
         if open_:
             webbrowser.open(viewer.address)
 
     with suppress(KeyboardInterrupt):  # the way to stop it
         viewer.serve(announce)
+
+
+@contextmanager
+def viewing(run: Path) -> Iterator[None]:
+    """Serve the pages of a run from another process until the block ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "view", str(run)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            reason = one_line(process.stderr.read()).removeprefix("error: ")
+            raise UsageError(f"The viewer did not start: {reason}")
+        echo(f"Pages of this run: {address}", err=True)
+        yield
+    finally:
+        process.terminate()
+        process.communicate()
