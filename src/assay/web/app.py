@@ -82,7 +82,7 @@ class _Site:
         """All runs, or the only one."""
         if self._runs.only:
             return RedirectResponse(f"/run/{self._runs.only}", 303)
-        return self._render("index", rows=pages.summarize_runs(self._runs.list()))
+        return self._render("index", rows=pages.summarize_runs(self._runs.find_all()))
 
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
@@ -94,7 +94,7 @@ class _Site:
         view = self._view(request)
         others = [run for key in request.query_params.getlist("with") if (run := self._runs.get(key))]
         query = pages.CompareQuery.read(request.query_params, others)
-        rest = [run for run in self._runs.list() if run.key != view.key] if not self._runs.only else []
+        rest = [run for run in self._runs.find_all() if run.key != view.key] if not self._runs.only else []
         versions = tuple((other.key, other.version) for other in others)
         content = self._runs.keep(view, ("compare", query.key, versions), partial(pages.make_comparison, view, query))
         return self._render("compare", view, page="compare", rest=rest, query=query, **content)

@@ -151,7 +151,7 @@ class Runs:
             return _key(self._folders[0])
         return None
 
-    def list(self) -> list[RunView]:
+    def find_all(self) -> list[RunView]:
         """Look for runs, and return them, the newest first; those that cannot be read are left out."""
         found = []
         for path in self._find().values():
