@@ -49,7 +49,7 @@ def test_a_run_that_nobody_touched_passes(finished):
     assert found_again(finished) == []
     result = finished.assay("verify", finished.run.path, "--quiet")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert f"4 trials: everything matches. Run digest: {run_digest(finished.run)}" in result.stdout
+    assert f"4 trials: everything matches.\nRun digest: {run_digest(finished.run)}\n" in result.stdout
 
 
 def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_share_that_past(finished):

@@ -32,9 +32,9 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
     if not names:
         columns = [
             Column("agent"),
-            Column("needs"),
-            Column("settings", right=True),
-            Column("what it does", shrinks=True),
+            Column("needs", leave_out=2),
+            Column("settings", right=True, leave_out=1),
+            Column("what it does", shrinks=True, min_width=56),
         ]
         print_table(
             columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]

@@ -149,12 +149,13 @@ def print_table(header: Sequence["str | Column"], rows: Sequence[Sequence[str]])
         echo(f"(not shown for lack of space: {', '.join(table.left_out)})")
 
 
-def echo_wrapped(text: str, indent: str = "") -> None:
+def echo_wrapped(text: str, indent: str = "", *, err: bool = False) -> None:
     """Print prose, wrapped between words where a terminal is narrower."""
-    width = terminal_width()
+    on_terminal = (sys.stderr if err else sys.stdout).isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else None
     lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) if width else [text]
     for line in lines:
-        echo(line)
+        echo(line, err=err)
 
 
 def terminal_width() -> int | None:

@@ -79,6 +79,12 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
         echo(f"{task} is not ready: {why}")
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     echo(f"{plural(result.trials, 'trial')}, {result.done} done.")
+    if config.out and (config.out / "run.json").exists():
+        from assay.runs.forecast import expected_cost
+
+        if expected := expected_cost(RunFolder(config.out), result.trials - result.done):
+            cost_by_mean, finished = expected
+            echo(f"Expected cost, by the mean of {plural(finished, 'finished trial')}: ${cost_by_mean:.2f}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
 
 

@@ -73,6 +73,7 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 def _print_status(status: "RunStatus", json_: bool) -> None:
     from assay.cli.live import summarize_status
     from assay.core.quantities import format_duration
+    from assay.core.table import Column
     from assay.core.text import one_line
 
     if json_:
@@ -81,7 +82,10 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
     rows = [
         [
             one_line(trial.trial),
+            one_line(trial.agent),
+            str(trial.seed),
             _state(trial),
+            "" if trial.score is None else f"{trial.score:.5g}",
             str(trial.steps),
             f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
             f"{trial.tokens:,}",
@@ -90,7 +94,19 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         ]
         for trial in status.trials
     ]
-    print_table(["trial", "state", "steps", "time", "tokens", "cost", ""], rows)
+    columns = [
+        Column("trial", shrinks=True, min_width=24),
+        Column("agent", shrinks=True, min_width=12, leave_out=4),
+        Column("seed", right=True, leave_out=3),
+        Column("state"),
+        Column("score", right=True),
+        Column("steps", right=True, leave_out=5),
+        Column("time", leave_out=6),
+        Column("tokens", right=True, leave_out=1),
+        Column("cost", right=True, leave_out=2),
+        Column("reason", shrinks=True, min_width=20, leave_out=7),
+    ]
+    print_table(columns, rows)
     echo()
     for line in summarize_status(status):
         echo(line)

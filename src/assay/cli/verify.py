@@ -77,7 +77,8 @@ def verify_command(
     else:
         _print_findings(findings)
         if not mismatches:
-            echo(f"{_summarize(run, findings, regraded=not no_regrade)} Run digest: {digest}")
+            echo(_summarize(run, findings, regraded=not no_regrade))
+            echo(f"Run digest: {digest}")
     if mismatches:
         raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {run.path}")
 

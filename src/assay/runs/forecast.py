@@ -86,11 +86,32 @@ def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLi
             time=group[0].budget.time,
             steps=group[0].budget.steps,
             cores=group[0].resources.cores,
-            cost=group[0].budget.cost if group[0].models else 0.0,
+            cost=_max_cost(group[0]),
             origins=group[0].origins,
         )
         for group in groups.values()
     ]
+
+
+def _max_cost(file: TrialFile) -> float | None:
+    """Return the maximum cost of a trial: its limit, or its tokens at the price of output of its dearest model."""
+    if not file.models:
+        return 0.0
+    if file.budget.cost is not None or file.budget.tokens is None:
+        return file.budget.cost
+    from assay.models import Prices
+    from assay.models.messages import Usage
+
+    prices = Prices.model_validate({"models": file.prices})
+    costs = [prices.cost(model, Usage(output_tokens=file.budget.tokens)) for model in file.models.values()]
+    return None if None in costs else max(cost for cost in costs if cost is not None)
+
+
+def expected_cost(run: RunFolder, trials: int) -> tuple[float, int] | None:
+    """Return what so many trials cost at the mean cost of a run's finished trials, and how many of those there are."""
+    states = [folder.state for folder in run.trials()]
+    costs = [state.cost for state in states if state.final and state.cost is not None and state.tokens]
+    return (sum(costs) / len(costs) * trials, len(costs)) if costs else None
 
 
 def _final(file: TrialFile, run: RunFolder | None) -> bool:

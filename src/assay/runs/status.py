@@ -12,7 +12,7 @@ from assay.records.log import read_events_backwards
 from assay.records.state import Cause, Status
 from assay.runs.spent import read_budget_used
 
-Stage = Status | Literal["interrupted"]
+Stage = Status | Literal["interrupted", "grading"]
 
 _OVER = ("done", "failed", "inapplicable")
 
@@ -34,11 +34,13 @@ class TrialStatus:
     tokens: int
     cost: float | None
     attempts: int
+    score: float | None = None
+    doing: str = ""
 
     @property
     def time_left(self) -> float:
         """Seconds left of its time budget."""
-        return 0.0 if self.stage in (*_OVER, "submitted") else max(0.0, self.time - self.elapsed)
+        return 0.0 if self.stage in (*_OVER, "submitted", "grading") else max(0.0, self.time - self.elapsed)
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,18 @@ def tail_log(folder: TrialFolder, count: int) -> list[str]:
 def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
     file, state = folder.file, folder.state
     stage: Stage = state.status
+    doing = ""
     elapsed, steps, tokens, cost = state.elapsed, state.steps, state.tokens, state.cost
     if not state.final and folder.events.exists():
         so_far = read_budget_used(folder)
         used = so_far.used
         elapsed, steps, tokens, cost = used.elapsed, used.steps, used.tokens, used.cost
-        if appears_held(folder.path):
+        if appears_held(folder.path) and folder.submission_entry:
+            stage = "grading"  # the agent's clock has stopped
+        elif appears_held(folder.path):
             stage = "running"
             elapsed += (now - so_far.at).total_seconds() if so_far.at else 0.0
+            doing = next((line.split("  ", 2)[-1] for line in tail_log(folder, 1)), "")
         elif stage in ("running", "waiting"):
             stage = "interrupted"
     return TrialStatus(
@@ -140,6 +146,8 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
         tokens=tokens,
         cost=cost,
         attempts=folder.attempts,
+        score=folder.grade.score if stage == "done" and folder.grade else None,
+        doing=doing,
     )
 
 

@@ -1,0 +1,90 @@
+"""Record the first ten minutes at a terminal: `python tools/record_terminal.py [PAGE]`.
+
+Every command runs on a real terminal of 80 and of 120 columns. A line that is longer than the terminal, which would be
+torn in two, is an error. With a path, the text at 80 columns is written to it as a page of the documentation.
+"""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from assay.core.home import Home
+
+COMMANDS = (
+    "assay tasks pocket",
+    "assay agents",
+    "assay prepare pocket/digits --quiet",
+    "assay plan pocket/digits --agent starter",
+    "assay run pocket/digits --agent starter --seeds 2 --out runs/first --quiet",
+    "assay ls",
+    "assay status runs/first",
+    "assay report runs/first",
+    "assay verify runs/first --quiet",
+    "assay config",
+)
+WIDTHS = (80, 120)
+HEAD = """# The first ten minutes
+
+What a terminal of 80 columns shows. `tools/record_terminal.py` makes this page and checks that no line is torn.
+"""
+
+
+def main() -> int:
+    """Record at every width; return 1 if a line does not fit."""
+    torn = []
+    for width in WIDTHS:
+        with tempfile.TemporaryDirectory() as folder:
+            shown = {command: record(command, width, Path(folder)) for command in COMMANDS}
+        torn += [f"{width}: {command}: {line}" for command, text in shown.items() for line in too_long(text, width)]
+        if width == WIDTHS[0] and len(sys.argv) > 1:
+            parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in shown.items()]
+            Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
+    for line in torn:
+        sys.stderr.write(f"torn at {line}\n")
+    return 1 if torn else 0
+
+
+def record(command: str, width: int, folder: Path) -> str:
+    """Return what the terminal shows, without colors."""
+    main_end, terminal = pty.openpty()
+    variables = {**os.environ, "COLUMNS": str(width), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
+    words = [sys.executable, "-m", *command.split()]
+    process = subprocess.Popen(words, stdout=terminal, stderr=terminal, env=variables, cwd=folder)
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            part = os.read(main_end, 65536)
+        except OSError:  # the command has ended
+            break
+        if not part:
+            break
+        shown += part
+    os.close(main_end)
+    if process.wait() != 0:
+        raise SystemExit(f"{command} failed:\n{shown.decode()}")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r\n", "\n"))
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def generic(text: str) -> str:
+    """Return the text as another machine would show it: other folders, and no load."""
+    folders = {str(Home.default().root): "~/.cache/assay", str(Path.home()): "~"}
+    for folder, name in folders.items():
+        text = text.replace(folder, name)
+    return re.sub(
+        r"^(warning: this machine is busy|Busy machine:)[^$]*?(unreliable\.?)\n", "", text, flags=re.MULTILINE
+    )
+
+
+def too_long(text: str, width: int) -> list[str]:
+    """Return the lines that a terminal of this width would tear."""
+    return [line for line in text.splitlines() if len(line) > width]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
