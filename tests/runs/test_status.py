@@ -108,4 +108,4 @@ def test_a_terminal_shows_a_table_during_the_run(tiny):
     finally:
         os.close(screen)
     assert process.wait() == 0
-    assert b"1 trial on" in shown and b"cost" in shown and b"1 trial: 1 " in shown
+    assert b"1 trial on" in shown and b"tokens, $" in shown and b"1 trial: 1 " in shown

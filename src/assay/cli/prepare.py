@@ -78,7 +78,7 @@ def prepare_command(
         else:
             done.append(_entry(data))
             if not json_:
-                echo(f"{task.id}: prepared in {data.folder.parent / data.variant}{_notes(data)}")
+                echo(f"{task.id}: prepared, edition {data.edition}, {data.variant} data{_notes(data)}")
     if json_:
         echo(json.dumps({"prepared": done, "failed": failed}, indent=2))
     elif len(tasks) > 1:
