@@ -1,0 +1,30 @@
+"""A scripted model for the pages on reproducing papers: it runs the starter, or submits the sample submission."""
+
+import json
+
+STARTER = ("Execute Script", {"script_name": "train.py"})
+END = ("Final Answer", {"final_answer": "Done."})
+COPY = """I will start from the sample submission.
+
+```python
+import shutil
+from pathlib import Path
+
+shutil.copyfile(next(Path("data").glob("sample_submission.csv*")), "submission.csv")
+print("METRIC:", 0.5)
+```
+"""
+
+
+def answer(messages, tools):
+    """Return a review if one is asked for, the next action of an MLAgentBench agent, or a script."""
+    if tools:
+        arguments = {"is_bug": False, "summary": "It works.", "metric": 0.5}
+        return {"tool_calls": [{"name": tools[0].name, "arguments": arguments}]}
+    prompt = "\n".join(message.text for message in messages)
+    if "Action Input" not in prompt:
+        return COPY
+    name, arguments = END if "Observation:\n" in messages[-1].text else STARTER
+    fields = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")
+    thoughts = "".join(f"{field}: Fine.\n" for field in fields)
+    return f"{thoughts}Action: {name}\nAction Input: {json.dumps(arguments)}"

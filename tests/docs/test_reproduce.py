@@ -1,0 +1,83 @@
+"""Every command on the pages about reproducing the two papers works, on miniatures with scripted models.
+
+Commands are run as printed, except for what makes them expensive: suites become one miniature, models a scripted one,
+and budgets, seeds and environments small ones.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from pages import ROOT, run_command
+
+from assay.core.home import Home
+from assay.records import RunFolder
+
+MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
+MINIATURES = {"mlagentbench": "mlagentbench/house-price", "mlebench": "mlebench/spaceship-titanic"}
+SMALL = {"--seeds": "1", "--steps": "2", "--time": "3m", "--gpus": "0", "--environment": ""}
+
+
+def commands_of(page: str) -> list[str]:
+    """Return all commands in the code blocks of a page."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.M | re.S)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("assay ")]
+
+
+def shrink(command: str) -> str:
+    """Return a command that does the same on a miniature, with a scripted model and a small budget."""
+    words = shlex.split(command, comments=True)
+    verb, shrunk = words[1], words[:2]
+    place = 2
+    while place < len(words):
+        word = words[place]
+        value = words[place + 1] if place + 1 < len(words) else ""
+        place += 1
+        if word in SMALL:
+            place += 1
+        elif word == "--model":
+            shrunk += [word, MODEL]
+            place += 1
+        elif word == "--role":
+            shrunk += [word, f"{value.partition('=')[0]}={MODEL}"]
+            place += 1
+        elif verb in ("prepare", "run", "plan", "panel") and word.partition(":")[0].partition("/")[0] in MINIATURES:
+            shrunk.append(MINIATURES[word.partition(":")[0].partition("/")[0]])
+        else:
+            shrunk.append(word)
+    if verb == "prepare":
+        shrunk.append("--synthetic")
+    if verb in ("run", "plan"):
+        shrunk += ["--variant", "synthetic-0", "--no-build"]
+        shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
+    if verb == "panel":
+        shrunk += ["--variant", "synthetic-0", "--seeds", "1"]
+    # Globs are left to the shell.
+    return " ".join(word if "*" in word else shlex.quote(word) for word in shrunk)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "runs"),
+    [
+        ("reproduce-mlagentbench.md", {"baseline": 1, "paper": 1, "retrieval": 1, "ablations": 2}),
+        ("reproduce-mlebench.md", {"aide": 1, "cpu": 1, "long": 1, "obfuscated": 1, "mlab": 1, "aira": 1}),
+    ],
+)
+def test_every_command_works_on_a_miniature(page: str, runs: dict[str, int], home: Home, tmp_path: Path) -> None:
+    commands = [shrink(command) for command in commands_of(page)]
+    assert len(commands) > 10
+    for command in commands:
+        run_command(command, home, tmp_path)
+    for name, count in runs.items():
+        trials = list(RunFolder(tmp_path / "runs" / name).trials())
+        assert len(trials) == count
+        assert [trial.state.status for trial in trials] == ["done"] * count, name
+
+
+@pytest.mark.parametrize("page", ["reproduce-mlagentbench.md", "reproduce-mlebench.md"])
+def test_every_run_in_the_tables_is_made_on_the_page(page: str) -> None:
+    made = {match for command in commands_of(page) for match in re.findall(r"--out (runs/\w+)", command)}
+    named = set(re.findall(r"(runs/\w+)", (ROOT / "docs" / page).read_text()))
+    assert named <= made
