@@ -15,7 +15,7 @@ from assay.core.home import Home
 from assay.records import RunFolder
 
 MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
-MINIATURES = {"mlagentbench": "mlagentbench/house-price", "mlebench": "mlebench/spaceship-titanic"}
+MINIATURES = {"mlagentbench": "mlagentbench/house-price", "mlebench": "mlebench/spooky-author-identification"}
 SMALL = {"--seeds": "1", "--steps": "2", "--time": "3m", "--gpus": "0", "--environment": ""}
 
 
@@ -50,6 +50,8 @@ def shrink(command: str) -> str:
         shrunk.append("--synthetic")
     if verb in ("run", "plan"):
         shrunk += ["--variant", "synthetic-0", "--no-build"]
+        if shrunk[2].startswith("mlebench/"):
+            shrunk += ["--environment", "mlebench"]  # the presets' own is large
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
     if verb == "panel":
         shrunk += ["--variant", "synthetic-0", "--seeds", "1"]
