@@ -18,6 +18,7 @@ from assay.records.tape import finished_calls
 from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, PairComparison
 from assay.results.outcome import Outcome
 from assay.results.search_tree import make_tree
+from assay.results.tables import describe_caveats
 from assay.web.drawing import Mark, draw_forest, draw_scores
 from assay.web.runs import RunView
 from assay.web.trace import Block, Entry, Trace, make_trace
@@ -118,6 +119,7 @@ def make_overview(view: RunView) -> dict[str, Any]:
         "counted": counted,
         "done": sum(not one.pending for one in counted),
         "unsealed": sum(one.unsealed for one in counted),
+        "caveats": [line for line in describe_caveats(view.outcomes) if not line.startswith("Unsealed")],
         "failures": Counter(one.failure_name for one in counted if one.failure is not None),
     }
 
