@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.agents.aide import Node
+from assay.agents.aide.journal import NODE_NOTE, Execution
 from assay.grading.result import Grade
 from assay.lab.interface import Sealing
 from assay.models.messages import Message, Reply, Tool, ToolCall, Usage
@@ -189,8 +191,23 @@ def write_calls(log: EventLog, texts: Texts, contents: ContentStore) -> None:
     call(log, 3, ListRequest(), ListResult(files=(texts.path, "submission.csv")))
     call(log, 3, NoteRequest(topic=texts.name, reason=texts.reply, data={texts.name: texts.output}), NoteResult())
     call(log, 3, ValidationRequest(), ValidationResult())
+    for node in make_nodes(texts):
+        data = {"node": node.model_dump(mode="json")}
+        call(log, 3, NoteRequest(topic=NODE_NOTE, data=data), NoteResult())
     if texts.label != "research":
         log.append(BudgetExhausted(limit="steps", reason=texts.reason))
+
+
+def make_nodes(texts: Texts) -> list[Node]:
+    """Return the nodes of a search: a draft that fails, its fix, and an improvement."""
+    execution = Execution(ended="exit", code=0, seconds=2.0, output=texts.output[:5_000])
+    failed = execution.model_copy(update={"code": 1, "output": texts.error})
+    common = {"evaluated": True, "plan": texts.reply, "code": texts.code[:5_000].encode(errors="replace").decode()}
+    return [
+        Node(id=0, operator="draft", execution=failed, buggy=True, failure=texts.reason, **common),
+        Node(id=1, operator="debug", parents=(0,), execution=execution, metric=0.91, review=texts.reply, **common),
+        Node(id=2, operator="improve", parents=(1,), execution=execution, metric=0.97, **common),
+    ]
 
 
 def ask(log: EventLog, step: int, request: ModelRequest, texts: Texts) -> int:

@@ -90,7 +90,7 @@ def test_nothing_that_an_agent_wrote_runs_on_any_page(hostile):
         assert not page.elements & ELEMENTS_THAT_LOAD_OR_RUN - allowed, path
         assert all(re.match(r"/(?!/)|#", link) for link in page.links), path
         assert not FORBIDDEN.search(answer.body.replace("\r", "")), path
-        assert not re.search(r"(?<!\\u001b)\[31m", answer.body) and "49${" not in answer.body, (
+        assert not re.search(r"(?<!\\u001b)(?<!\ufffd)\[31m", answer.body) and "49${" not in answer.body, (
             path
         )  # JSON spells it out
         assert len(answer.body) < 2_000_000, path

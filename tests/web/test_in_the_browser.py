@@ -109,6 +109,10 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     expect(page.locator(".removed")).to_have_text("-model = LogisticRegression()")
     check_accessibility(page)
 
+    page.locator("svg.tree a").nth(2).click()
+    expect(page.locator("#node-2")).to_contain_text("2 improve ★ best 0.97")
+    expect(page.locator("#node-2 pre.code")).to_be_visible()
+
     page.get_by_role("link", name="prompt").last.click()
     expect(page.get_by_role("heading", name="Prompt of model call 2 of 2")).to_be_visible()
     expect(page.get_by_text("You are a machine learning engineer.")).to_be_visible()

@@ -131,7 +131,7 @@ def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: st
         text = f'<text x="{x:g}" y="{y + 3:g}" text-anchor="middle">{id}</text>'
         parts.append(f'<a href="#{prefix}-{id}">{circle}{text}<title>{words}</title></a>')
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    return Markup(f'<svg class="tree" role="img" aria-label="Tree of nodes" {size}>{"".join(parts)}</svg>')
+    return Markup(f'<svg class="tree" role="group" aria-label="Tree of nodes" {size}>{"".join(parts)}</svg>')
 
 
 def _preformat(text: str, max_length: int) -> "Markup":
