@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from assay import __version__
 from assay.core.disk import atomic_write, file_lock, random_token, sync_folder, write_json
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import NotPrepared, SourceError, UsageError
@@ -28,7 +29,7 @@ from assay.data.recipe import hash_recipe
 from assay.tasks import Task
 from assay.tasks.model import WebFile
 
-_MADE_WITH = ("assay", "numpy", "pandas", "polars")
+_MADE_WITH = ("numpy", "pandas", "polars")
 
 
 class Manifest(Model):
@@ -249,7 +250,8 @@ class _Builder:
             recipe=recipe,
             token=token,
             made=datetime.now(UTC),
-            versions={"python": platform.python_version()} | {name: version(name) for name in _MADE_WITH},
+            versions={"python": platform.python_version(), "assay": __version__}
+            | {name: version(name) for name in _MADE_WITH},
             origin=raw.origin,
             differs=differs,
             raw=raw.files,
