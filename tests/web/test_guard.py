@@ -1,8 +1,10 @@
 """Who may see the pages: programs of this machine that know the token, and only to read."""
 
 import re
+import signal
 import subprocess
 import sys
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -101,7 +103,11 @@ def test_the_command_prints_an_address_on_loopback_and_stops_when_interrupted(ru
         try:
             address = process.stdout.readline().strip()
             assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", address)
+            browser = build_opener(HTTPCookieProcessor())
+            with browser.open(address, timeout=120) as page:  # once it answers, it also handles signals
+                assert page.status == 200
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
         finally:
-            process.send_signal(2)
-        out, err = process.communicate(timeout=120)
+            process.kill()
     assert process.returncode == 0 and not out and "Traceback" not in err
