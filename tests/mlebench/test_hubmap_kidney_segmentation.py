@@ -58,7 +58,7 @@ class TestHubmapKidneySegmentation(Competition):
             scores.append(2 * (true & guess).sum() / total if total else 1.0)
         return np.mean(scores)
 
-    def _predict(self, known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
+    def _predict(self, row: dict[str, str], known: dict[str, list[str]], draw: random.Random) -> dict[str, str]:
         start = draw.randrange(1, 1000)
         return {"predicted": f"{start} {draw.randrange(1, 2000)} {start + 2500} 300"}
 

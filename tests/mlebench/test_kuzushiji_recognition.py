@@ -52,7 +52,7 @@ class TestKuzushijiRecognition(Competition):
         precision, recall = hits / points, hits / boxes
         return 2 * precision * recall / (precision + recall)
 
-    def _predict(self, known: Mapping[str, list[str]], draw: random.Random) -> dict[str, str]:
+    def _predict(self, row: Mapping[str, str], known: Mapping[str, list[str]], draw: random.Random) -> dict[str, str]:
         words = draw.choice(known["labels"]).split()
         return {"labels": " ".join(f"{words[at]} {int(words[at + 1]) + 2}.5 {words[at + 2]}" for at in (0, 5))}
 
