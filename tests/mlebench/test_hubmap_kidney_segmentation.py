@@ -64,7 +64,7 @@ class TestHubmapKidneySegmentation(Competition):
 
     def _submission(self, prepared: Prepared, answers: str, draw: random.Random) -> Table:
         """The answers have another column than the submission."""
-        rows = [{"id": line.split(",")[0], **self._predict({}, draw)} for line in answers.splitlines()[1:]]
+        rows = [{"id": line.split(",")[0], **self._predict({}, {}, draw)} for line in answers.splitlines()[1:]]
         return Table("id", ("predicted",), ("id", "predicted"), rows)
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
