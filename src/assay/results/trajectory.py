@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from assay.agents.mlagentbench.actions import FINAL_ANSWER
-from assay.core.errors import ModelError, ModelUnavailable, RequestRejected
+from assay.core.errors import KeyRejected, ModelError, ModelUnavailable, RequestRejected
 from assay.models.messages import Reply, Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.records.events import (
@@ -42,7 +42,7 @@ TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
-_PROVIDER_ERRORS = (ModelError.__name__, ModelUnavailable.__name__, RequestRejected.__name__)
+_PROVIDER_ERRORS = tuple(one.__name__ for one in (ModelError, ModelUnavailable, RequestRejected, KeyRejected))
 _OF_ACTIONS: Mapping[str | None, Trouble] = {
     "memory": "memory",
     "time": "time",
