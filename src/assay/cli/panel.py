@@ -11,6 +11,7 @@ from assay.cli.output import (
     choose_progress,
     echo,
     edition,
+    load_data,
     open_registry,
     print_table,
     quiet,
@@ -37,7 +38,7 @@ def panel_command(
     folders: tuple[Path, ...],
     task: str,
     edition: str | None,
-    variant: str,
+    variant: str | None,
     sandbox: "SandboxName",
     seeds: int,
     store: bool,
@@ -57,8 +58,9 @@ def panel_command(
     found = open_registry(folders).task(task)
     progress = choose_progress(quiet or json_)
     home = Home.default()
+    chosen = load_data(home, found, edition, variant).variant
     measured = measure_panel(
-        home, found, edition=edition, variant=variant, sandbox=sandbox, seeds=seeds, progress=progress
+        home, found, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, progress=progress
     )
     path = keep_measurements(home, found, measured)
     if store:
