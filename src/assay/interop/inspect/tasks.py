@@ -30,8 +30,12 @@ _MAX_SHARE = 0.25
 """Maximum share of the whole time for one command of the default solver."""
 
 
+# Inspect puts the package's name before a task's, except in an editable install of a distribution with another name.
+_HAS_PREFIX = "site-packages" in __file__
+
+
 def _inspect_task(suite: str) -> Callable[..., Task]:
-    @task(name=suite)
+    @task(name=suite if _HAS_PREFIX else f"assay/{suite}")
     def suite_task(
         tasks: str | Sequence[str] | None = None,
         edition: str | None = None,
