@@ -90,8 +90,8 @@ def test_a_rejected_key_is_not_treated_as_an_outage(tiny, busy):
         result = tiny.call(*words)
     assert result.returncode == 1 and "openai/gpt-4o rejected the API key" in result.stderr
     (trial,) = tiny.folder.trials()
-    assert trial.state.error_type == "ModelError"
-    assert tiny.events()[trial.path.name].count("started") == 3
+    assert trial.state.error_type == "KeyRejected"
+    assert tiny.events()[trial.path.name].count("started") == 1
 
 
 def test_a_request_that_is_rejected_after_others_were_accepted_is_the_agents_failure(tiny, busy):
