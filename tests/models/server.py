@@ -109,6 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
         if KEY not in (self.headers["X-Api-Key"], (self.headers["Authorization"] or "").removeprefix("Bearer ")):
             self.fail(Fail(401, "invalid x-api-key", code="invalid_api_key"))
             return
+        if not body:  # asks only whether this server has the API
+            self.fail(Fail(400, "the model is missing"))
+            return
         owner: ModelServer = self.server.owner  # type: ignore[attr-defined]
         behavior = owner.next(Request(self.path, body))
         if isinstance(behavior, Reset):
