@@ -1,8 +1,9 @@
-"""A scripted model for the pages on reproducing papers: it runs the starter, or submits the sample submission."""
+"""A scripted model for the pages on reproducing papers: it runs the starter if there is one, or submits the sample."""
 
 import json
 
 STARTER = ("Execute Script", {"script_name": "train.py"})
+SAMPLE = ("Copy File", {"source": "data/sample_submission.csv", "destination": "submission.csv"})
 END = ("Final Answer", {"final_answer": "Done."})
 COPY = """I will start from the sample submission.
 
@@ -24,7 +25,8 @@ def answer(messages, tools):
     prompt = "\n".join(message.text for message in messages)
     if "Action Input" not in prompt:
         return COPY
-    name, arguments = END if "Observation:\n" in messages[-1].text else STARTER
+    first = STARTER if "train.py" in prompt else SAMPLE
+    name, arguments = END if "Observation:\n" in messages[-1].text else first
     fields = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")
     thoughts = "".join(f"{field}: Fine.\n" for field in fields)
     return f"{thoughts}Action: {name}\nAction Input: {json.dumps(arguments)}"

@@ -63,7 +63,8 @@ class Request:
 class ModelServer:
     """The server, running for the duration of a `with` block."""
 
-    def __init__(self, *script: Behavior, port: int = 0) -> None:
+    def __init__(self, *script: Behavior, port: int = 0, responses_api: bool = True) -> None:
+        self.responses_api = responses_api
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
         self.arrived = threading.Event()
@@ -109,10 +110,10 @@ class _Handler(BaseHTTPRequestHandler):
         if KEY not in (self.headers["X-Api-Key"], (self.headers["Authorization"] or "").removeprefix("Bearer ")):
             self.fail(Fail(401, "invalid x-api-key", code="invalid_api_key"))
             return
-        if not body:  # asks only whether this server has the API
-            self.fail(Fail(400, "the model is missing"))
-            return
         owner: ModelServer = self.server.owner  # type: ignore[attr-defined]
+        if not body:  # asks only whether this server has the API
+            self.fail(Fail(400, "the model is missing") if owner.responses_api else Fail(404))
+            return
         behavior = owner.next(Request(self.path, body))
         if isinstance(behavior, Reset):
             self.reset()

@@ -4,6 +4,7 @@ A line ends with the field `chain`: the SHA-256 of the `chain` of the line befor
 The hash is taken over the bytes as they are on disk, so checking a log needs no canonical form.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -45,6 +46,7 @@ class EventLog:
         self._epoch, self._check = epoch, check or _no_check
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
+        self._path = path
         refuse_links(path)
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
@@ -75,6 +77,7 @@ class EventLog:
         if self._error:
             raise self._error
         self._check()
+        self._check_place()
         header = {"number": self._number, "time": datetime.now(UTC), "epoch": self._epoch}
         stamped = event.model_copy(update=header)
         # Text from outside can hold lone surrogates, which no file can: they become question marks.
@@ -96,6 +99,14 @@ class EventLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _check_place(self) -> None:
+        """Raise `OSError` if the file is no longer at its path, such as on a disk that was unmounted while it was open.
+
+        Such a file can still be written, while everything that events refer to would be written elsewhere.
+        """
+        if not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(self._path))
 
     def _write(self, line: bytes) -> None:
         """Write all of a line or nothing: half of one, on a full disk, would spoil every line after it."""

@@ -158,6 +158,12 @@ class TrialFolder:
         refuse_links(path)
         return path
 
+    def check_submission(self) -> None:
+        """Raise `RecordError` if the submitted file is not the one in the manifest: that is not the agent's failure."""
+        entry, path = self.submission_entry, self.submission
+        if entry and path and (not path.exists() or hash_file(path) != entry.sha256):
+            raise RecordError(f"{path} is not the file that was submitted")
+
     @property
     def attempts(self) -> int:
         """How many processes have held the trial."""

@@ -258,6 +258,7 @@ class Trial:
         if graded:
             grade = graded.grade
         else:
+            self.folder.check_submission()
             data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
             judged = grade_submission(
                 self.folder.submission, self.task, data, home=self.home, sandbox=self.file.sandbox, isolated=True
