@@ -1,4 +1,4 @@
-"""A scripted model for the pages on reproducing papers: it runs the starter if there is one, or submits the sample."""
+"""A scripted model for the pages on reproducing papers: it submits the sample submission, or runs the starter."""
 
 import json
 
@@ -25,7 +25,7 @@ def answer(messages, tools):
     prompt = "\n".join(message.text for message in messages)
     if "Action Input" not in prompt:
         return COPY
-    first = STARTER if "train.py" in prompt else SAMPLE
+    first = SAMPLE if "sample_submission.csv" in prompt else STARTER
     name, arguments = END if "Observation:\n" in messages[-1].text else first
     fields = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")
     thoughts = "".join(f"{field}: Fine.\n" for field in fields)
