@@ -1,6 +1,7 @@
 """`assay prepare`."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from assay.cli.output import as_json, choose_progress, echo, edition, open_regis
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.text import plural
+from assay.data.acquire import default_variant
 from assay.data.machine_memory import find_memory_shortage
 from assay.data.store import Prepared, prepare
 
@@ -26,7 +28,8 @@ from assay.data.store import Prepared, prepare
     "--raw",
     type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Use raw data that you have: the downloaded archive, its extracted folder, or a folder with several.",
+    help="Use raw data that you have: the downloaded archive or file, or a folder with the raw data of one task or "
+    "with archives of several.",
 )
 @click.option("--unverified", is_flag=True, help="Accept data that differs from the published one; results are marked.")
 @click.option("--again", is_flag=True, help="Prepare again even if the data is up to date.")
@@ -58,17 +61,19 @@ def prepare_command(
       assay prepare mlebench/leaf-classification --raw ~/Downloads/leaf-classification.zip
       assay prepare mlebench:low --synthetic
     """
-    variant = _variant(synthetic, seed, keep_raw, raw, unverified)
+    chosen = _variant(synthetic, seed, keep_raw, raw, unverified)
     tasks, home = open_registry(folders).select_all(names), Home.default()
     progress = choose_progress(quiet or json_)
     done, failed = [], []
-    for task in tasks:
+    for number, task in enumerate(tasks, 1):
+        variant = chosen or default_variant(task, raw)
         if not synthetic and (shortage := find_memory_shortage(task)):
             echo(f"warning: {shortage}", err=True)
         try:
-            data = prepare(
-                home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw
-            )
+            with progress.stage(f"{number} of {len(tasks)}: {task.id}") if len(tasks) > 1 else nullcontext():
+                data = prepare(
+                    home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw
+                )
         except UsageError:
             raise
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
@@ -88,14 +93,14 @@ def prepare_command(
         raise AssayError(f"{len(failed)} of {len(tasks)} tasks could not be prepared: {failed_names}")
 
 
-def _variant(synthetic: bool, seed: int | None, keep_raw: bool, raw: Path | None, unverified: bool) -> str:
+def _variant(synthetic: bool, seed: int | None, keep_raw: bool, raw: Path | None, unverified: bool) -> str | None:
     if synthetic:
         if raw or unverified:
             raise UsageError("--synthetic generates its own raw data; it cannot be used with --raw or --unverified")
         return f"synthetic-{seed or 0}"
     if seed is not None or keep_raw:
         raise UsageError("--seed and --keep-raw require --synthetic")
-    return "unverified" if unverified else "real"
+    return "unverified" if unverified else None
 
 
 def _entry(data: Prepared) -> dict[str, object]:
@@ -115,6 +120,8 @@ def _entry(data: Prepared) -> dict[str, object]:
 def _notes(data: Prepared) -> str:
     notes = ""
     raw = data.folder / "raw"
+    if data.variant == "unverified" and not data.task.data.checksums:
+        notes += "; no checksum proves it, so results are marked"
     if data.manifest.origin.kind == "synthetic" and raw.is_dir():
         notes += f"; raw data in {raw}"
     if differs := data.manifest.differs:

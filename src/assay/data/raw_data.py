@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from assay.core.errors import SourceError
 from assay.core.quantities import Model
+from assay.core.untrusted import find_special_file
 from assay.data.publish import File
 
 
@@ -23,3 +25,9 @@ class RawData:
     folder: Path
     origin: Origin
     files: dict[str, File] = field(default_factory=dict)
+
+
+def refuse_links(folder: Path) -> None:
+    """Raise `SourceError` if a folder of the user has links: what they lead to would be published to every lab."""
+    if special := find_special_file(folder):
+        raise SourceError(f"{folder}: {special} is a link or a special file; replace it by a copy of the file")

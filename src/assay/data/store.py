@@ -21,7 +21,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, one_line
-from assay.data.acquire import acquire, check_variant
+from assay.data.acquire import acquire, check_variant, needs_local_copy
 from assay.data.job import run_prepare
 from assay.data.publish import File, publish, seal
 from assay.data.raw_data import Origin, RawData
@@ -188,6 +188,8 @@ def _options(task: Task, edition: str, variant: str) -> str:
         parts += ["--edition", edition]
     if variant != "real":
         parts.append(f"--{kind}")
+    if variant == "unverified" and needs_local_copy(task):
+        parts += ["--raw", "DIR"]
     if seed not in ("", "0"):
         parts += ["--seed", seed]
     return " ".join(parts)

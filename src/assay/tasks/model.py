@@ -1,7 +1,7 @@
 """Tasks and suites: the contents of `task.toml`, `measured.json` and `suite.toml`, validated."""
 
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from pydantic import Field
@@ -52,6 +52,19 @@ class WebFile(Model):
     size: int | None = Field(default=None, description="in bytes")
 
 
+class LocalData(Model):
+    """A file or folder on this machine: private data, or data that nothing can download."""
+
+    path: str = Field(description="relative to the task's folder; ~ is your home folder")
+    file: str | None = Field(default=None, description="path below the raw folder; default: the last part of `path`")
+    sha256: Sha256 | None = Field(default=None, description="of a file; without it, the prepared data is unverified")
+
+    @property
+    def name(self) -> str:
+        """The path below the raw folder."""
+        return self.file or PurePosixPath(self.path).name
+
+
 class Kaggle(Model):
     """A competition's archive on Kaggle; downloading it needs an account that accepted the competition's rules."""
 
@@ -66,6 +79,7 @@ class Source(Model):
     npm: tuple[NpmPackage, ...] = ()
     installed: tuple[Installed, ...] = ()
     files: tuple[WebFile, ...] = ()
+    local: tuple[LocalData, ...] = ()
     kaggle: Kaggle | None = None
     about: str
     license: str
@@ -173,7 +187,7 @@ class TaskFile(Model):
     data: Data = Data()
     submission: Submission
     metric: Metric
-    budget: Budget
+    budget: Budget = Budget(time=3600.0)
     resources: Resources = Resources()
     environment: str = "core"
     leaderboard: Leaderboard | None = None

