@@ -10,6 +10,8 @@ from synthetic_outcomes import TASKS, grade, outcome
 from assay.core.errors import UsageError
 from assay.records import RunFolder
 from assay.results.comparison import CONDITIONS, ComparedTrial, collect_trials, compare_agents
+from assay.results.sample_scores import load_sample_scores
+from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"
 SAME = dict.fromkeys(CONDITIONS, "the same")
@@ -100,3 +102,31 @@ def test_wins_need_no_baseline_and_a_failure_loses():
              ((STRONG[0], 0.1), (WEAK[0], 0.2))]  # fmt: skip
     (comparison,) = compare_agents(house, measure="wins")  # there a lower score is better
     assert comparison.agents[0].agent == "strong"
+
+
+def test_scores_are_normalized_between_the_sample_submission_and_gold():
+    def scored(agent: str, score: float) -> ComparedTrial:
+        board = {"gold_threshold": 0.2, "silver_threshold": 0.3, "bronze_threshold": 0.4}
+        graded = replace(outcome(HOUSE, agent, 1, score), grade=grade(HOUSE, score, **board), sample_score=1.2)
+        return ComparedTrial(graded, SAME)
+
+    # Lower is better: 0.7 is halfway from the sample's 1.2 to gold at 0.2; beyond either end it is that end.
+    (comparison,) = compare_agents([scored("half", 0.7), scored("best", 0.1), scored("bad", 9.0)], measure="normalized")
+    assert {one.agent: one.mean for one in comparison.agents} == pytest.approx({"best": 1.0, "half": 0.5, "bad": 0.0})
+    assert comparison.agents[1].profile == {0.0: 1, 0.1: 1, 0.25: 1, 0.5: 0, 0.75: 0, 0.9: 0}
+
+
+def test_the_sample_submission_of_every_competition_has_a_known_score_without_a_medal():
+    registry = Registry()
+    suite, folder = registry.suites["mlebench"]
+    known = load_sample_scores(folder)
+    assert known is not None and set(known.scores) == set(suite.tasks)
+    undefined = [name for name, score in known.scores.items() if score is None]
+    assert undefined == ["us-patent-phrase-to-phrase-matching"]  # the correlation of a constant
+    for name, score in known.scores.items():
+        if score is None:
+            continue
+        task = registry.task(f"mlebench/{name}")
+        board = task.leaderboard
+        assert board is not None
+        assert score > board.gold if task.metric.direction == "lower" else score < board.gold, name

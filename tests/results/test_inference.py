@@ -161,3 +161,35 @@ def test_pass_at_k_and_pass_all_k_are_probabilities_of_draws():
     draws = stats.hypergeom(M=10, n=4, N=3)
     assert inference.pass_at_k(10, 4, 3) == pytest.approx(1 - draws.pmf(0))
     assert inference.pass_all_k(10, 4, 3) == pytest.approx(draws.pmf(3))
+
+
+def test_the_variance_components_are_those_of_a_one_way_analysis_of_variance():
+    # Means by task: 2/3, 0, 1, 1/3, with a variance of 5/27. Within tasks: 1/3, 0, 0, 1/3, on average 1/6, so
+    # that the noise of a mean over three seeds is 1/18; 5/27 - 1/18 = 7/54 remain for tasks, doubled for two agents.
+    alone = inference.estimate_difference_variance(HAND)
+    assert alone is not None
+    assert (alone.tasks, alone.trials) == pytest.approx((2 * 7 / 54, 2 / 6))
+    assert alone.spread(3) == pytest.approx(math.sqrt(2 * 5 / 27))
+    groups = list(draw(11).values())
+    between = stats.f_oneway(*groups).statistic
+    found = inference.estimate_difference_variance(draw(11))
+    assert found is not None
+    # F = 1 + seeds · variance over tasks / variance within.
+    assert found.tasks == pytest.approx(max((between - 1) * found.trials / 3, 0))
+    # An agent compared with its own copy: no difference over tasks, only noise.
+    same = inference.estimate_difference_variance(HAND, HAND)
+    assert same == inference.DifferenceVariance(tasks=0.0, trials=pytest.approx(1 / 3))
+    assert inference.estimate_difference_variance({"a": [1.0], "b": [0.0]}) is None
+
+
+def test_the_variance_components_predict_the_spread_of_new_differences():
+    random = np.random.default_rng(12)
+
+    def sample(seeds: int, effect: np.ndarray) -> dict[str, list[float]]:
+        return {str(task): (effect[task] + random.normal(0, 0.5, seeds)).tolist() for task in range(2000)}
+
+    first, second = random.normal(0, 0.3, 2000), random.normal(0, 0.4, 2000)
+    found = inference.estimate_difference_variance(sample(3, first), sample(3, second))
+    assert found is not None
+    # By construction: 0.3² + 0.4² over tasks, 2 · 0.5² within.
+    assert (found.tasks, found.trials) == pytest.approx((0.25, 0.5), rel=0.1)

@@ -241,3 +241,19 @@ def test_the_detectable_difference_follows_from_the_spread_over_tasks():
     # A single agent with rates 1, 1, 0, 1 is compared with one that varies as much: √2 · 1/2.
     assert detectable_difference_in_success(first) == pytest.approx(2.8016 * math.sqrt(2) / 2 / 2, rel=1e-4)
     assert detectable_difference_in_success(first[:1]) is None
+
+
+def test_the_interval_over_tasks_is_drawn_within_splits():
+    def won(task: str, split: str, success: bool) -> Outcome:
+        graded = grade(task, 0.9).model_copy(update={"success": success})
+        return replace(outcome(task, "agent"), grade=graded, split=split)
+
+    digits, house, spaceship, speed = TASKS
+    easy = [won(digits, "low", True), won(house, "low", True)]
+    hard = [won(spaceship, "high", False), won(speed, "high", False)]
+    (line,) = summarize_standings([*easy, *hard])
+    assert line.success is not None
+    # Constant within each split, so that drawing within them leaves no variation; ignoring them does.
+    assert (line.success.low, line.success.high) == (0.5, 0.5)
+    (line,) = summarize_standings([replace(one, split="") for one in [*easy, *hard]])
+    assert line.success is not None and line.success.low < 0.5 < line.success.high

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, print_table
+from assay.cli.output import as_json, echo, open_registry, open_run, print_table
 from assay.core.text import plural
 
 if TYPE_CHECKING:
     from assay.results.comparison import AgentSummary, Comparison, Measure, PairComparison
 
 _MAX_TASKS_SHOWN = 5
-_MEASURES = ["success", "percentile", "improvement", "wins"]
+_MEASURES = ["success", "percentile", "normalized", "improvement", "wins"]
 _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "description", "sealing"]
 
 
 @click.command("compare")
-@click.argument(
-    "runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN..."
-)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="RUN...")
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Compare only these. Can be repeated.")
 @click.option("--baseline", metavar="NAME", help="Compare each agent with this one only.  [default: each with each]")
 @click.option(
@@ -29,8 +27,8 @@ _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "descripti
     type=click.Choice(_MEASURES),
     default="success",
     show_default=True,
-    help="What is compared: the success rate, the percentile among human teams, the gain over the starter, or the "
-    "share of the other agents' trials that a trial beats.",
+    help="What is compared: the success rate, the percentile among human teams, the score between sample submission "
+    "(0) and gold medal (1), the gain over the starter, or the share of the other agents' trials that a trial beats.",
 )
 @click.option(
     "--ignore",
@@ -51,6 +49,8 @@ def compare_command(
 ) -> None:
     """Compare agents, paired by task: differences with intervals, tests and power.
 
+    RUN is a run folder or a zip file of assay export.
+
     Trials are compared only if they were made under the same conditions: edition, variant, budget, hardware, network,
     description and sealing.
 
@@ -60,10 +60,9 @@ def compare_command(
       assay compare runs/a runs/b --agent aide --agent research
       assay compare runs/first --baseline starter --measure improvement
     """
-    from assay.records import RunFolder
     from assay.results.comparison import collect_trials, compare_agents
 
-    trials = collect_trials([RunFolder(run) for run in runs])
+    trials = collect_trials([open_run(run) for run in runs])
     strata = open_registry(folders).split_of_each({one.outcome.task for one in trials})
     comparisons = compare_agents(
         trials,
@@ -97,12 +96,23 @@ def _print(comparison: "Comparison") -> None:
         ]
         for one in comparison.agents
     ])  # fmt: skip
+    if comparison.measure != "success":
+        _print_profiles(comparison)
     for pair in comparison.pairs:
         echo()
         _print_pair(pair)
     echo()
     for line in _notes(comparison):
         echo(line)
+
+
+def _print_profiles(comparison: "Comparison") -> None:
+    thresholds = list(comparison.agents[0].profile)
+    echo()
+    print_table(
+        ["share of trials above", *(f"{100 * one:.0f} %" for one in thresholds)],
+        [[one.agent, *(_percent(share) for share in one.profile.values())] for one in comparison.agents],
+    )
 
 
 def _print_pair(pair: "PairComparison") -> None:

@@ -3,11 +3,12 @@
 import json
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, print_table
+from assay.cli.output import as_json, echo, open_registry, open_run, print_table
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
 from assay.records import RunFolder
@@ -19,9 +20,25 @@ if TYPE_CHECKING:
 
 @click.command("plan")
 @plan_options
+@click.option(
+    "--detect",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=None,
+    metavar="POINTS",
+    help="Show how many tasks and seeds find a difference in success of this many percentage points.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
+    default=None,
+    metavar="RUN",
+    help="With --detect: a run with at least two seeds that shows how much results vary.  "
+    "[default: a published row of MLE-bench]",
+)
 @as_json
 @click.pass_context
-def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
+def plan_command(ctx: click.Context, /, detect: float | None, source: Path | None, json_: bool, **options: Any) -> None:
     """Show what a run would do, its maximum time and cost, without running anything.
 
     Takes the arguments of assay run. With --out, or a folder in the plan file, trials that are finished there are
@@ -33,7 +50,14 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
       assay plan plan.toml
       assay plan pocket --agent automl --seeds 3 --time 60s
       assay plan mlebench:low --preset mlebench-aide --model openai/gpt-4o
+      assay plan --detect 5
+      assay plan mlebench --seeds 3 --detect 5 --from runs/pilot
     """
+    if source is not None and detect is None:
+        raise click.UsageError("--from requires --detect")
+    if detect is not None:
+        _print_power(ctx, detect / 100, source, json_)
+        return
     from assay.core.quantities import format_duration
     from assay.core.text import plural
     from assay.runs.forecast import forecast
@@ -86,6 +110,57 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
             cost_by_mean, finished = expected
             echo(f"Expected cost, by the mean of {plural(finished, 'finished trial')}: ${cost_by_mean:.2f}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
+
+
+def _print_power(ctx: click.Context, difference: float, source: Path | None, json_: bool) -> None:
+    """Print designs that find a difference, and what the design on the command line would find."""
+    from assay.core.text import plural
+    from assay.results.inference import detectable_difference
+    from assay.results.power import find_designs, variance_of_outcomes, variance_of_sample
+
+    if source is None:
+        from assay.studies.published import load_known_medals
+
+        (agent, medals), *_ = load_known_medals().items()
+        sample = {task: [float(medal != "none") for medal in by_seed] for task, by_seed in medals.items()}
+        variance, origin = variance_of_sample(sample), f"the medals of {agent} on the published leaderboard"
+    else:
+        from assay.results.collect import collect_outcomes
+
+        variance, origin = variance_of_outcomes(collect_outcomes(open_run(source))), str(source)
+    designs = find_designs(variance, difference)
+    names, seeds = ctx.params["names"], ctx.params["seeds"]
+    if any(name.endswith(".toml") for name in names):
+        raise click.UsageError("--detect takes tasks, suites or splits, not a plan file")
+    registry = open_registry(ctx.obj)
+    tasks = len({task.id for name in names for task in registry.select(name)})
+    own = detectable_difference(variance.spread(seeds), tasks) if tasks > 1 else None
+    if json_:
+        content = {
+            "format": "power/1",
+            "difference": difference,
+            "power": 0.8,
+            "alpha": 0.05,
+            "from": origin,
+            "variance": asdict(variance),
+            "designs": [asdict(design) for design in designs],
+            "plan": {"tasks": tasks, "seeds": seeds, "detectable": own} if own is not None else None,
+        }
+        echo(json.dumps(content, indent=2))
+        return
+    echo(f"To show a difference of {100 * difference:g} points in success between two agents with 80 % power:")
+    echo()
+    print_table(
+        ["seeds", "tasks", "trials per agent"],
+        [[str(one.seeds), f"{one.tasks:,}", f"{one.seeds * one.tasks:,}"] for one in designs],
+    )
+    echo()
+    if own is not None:
+        echo(f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}: show differences of {100 * own:.1f} points or more.")
+    echo(f"Paired by task, two-sided at 5 %. Variance from {origin}: tasks {variance.tasks:.3f}, "
+         f"trials {variance.trials:.3f}.")  # fmt: skip
+    if source is None:
+        echo("The two agents are taken as independent, which is cautious; a run of both, with --from, shows how far.")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BUDGET = {"time_": "time", "steps": "steps", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"memory": "memory", "gpus": "gpus"}
-_NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view")
+_NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source")
 
 
 def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from assay.core.disk import hash_file
@@ -9,6 +10,7 @@ from assay.core.quantities import format_duration, format_size
 from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.results.outcome import Direction, Outcome
 from assay.results.published_figures import PublishedFigures, load_published_figures
+from assay.results.sample_scores import load_sample_scores
 from assay.tasks import Measured, Registry, Task
 
 
@@ -17,11 +19,16 @@ def collect_outcomes(*runs: RunFolder) -> list[Outcome]:
     trials = [(folder, folder.file) for run in runs for folder in run.trials()]
     if len(runs) > 1:
         trials = list({_copy_key(folder): (folder, file) for folder, file in trials}.values())
-    tasks, labels = load_tasks([file for _, file in trials]), _labels([file for _, file in trials])
+    files = [file for _, file in trials]
+    tasks, splits, labels = load_tasks(files), find_splits(files), _labels(files)
     replaced = {(folder.path.parent, file.replaces) for folder, file in trials if file.replaces}
-    return [
+    outcomes = [
         outcome_of(folder.state, folder, file, tasks[file.task], label, (folder.path.parent, file.id) in replaced)
         for (folder, file), label in zip(trials, labels, strict=True)
+    ]
+    return [
+        replace(outcome, split=splits.get(outcome.task, ""), sample_score=_sample_score(outcome, tasks[outcome.task]))
+        for outcome in outcomes
     ]
 
 
@@ -72,6 +79,13 @@ def outcome_of(
     )
 
 
+def _sample_score(outcome: Outcome, task: Task) -> float | None:
+    known = load_sample_scores(task.folder.parent)
+    if known is None or (outcome.edition, outcome.variant) != (known.edition, "real"):
+        return None
+    return known.scores.get(task.folder.name)
+
+
 def _copy_key(folder: TrialFolder) -> tuple[str, str]:
     """Return what two copies of one trial have in common, and two trials of the same plan have not."""
     log = hash_file(folder.events) if folder.events.is_file() else str(folder.path)
@@ -80,8 +94,17 @@ def _copy_key(folder: TrialFolder) -> tuple[str, str]:
 
 def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
     """Return the tasks of some trials by their names."""
-    registry = Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
+    registry = _registry(files)
     return {name: registry.recorded_task(name) for name in {file.task for file in files}}
+
+
+def find_splits(files: list[TrialFile]) -> dict[str, str]:
+    """Return the smallest split that the task of each trial belongs to; some belong to none."""
+    return _registry(files).split_of_each({file.task for file in files})
+
+
+def _registry(files: list[TrialFile]) -> Registry:
+    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
 
 
 _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (

@@ -20,8 +20,9 @@ from assay.results.inference import Interval, Sample
 from assay.results.outcome import Outcome
 from assay.results.statistics import group_by
 
-Measure = Literal["success", "percentile", "improvement", "wins"]
+Measure = Literal["success", "percentile", "normalized", "improvement", "wins"]
 MEASURES = get_args(Measure)
+PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 CONDITIONS = ("edition", "variant", "budget", "hardware", "network", "description", "sealing")
 
 
@@ -35,13 +36,17 @@ class ComparedTrial:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """One agent over the tasks that all compared agents have."""
+    """One agent over the tasks that all compared agents have.
+
+    `iqm` is the interquartile mean over all trials, `profile` the share of trials above each of some thresholds.
+    """
 
     agent: str
     mean: float
     error: float | None
     interval: Interval
     iqm: float
+    profile: Mapping[float, float]
     strength: float
     strength_interval: Interval
 
@@ -190,6 +195,7 @@ def _summarize(
             error=inference.task_error(sample),
             interval=interval_of(sample, strata=strata),
             iqm=inference.sample_iqm(sample),
+            profile=dict(zip(PROFILE, inference.performance_profile(sample, PROFILE), strict=True)),
             strength=float(strength),
             strength_interval=interval,
         )
@@ -245,6 +251,8 @@ def _value(outcome: Outcome, measure: Measure) -> float | None:
         return None if outcome.success is None else float(outcome.success)
     if measure == "improvement":
         return outcome.improvement
+    if measure == "normalized":
+        return outcome.normalized
     return outcome.grade.percentile / 100 if outcome.grade and outcome.grade.percentile is not None else None
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist, fmean, stdev, variance
 
 import numpy as np
 from numpy.typing import NDArray
@@ -259,6 +259,38 @@ def bradley_terry_intervals(
 
 
 # Power, and success in several attempts
+
+
+@dataclass(frozen=True)
+class DifferenceVariance:
+    """The variance of the difference between two agents on a task, by its sources."""
+
+    tasks: float
+    """Variance over tasks of the difference that infinitely many seeds would show."""
+
+    trials: float
+    """Variance by chance when each agent has one trial on the task."""
+
+    def spread(self, seeds: int) -> float:
+        """Return the standard deviation of the differences by task with this many seeds for each agent."""
+        return math.sqrt(self.tasks + self.trials / seeds)
+
+
+def estimate_difference_variance(first: Sample, second: Sample | None = None) -> DifferenceVariance | None:
+    """Return the components of variance, estimated by the method of moments; None where they cannot be told apart.
+
+    The variance of the observed differences is that over tasks and the noise of the seeds, which the spread of trials
+    of the same task shows. A single agent is compared with an independent one that varies as much.
+    """
+    samples = [first] if second is None else [first, second]
+    tasks = [task for task in first if all(task in sample for sample in samples)]
+    if len(tasks) < 2 or any(len(sample[task]) < 2 for sample in samples for task in tasks):
+        return None
+    means = [fmean(first[task]) - (fmean(second[task]) if second else 0.0) for task in tasks]
+    within = [sum(variance(sample[task]) for sample in samples) for task in tasks]
+    noise = fmean(sum(variance(sample[task]) / len(sample[task]) for sample in samples) for task in tasks)
+    agents = 2 if second is None else 1
+    return DifferenceVariance(tasks=agents * max(variance(means) - noise, 0.0), trials=agents * fmean(within))
 
 
 def detectable_difference(spread: float, tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> float:

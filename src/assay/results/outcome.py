@@ -6,6 +6,7 @@ from typing import Literal
 
 from assay.grading.result import Grade
 from assay.records.state import BUSY_LOAD, Cause, Failure, Status
+from assay.results.sample_scores import normalize_score
 
 Direction = Literal["higher", "lower"]
 
@@ -29,6 +30,8 @@ class Outcome:
 
     `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
     its `parent`, and a trial that was rerun is `replaced`: neither is an independent sample, so neither `counts`.
+    `split` is the smallest split of the suite that the task belongs to, `sample_score` the known score of its sample
+    submission.
     """
 
     task: str
@@ -55,6 +58,8 @@ class Outcome:
     parent_step: int | None = None
     replaced: bool = False
     load: float | None = None
+    split: str = ""
+    sample_score: float | None = None
 
     @property
     def counts(self) -> bool:
@@ -107,6 +112,14 @@ class Outcome:
     def improvement(self) -> float | None:
         """The improvement of a valid trial over the starter, as a fraction of the starter's score."""
         return _finite(self.grade.improvement) if self.grade is not None and self.valid else None
+
+    @property
+    def normalized(self) -> float | None:
+        """The score of a valid trial between that of the sample submission (0) and that of the gold medal (1)."""
+        gold = self.grade.gold_threshold if self.grade else None
+        if self.score is None or self.sample_score is None or gold is None:
+            return None
+        return normalize_score(self.score, self.sample_score, gold)
 
     @property
     def success(self) -> bool | None:

@@ -193,9 +193,13 @@ def _cell(group: Sequence[Outcome]) -> Cell:
 def _standing(group: Sequence[Outcome]) -> Standing:
     tasks = [_cell(task) for task in group_by(group, lambda o: o.task)]
     judged = [cell.success for cell in tasks if cell.success is not None]
-    published = [cell.success_published for cell in tasks if cell.success_published is not None]
-    infrastructure = [cell.failures.get("infrastructure", 0) for cell in tasks if cell.success is not None]
-    without = [(rate.count, rate.trials - failed) for rate, failed in zip(judged, infrastructure, strict=True)]
+    judged_tasks = [cell for cell in tasks if cell.success is not None]
+    infrastructure = [cell.failures.get("infrastructure", 0) for cell in judged_tasks]
+    without = {
+        cell.task: (rate.count, rate.trials - failed)
+        for cell, rate, failed in zip(judged_tasks, judged, infrastructure, strict=True)
+    }
+    splits = {outcome.task: outcome.split for outcome in group}
     return Standing(
         rules=group[0].rules,
         agent=group[0].agent,
@@ -204,22 +208,27 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         trials=len(group),
         pending=sum(cell.pending for cell in tasks),
         failures=_failures(group),
-        valid=_rate_over_tasks([(cell.valid, cell.finished) for cell in tasks]),
-        success=_rate_over_tasks([(rate.count, rate.trials) for rate in judged]),
-        success_published=_rate_over_tasks([(rate.count, rate.trials) for rate in published]),
-        success_without_infrastructure=_rate_over_tasks(without) if any(infrastructure) else None,
+        valid=_rate_over_tasks({cell.task: (cell.valid, cell.finished) for cell in tasks}, splits),
+        success=_rate_over_tasks({cell.task: _counts(cell.success) for cell in tasks}, splits),
+        success_published=_rate_over_tasks({cell.task: _counts(cell.success_published) for cell in tasks}, splits),
+        success_without_infrastructure=_rate_over_tasks(without, splits) if any(infrastructure) else None,
         mean_over_tasks=estimate_mean(success.value for success in judged),
         sealed=_sealed(group),
     )
 
 
-def _rate_over_tasks(counts: Sequence[tuple[int, int]]) -> Rate | None:
+def _rate_over_tasks(counts: Mapping[str, tuple[int, int]], splits: Mapping[str, str]) -> Rate | None:
     """Return the share over all trials, from count and trials of each task, with an interval that is over tasks."""
-    sample = {str(task): [1.0] * hits + [0.0] * (trials - hits) for task, (hits, trials) in enumerate(counts) if trials}
+    sample = {task: [1.0] * hits + [0.0] * (trials - hits) for task, (hits, trials) in counts.items() if trials}
     if not sample:
         return None
-    interval = rate_interval(sample)
-    return Rate(sum(hits for hits, _ in counts), sum(map(len, sample.values())), interval.low, interval.high)
+    interval = rate_interval(sample, strata=splits)
+    hits = sum(hits for hits, _ in counts.values())
+    return Rate(hits, sum(map(len, sample.values())), interval.low, interval.high)
+
+
+def _counts(rate: Rate | None) -> tuple[int, int]:
+    return (rate.count, rate.trials) if rate else (0, 0)
 
 
 def detectable_difference_in_success(outcomes: Sequence[Outcome]) -> float | None:
