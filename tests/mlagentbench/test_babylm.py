@@ -100,7 +100,7 @@ def test_a_miniature_passes_every_check(made: Prepared) -> None:
 
 
 def test_the_description_names_files_and_limits(babylm: Task) -> None:
-    assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("v1",), 5 * 3600, 50)
+    assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("fixed",), 5 * 3600, 50)
     words = [*babylm.starter, babylm.submission.file, "data/model.py", "data/judge.py", "bits per byte", *SOURCES]
     assert [word for word in words if word not in babylm.description] == []
     said = " ".join(babylm.description.partition("published for this problem")[2].split())
@@ -160,7 +160,7 @@ def test_blocks_of_a_long_test_text_are_spread_and_reproducible(babylm: Task, tm
         public, private = tmp_path / attempt / "public", tmp_path / attempt / "private"
         public.mkdir(parents=True)
         private.mkdir()
-        run_prepare(babylm, "v1", raw=tmp_path, public=public, private=private)
+        run_prepare(babylm, "fixed", raw=tmp_path, public=public, private=private)
         drawn.append(hidden(private))
     assert drawn[0] == drawn[1] and len(set(drawn[0])) == 128
     assert {name for name, text in texts.items() if any(block in text for block in drawn[0])} == set(SOURCES)

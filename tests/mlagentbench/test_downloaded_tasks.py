@@ -58,7 +58,7 @@ def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: s
 @pytest.mark.parametrize("name", NAMES)
 def test_the_description_names_files_and_columns(name: str) -> None:
     task = Registry().task(f"mlagentbench/{name}")
-    assert (task.editions, task.budget.time, task.budget.steps) == (("v1",), 5 * 3600, 50)
+    assert (task.editions, task.budget.time, task.budget.steps) == (("fixed",), 5 * 3600, 50)
     assert "train.py" in task.starter
     for word in (task.submission.id, *task.submission.columns, "`submission.csv`", "`data/`", "`train.py`"):
         assert word is not None and word in task.description
@@ -121,7 +121,7 @@ def test_supplemental_rows_of_test_patients_are_omitted(tmp_path: Path) -> None:
     run_synthesize(task, 0, raw)
     both = pd.concat(table(raw / f"{name}_clinical_data.csv") for name in ("supplemental", "train"))
     both.to_csv(raw / "supplemental_clinical_data.csv", index=False)
-    run_prepare(task, "v1", raw=raw, public=public, private=private)
+    run_prepare(task, "fixed", raw=raw, public=public, private=private)
     tested = set(table(public / "test.csv")["patient_id"])
     assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
 

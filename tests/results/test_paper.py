@@ -170,6 +170,7 @@ def test_published_columns_have_the_published_means():
 def test_every_task_of_the_suite_has_published_figures():
     suite, _ = Registry().suites["mlagentbench"]
     assert set(suite.tasks) <= set(PUBLISHED.success)
+    assert list(PUBLISHED.editions) == list(suite.editions)
     assert len(PUBLISHED.success) == 13
 
 
@@ -178,7 +179,7 @@ def test_malformed_published_figures_are_rejected():
     with pytest.raises(ValueError, match="for each column"):
         PublishedFigures.model_validate(content | {"mean_success": (1.0,)})
     with pytest.raises(ValueError, match="the same tasks"):
-        PublishedFigures.model_validate(content | {"differences": {}})
+        PublishedFigures.model_validate(content | {"editions": {"fixed": {"comparable": [], "differences": {}}}})
 
 
 def test_a_suite_without_published_figures_has_none(scripted_run, tmp_path):

@@ -22,6 +22,7 @@ from assay.lab import open_lab
 from assay.lab.environments import find_environment
 from assay.lab.interface import Completed, Limits, SandboxName, Setup
 from assay.tasks import Measured, Solution, Task
+from assay.tasks.model import MEASURED_FILES
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -47,7 +48,7 @@ def measure_panel(
     """
     from assay.data.store import load_prepared
 
-    panel = _PanelLab(home, task, load_prepared(home, task, edition, variant), sandbox)
+    panel = _PanelLab(home, load_prepared(home, task, edition, variant), sandbox)
     return anyio.run(partial(_measure, panel, seeds, solutions, progress))
 
 
@@ -57,7 +58,8 @@ def save_measurements(task: Task, measured: Measured) -> Path:
         raise UsageError(
             f"--write is for real data and synthetic-0; figures of {measured.variant} stay on this machine"
         )
-    path = task.folder / ("measured.json" if measured.variant == "real" else "measured-miniature.json")
+    name = MEASURED_FILES["measured" if measured.variant == "real" else "measured_miniature"]
+    path = (task.in_edition(measured.edition).own_folder or task.folder) / name
     write_json(path, measured.model_dump(mode="json"))
     return path
 
@@ -107,12 +109,12 @@ async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | 
 class _PanelLab:
     """Runs a task's starter and panel solutions, each in a fresh lab with the task's data."""
 
-    def __init__(self, home: Home, task: Task, prepared: "Prepared", sandbox: SandboxName) -> None:
+    def __init__(self, home: Home, prepared: "Prepared", sandbox: SandboxName) -> None:
         self.home = home
-        self.task = task
+        self.task = prepared.task
         self.prepared = prepared
         self.sandbox: SandboxName = sandbox
-        self.environment = find_environment(home, task.environment)
+        self.environment = find_environment(home, prepared.task.environment)
 
     async def list_solutions(self) -> list[str]:
         """Return the names of the solutions in the panel's order; none if the task has no panel."""
@@ -158,6 +160,8 @@ class _PanelLab:
             variables={"SEED": str(seed), "PYTHONHASHSEED": str(seed)},
         )
         async with open_lab(self.home, setup, sandbox=self.sandbox) as lab:
+            if self.task.data_in_workspace:
+                await lab.link_data()
             for path, content in files.items():
                 await lab.write(path, content)
             completed = await lab.run(command, seconds=self.task.budget.time)

@@ -1,8 +1,9 @@
 """The recipe of prepared data: a hash of everything that decides its bytes.
 
 It covers the task's source, the parts of `task.toml` that `prepare.py` may read, the files of the task folder (starter
-code only where it is the reference for speed), the shared modules that the task imports from its suite, and the version
-of each building block it uses. When any of these changes, prepared data is stale and has to be prepared again.
+code only where it is the reference for speed; of the folders of editions, that edition's alone), the shared modules
+that the task imports from its suite, and the version of each building block it uses. When any of these changes,
+prepared data is stale and has to be prepared again.
 """
 
 import ast
@@ -58,19 +59,23 @@ _SUBMISSION = {"form", "file", "id", "id_with", "columns"}
 
 def hash_recipe(task: Task, edition: str, variant: str) -> str:
     """Return the hash of all that decides the bytes of a task's prepared data."""
+    task = task.in_edition(edition)
     code = [task.folder / "prepare.py"]
     if not code[0].is_file():
         raise UsageError(f"{code[0]} is missing")
     if variant.startswith("synthetic"):
         code.append(task.folder / "synthetic.py")
     own = {path for path in task.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    own -= {task.folder / name for name in (*_NOT_USED, "synthetic.py")}
-    if not task.timed:
-        own = {path for path in own if task.folder / "starter" not in path.parents}
+    unused = [task.folder / other for other in task.editions if other != edition]
+    for folder in (task.folder, task.folder / edition):
+        own -= {folder / name for name in (*_NOT_USED, "synthetic.py")}
+        if not task.timed:
+            unused.append(folder / "starter")
+    own = {path for path in own if not any(path.is_relative_to(folder) for folder in unused)}
     imported, blocks = _follow_imports(code)
     root = task.folder.parent.parent
     content = {
-        "settings": _settings(task.in_edition(edition)),
+        "settings": _settings(task),
         "files": {path.relative_to(root).as_posix(): _sha256(path) for path in own | imported},
         "blocks": {name: VERSIONS[name] for name in blocks},
     }

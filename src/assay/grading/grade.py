@@ -19,6 +19,7 @@ from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
 from assay.core.text import describe_validation_error
 from assay.grading.metrics import evaluate
+from assay.grading.reported import judge_reported
 from assay.grading.result import Grade, Judgement, Medal, NotFinite
 from assay.grading.submission.read import open_submission, read_submission
 from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, Task
@@ -54,8 +55,8 @@ def grade_submission(
     that the task asks for. An `isolated` submission is read in a process of its own, with limits on memory and time.
     Inside an event loop use `grade_submission_async`.
     """
+    task = task.in_edition(prepared.edition)
     if not _must_run(task):
-        task = task.in_edition(prepared.edition)
         return make_grade(source, task, prepared, _choose_judge(isolated)(source, task, prepared))
     import anyio
 
@@ -118,6 +119,8 @@ def judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
     """Read a submitted table and score it, by the rules of `task`."""
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
+    if task.judged == "reported":
+        return judge_reported(source, _name(source, task), task)
     try:
         parsed = read_submission(source, _name(source, task), task, prepared)
         score = evaluate(task.metric.name, parsed.truth, parsed.values, task.metric.params | parsed.parameters)
@@ -249,8 +252,13 @@ def _exists(source: Source, task: Task) -> bool:
 
 
 def _comparable(task: Task, prepared: "Prepared") -> Measured | None:
-    """Return the figures that were measured by the same rules on the same data: on this machine, else the task's."""
+    """Return the figures that were measured by the same rules on the same data: on this machine, else the task's.
+
+    A baseline that was published as a constant counts instead of anything measured.
+    """
     rules = (prepared.edition, prepared.variant)
+    if task.published_baseline is not None:
+        return Measured.constant(task.published_baseline, *rules)
     figures = (load_measured(prepared), task.measured, task.measured_miniature)
     return next((each for each in figures if each and (each.edition, each.variant) == rules), None)
 

@@ -176,6 +176,10 @@ class Lab(Protocol):
         """Create or replace a regular file, and create missing parent folders."""
         ...
 
+    async def link_data(self) -> None:
+        """Show what is in the data folder at the top of the workspace, too, as links."""
+        ...
+
     def files(self) -> AsyncIterator[PurePosixPath]:
         """Yield the regular files of the workspace in order of their names, without the data folder."""
         ...

@@ -73,6 +73,7 @@ class SandboxedLab:
         self._network = setup.network
         self._tasks = tasks
         self._processes = processes
+        self._data = setup.data
         self._without = DATA if setup.data else None
         self._live: set[Started] = set()
         self._expired = False
@@ -109,6 +110,12 @@ class SandboxedLab:
         if workspace.split_path(path)[0] == self._without:
             raise UnsafePath(f"{path!r} is in the data folder, which is read-only")
         await self._at_rest(partial(workspace.write_file, self._slot.workspace, path, content, owner=self._slot.owner))
+
+    async def link_data(self) -> None:
+        """Show what is in the data folder at the top of the workspace, too, as links."""
+        make_link = partial(workspace.make_link, self._slot.workspace, owner=self._slot.owner)
+        for path in sorted(self._data.iterdir()) if self._data else []:
+            await self._at_rest(partial(make_link, path.name, f"{DATA}/{path.name}"))
 
     async def files(self) -> AsyncIterator[PurePosixPath]:
         """Yield the regular files of the workspace in order of their names, without the data folder."""

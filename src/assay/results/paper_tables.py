@@ -132,10 +132,10 @@ def _as_published(paper: Paper, published: PublishedFigures, figure: _Figure) ->
     for model in published.columns:
         longest = max(map(len, model.split()))
         table.add_column(plain_text(model), justify="right", overflow="fold", min_width=longest)
-    rows = figure.published(published)
+    rows, compared = figure.published(published), published.comparability(paper.rules.edition)
     ours = [name for task in paper.tasks if (name := wording.short_task_name(task)) in rows]
     for name in dict.fromkeys([*ours, *rows]):
-        mark = SIMILAR if name in published.comparable else DIFFERENT
+        mark = SIMILAR if name in compared.comparable else DIFFERENT
         table.add_row(plain_text(f"{mark} {name}"), *map(_as_printed, rows[name]))
     table.add_section()
     table.add_row("mean over tasks", *map(_as_printed, figure.published_mean(published)))
@@ -234,11 +234,12 @@ def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
         lines.append(f"Not final: {wording.plural(paper.pending, 'trial')} pending.")
     if published:
         lines.append(f"Published, in % of {published.trials} trials each: {published.source}.")
+        compared = published.comparability(paper.rules.edition)
         for mark, verdict in ((SIMILAR, "is roughly comparable"), (DIFFERENT, "is not comparable")):
             lines += [
                 f"{mark} {name} {verdict}: {why}."
-                for name, why in published.differences.items()
-                if (name in published.comparable) == (mark == SIMILAR)
+                for name, why in compared.differences.items()
+                if (name in compared.comparable) == (mark == SIMILAR)
             ]
     return [plain_text(line) for line in lines]
 

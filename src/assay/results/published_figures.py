@@ -12,6 +12,13 @@ from assay.core.text import describe_validation_error
 FILE = "published.json"
 
 
+class Comparability(Model):
+    """How far the figures of one edition compare with the published ones."""
+
+    comparable: tuple[str, ...] = Field(description="tasks with the same test rows, score and starter")
+    differences: dict[str, str] = Field(description="task -> how it differs")
+
+
 class PublishedFigures(Model):
     """The file `published.json` of a suite; figures are in per cent, in the order of `columns`."""
 
@@ -23,17 +30,21 @@ class PublishedFigures(Model):
     improvement: dict[str, tuple[float | None, ...]] = Field(description="task -> mean improvement over the baseline")
     mean_success: tuple[float | None, ...] = Field(description="as printed")
     mean_improvement: tuple[float | None, ...] = Field(description="as printed")
-    comparable: tuple[str, ...] = Field(description="tasks with the same test rows, score and starter here")
-    differences: dict[str, str] = Field(description="task -> how it differs here")
+    editions: dict[str, Comparability] = Field(description="edition of the suite -> how far its figures compare")
 
     @model_validator(mode="after")
     def _check_shape(self) -> "PublishedFigures":
         rows = [*self.success.values(), *self.improvement.values(), self.mean_success, self.mean_improvement]
         if any(len(row) != len(self.columns) for row in rows):
             raise ValueError("every row must have a figure or null for each column")
-        if not set(self.success) == set(self.improvement) == set(self.differences) >= set(self.comparable):
-            raise ValueError("all tables and the differences must have the same tasks")
+        for edition in self.editions.values():
+            if not set(self.success) == set(self.improvement) == set(edition.differences) >= set(edition.comparable):
+                raise ValueError("all tables and the differences must have the same tasks")
         return self
+
+    def comparability(self, edition: str) -> Comparability:
+        """Return how far an edition compares; of an edition that the file does not know, no task does."""
+        return self.editions.get(edition, Comparability(comparable=(), differences={}))
 
 
 def load_published_figures(suite: Path) -> PublishedFigures | None:

@@ -139,8 +139,8 @@ class Plan:
             "sandbox": "none" if wants.unsealed else self.sandbox,
             "network": wants.network,
             "tools": tools.name if tools else None,
-            **(description := chosen_description(task, self.describe, self.descriptions)),
-            "hashes": {**hashes, "description": hash_of_description(task, description)},
+            **(description := chosen_description(data.task, self.describe, self.descriptions)),
+            "hashes": {**hashes, "description": hash_of_description(data.task, description)},
         }
         return TrialFile.model_validate(
             asked

@@ -49,7 +49,9 @@ def find_planned_environment(home: Home, file: TrialFile, task: Task) -> Path:
 
 
 async def write_starting_files(lab: Lab, task: Task, description: str | None = None) -> None:
-    """Write what every agent finds in its workspace: the description, and the starter code if there is any."""
+    """Write what every agent finds in its workspace: the description, starter code, links to data where it has any."""
+    if task.data_in_workspace:
+        await lab.link_data()
     await lab.write("description.md", (task.description if description is None else description).encode())
     for path, content in task.starter.items():
         await lab.write(path, content)

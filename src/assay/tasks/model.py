@@ -2,15 +2,12 @@
 
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
 from assay.core.quantities import Bytes, Md5, Model, Seconds, Sha256
-from assay.tasks.rules import EditionRules, Metric, Quirk, Submission, merge_rules
-
-Judged = Literal["table", "speed", "checkpoint"]
-"""How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab."""
+from assay.tasks.rules import EditionRules, Judged, Metric, Quirk, Submission, merge_rules
 
 
 class Package(Model):
@@ -172,6 +169,29 @@ class Measured(Model):
     baseline_seeds: int
     panel: tuple[Solution, ...]
 
+    @classmethod
+    def constant(cls, baseline: float, edition: str, variant: str) -> Self:
+        """Return a baseline that nobody measured, with no spread and no panel."""
+        return cls(
+            date=date.min,
+            edition=edition,
+            variant=variant,
+            versions={},
+            baseline=baseline,
+            baseline_spread=0.0,
+            baseline_seeds=0,
+            panel=(),
+        )
+
+
+MEASURED_FILES = {"measured": "measured.json", "measured_miniature": "measured-miniature.json"}
+"""Field of a task -> the file that holds it."""
+
+
+def read_measured(path: Path) -> Measured | None:
+    """Read measured figures; None if there is no such file."""
+    return Measured.model_validate_json(path.read_bytes()) if path.is_file() else None
+
 
 class TaskFile(Model):
     """The contents of `task.toml`."""
@@ -200,6 +220,11 @@ class Task(TaskFile):
     suite: str
     name: str
     folder: Path
+    own_folder: Path | None = Field(
+        default=None, description="with the files that differ in this edition: the subfolder of its name, if it exists"
+    )
+    data_in_workspace: bool = Field(default=False, description="see `EditionRules`")
+    published_baseline: float | None = Field(default=None, description="see `EditionRules.baseline`")
     editions: tuple[str, ...]
     lenient: tuple[str, ...] = ()
     success_as_published: tuple[str, ...] = ()
@@ -219,7 +244,7 @@ class Task(TaskFile):
     @property
     def description(self) -> str:
         """The text that agents read."""
-        return (self.folder / "description.md").read_text("utf-8")
+        return self.path("description.md").read_text("utf-8")
 
     @property
     def obfuscated(self) -> str | None:
@@ -229,22 +254,35 @@ class Task(TaskFile):
 
     def in_edition(self, edition: str) -> "Task":
         """Return the task under the rules of that edition."""
-        if edition not in self.rules and edition not in self.lenient:
+        own_folder = self.folder / edition if (self.folder / edition).is_dir() else None
+        if edition not in self.rules and edition not in self.lenient and own_folder is None:
             return self
         rules, lenient = self.rules.get(edition, EditionRules()), edition in self.lenient
         submission = merge_rules(self.submission.model_dump(exclude_unset=True), rules.submission)
         metric = merge_rules(self.metric.model_dump(exclude_unset=True), rules.metric)
-        return self.model_copy(
-            update={
-                "submission": Submission.model_validate({"lenient": lenient, **submission}),
-                "metric": Metric.model_validate(metric),
-            }
-        )
+        data = {**self.data.model_dump(exclude_unset=True), **rules.data}
+        changes: dict[str, object] = {
+            "submission": Submission.model_validate({"lenient": lenient, **submission}),
+            "metric": Metric.model_validate(metric),
+            "data": Data.model_validate(data),
+            "judged": rules.judged or self.judged,
+            "own_folder": own_folder,
+            "data_in_workspace": rules.data_in_workspace,
+            "published_baseline": rules.baseline,
+        }
+        if own_folder:
+            changes |= {name: read_measured(own_folder / file) for name, file in MEASURED_FILES.items()}
+        return self.model_copy(update=changes)
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file or folder of the task: this edition's own one, or that of all editions."""
+        own = self.own_folder / name if self.own_folder else None
+        return own if own and own.exists() else self.folder / name
 
     @property
     def starter(self) -> dict[str, bytes]:
         """The files a workspace starts with, by path; a task may have none."""
-        folder = self.folder / "starter"
+        folder = self.path("starter")
         files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 

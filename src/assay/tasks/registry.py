@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
-from assay.tasks.model import Suite, Task
+from assay.tasks.model import MEASURED_FILES, Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
 Loaded = TypeVar("Loaded", Suite, Task)
@@ -159,7 +159,7 @@ def load_task(folder: Path, suite: Suite) -> Task:
     content |= {"name": folder.name, "folder": folder, "success_as_published": suite.success_as_published}
     if "leaderboard" in content and folder.name in (humans := _read_humans(folder.parent / "humans.json")):
         content["leaderboard"]["percentiles"] = humans[folder.name]
-    for key, name in (("measured", "measured.json"), ("measured_miniature", "measured-miniature.json")):
+    for key, name in MEASURED_FILES.items():
         if (path_of_figures := folder / name).is_file():
             content[key] = json.loads(path_of_figures.read_text("utf-8"))
     task = _validate(Task, content, path)

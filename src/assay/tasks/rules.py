@@ -12,6 +12,12 @@ from pydantic import Field, model_validator
 
 from assay.core.quantities import Bytes, Model, Seconds
 
+Judged = Literal["table", "speed", "checkpoint", "reported"]
+"""How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab.
+
+`reported` is for published graders that believe a number which the submission states; see `grading.reported`.
+"""
+
 Scalar = bool | int | float | str
 Ids = Literal[
     "one_to_one",
@@ -204,6 +210,14 @@ class EditionRules(Model):
         default=False, description="whether the published grader refuses the sample submission"
     )
     indicative: bool = Field(default=False, description="whether medals are only indicative: other rows or metric")
+    judged: Judged | None = Field(default=None, description="how the edition grades, if not as the task does")
+    baseline: float | None = Field(
+        default=None, description="the published baseline, where it is a constant; it replaces measured figures"
+    )
+    data_in_workspace: bool = Field(
+        default=False, description="whether the data files are next to the scripts too, as links into the data folder"
+    )
+    data: dict[str, Any] = Field(default={}, description="settings of [data] that differ")
     submission: dict[str, Any] = Field(default={})
     metric: dict[str, Any] = Field(default={})
 

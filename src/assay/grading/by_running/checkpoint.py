@@ -152,7 +152,7 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
 def _read_files(task: Task, prepared: "Prepared") -> dict[str, bytes]:
     """Return the other files of the lab: the judge, the model and the hidden inputs."""
     try:
-        code = {name: (task.folder / name).read_bytes() for name in ("model.py", "judge.py")}
+        code = {name: task.path(name).read_bytes() for name in ("model.py", "judge.py")}
     except FileNotFoundError as error:
         raise UsageError(f"{error.filename} is missing") from None
     inputs = prepared.private / "inputs"

@@ -12,7 +12,7 @@ from assay.tasks import load_plugin
 
 def write_example(job: PrepareJob, file: str, function: str, arguments: Mapping[str, Any]) -> None:
     """Write the starter code as the reference, publicly and privately, and its output for one example input."""
-    starter = job.task.folder / "starter" / file
+    starter = job.task.path("starter") / file
     shutil.copyfile(starter, job.private / "reference.py")
     shutil.copyfile(starter, job.public / "reference.py")
     output = getattr(load_plugin(starter), function)(*arguments.values())

@@ -134,10 +134,16 @@ async def read_text(context: ActionContext, name: str) -> str:
     """Return the text of a file. Data files are read from inside the lab, and only the beginning of large ones."""
     path = normalize_path(name)
     if not _is_data(path):
-        content = await read_workspace_file(context, path)
-        if content is None:
-            raise ActionFailed("refused", f"{name!r} does not exist.")
-        return content.decode(errors="replace")
+        try:
+            content = await read_workspace_file(context, path)
+        except ActionFailed:
+            if not context.bench.task.data_in_workspace:
+                raise
+            # It may be a link to the data, which is followed in the lab alone.
+        else:
+            if content is None:
+                raise ActionFailed("refused", f"{name!r} does not exist.")
+            return content.decode(errors="replace")
     command = ["head", "-c", str(MAX_DATA_VIEW), "--", command_argument(path)]
     head = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
     if not head.succeeded:
