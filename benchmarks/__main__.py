@@ -21,6 +21,7 @@ BENCHMARKS = {
     "grading.py": ["--rows", "1000000"],
     "steps.py": [],
     "runs.py": ["--trials", "20"],
+    "page.py": ["--trials", "1000"],
 }
 """Each benchmark, with the arguments that keep a normal run to a few minutes."""
 FULL = {"prepare.py": ["--full"]}

@@ -12,7 +12,7 @@ from assay.cli.output import as_json, echo, find_runs, print_table
 from assay.core.errors import RecordError, UsageError
 from assay.core.table import Column
 from assay.core.text import one_line, plural
-from assay.records import RunFolder, TrialFolder
+from assay.records import RunFolder, TrialFolder, read_trials
 
 
 @click.command("ls")
@@ -49,7 +49,7 @@ def ls_command(folder: Path, json_: bool) -> None:
 def _summarize(path: Path) -> dict[str, Any]:
     try:
         run = RunFolder(path)
-        trials = list(run.trials())
+        trials = read_trials(run)
         states = [trial.state.status for trial in trials]
         agents = ", ".join(dict.fromkeys(trial.file.label for trial in trials))
         created = datetime.fromisoformat(run.file.created_at)

@@ -67,6 +67,11 @@ class Home:
         return self._private("templates")
 
     @property
+    def index(self) -> Path:
+        """Indexes of runs, by hash of the run's path; recreated from the records when missing."""
+        return self._private("index")
+
+    @property
     def locks(self) -> Path:
         """Lock files: empty, and safe to delete when nothing is running."""
         return self._private("locks")

@@ -1,13 +1,13 @@
 """The outcomes of run folders, and the reference panels and published figures of their tasks."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from assay.core.disk import hash_file
 from assay.core.quantities import format_duration, format_size
-from assay.records import RunFolder, State, TrialFile, TrialFolder
+from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, read_trials
 from assay.results.outcome import Direction, Outcome
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.results.sample_scores import load_sample_scores
@@ -16,40 +16,44 @@ from assay.tasks import Measured, Registry, Task
 
 def collect_outcomes(*runs: RunFolder) -> list[Outcome]:
     """Return the outcome of each trial of some runs, in the order of their plans; a copy of a trial is left out."""
-    trials = [(folder, folder.file) for run in runs for folder in run.trials()]
+    return [outcome for _, outcome in collect_summaries(*runs)]
+
+
+def collect_summaries(*runs: RunFolder) -> list[tuple[TrialSummary, Outcome]]:
+    """Return the same outcomes, each with the plan, state and grade it follows from."""
+    trials = [trial for run in runs for trial in read_trials(run)]
     if len(runs) > 1:
-        trials = list({_copy_key(folder): (folder, file) for folder, file in trials}.values())
-    files = [file for _, file in trials]
+        trials = _without_copies(trials)
+    files = [trial.file for trial in trials]
     tasks, splits, labels = load_tasks(files), find_splits(files), _labels(files)
-    replaced = {(folder.path.parent, file.replaces) for folder, file in trials if file.replaces}
+    replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
     outcomes = [
-        outcome_of(folder.state, folder, file, tasks[file.task], label, (folder.path.parent, file.id) in replaced)
-        for (folder, file), label in zip(trials, labels, strict=True)
+        outcome_of(trial, tasks[trial.file.task], label, (trial.folder.path.parent, trial.file.id) in replaced)
+        for trial, label in zip(trials, labels, strict=True)
     ]
-    return [
+    known = [
         replace(outcome, split=splits.get(outcome.task, ""), sample_score=_sample_score(outcome, tasks[outcome.task]))
         for outcome in outcomes
     ]
+    return list(zip(trials, known, strict=True))
 
 
 def find_panels(*runs: RunFolder) -> dict[str, Measured]:
     """Return the measured reference panels of the tasks of some runs."""
-    tasks = load_tasks([folder.file for run in runs for folder in run.trials()])
+    tasks = load_tasks([trial.file for run in runs for trial in read_trials(run)])
     return {name: task.measured for name, task in tasks.items() if task.measured}
 
 
 def find_published_figures(*runs: RunFolder) -> dict[str, PublishedFigures]:
     """Return the published figures of the suites of some runs."""
-    tasks = load_tasks([folder.file for run in runs for folder in run.trials()]).values()
+    tasks = load_tasks([trial.file for run in runs for trial in read_trials(run)]).values()
     found = {task.suite: load_published_figures(task.folder.parent) for task in tasks}
     return {suite: figures for suite, figures in found.items() if figures}
 
 
-def outcome_of(
-    state: State, folder: TrialFolder, file: TrialFile, task: Task | None, label: str, replaced: bool
-) -> Outcome:
+def outcome_of(trial: TrialSummary, task: Task | None, label: str, replaced: bool) -> Outcome:
     """Return the outcome of one trial; its task need not be known."""
-    grade = folder.grade
+    file, state, grade = trial.file, trial.state, trial.grade
     direction: Direction = "lower" if grade and grade.is_lower_better else "higher"
     return Outcome(
         task=file.task,
@@ -84,6 +88,16 @@ def _sample_score(outcome: Outcome, task: Task) -> float | None:
     if known is None or (outcome.edition, outcome.variant) != (known.edition, "real"):
         return None
     return known.scores.get(task.folder.name)
+
+
+def _without_copies(trials: list[TrialSummary]) -> list[TrialSummary]:
+    """Leave out copies of a trial; only trials with the same id can be copies, and only their logs are compared."""
+    count = Counter(trial.folder.path.name for trial in trials)
+    kept: dict[object, TrialSummary] = {}
+    for trial in trials:
+        key = _copy_key(trial.folder) if count[trial.folder.path.name] > 1 else trial.folder.path.name
+        kept[key] = trial
+    return list(kept.values())
 
 
 def _copy_key(folder: TrialFolder) -> tuple[str, str]:

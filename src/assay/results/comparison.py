@@ -13,9 +13,9 @@ from typing import Literal, get_args
 from assay.core.errors import UsageError
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import did_you_mean
-from assay.records import RunFolder, TrialFile
+from assay.records import RunFolder, TrialFile, TrialSummary
 from assay.results import inference
-from assay.results.collect import collect_outcomes
+from assay.results.collect import collect_summaries
 from assay.results.inference import Interval, Sample
 from assay.results.outcome import Outcome
 from assay.results.statistics import group_by
@@ -102,11 +102,15 @@ class Comparison:
 
 def collect_trials(runs: Iterable[RunFolder]) -> list[ComparedTrial]:
     """Return the finished trials of several runs that apply to their task; the same trial in two runs counts once."""
+    return select_trials(one for run in runs for one in collect_summaries(run))
+
+
+def select_trials(trials: Iterable[tuple[TrialSummary, Outcome]]) -> list[ComparedTrial]:
+    """Return the finished trials that apply to their task; the same trial in two runs counts once."""
     found: dict[str, ComparedTrial] = {}
-    for run in runs:
-        for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
-            if outcome.counts and not outcome.pending and not outcome.inapplicable:
-                found[folder.path.name] = ComparedTrial(outcome, _conditions(folder.file, outcome))
+    for trial, outcome in trials:
+        if outcome.counts and not outcome.pending and not outcome.inapplicable:
+            found[trial.folder.path.name] = ComparedTrial(outcome, _conditions(trial.file, outcome))
     return list(found.values())
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
 from assay.models.messages import Message, Reply
-from assay.records import Event, RunFolder, State, TrialFile, TrialFolder, read_events
+from assay.records import Event, RunFolder, State, TrialFile, TrialFolder, TrialSummary, read_events
 from assay.records.events import CallFinished, EventBase, ModelResult
 from assay.records.prompts import Prompts
 from assay.records.tape import Call, finished_calls
@@ -144,7 +144,7 @@ def load_run(path: str | Path) -> RunRecord:
 def _row(trial: TrialRecord) -> dict[str, Any]:
     file, state, grade = trial.file, trial.state, trial.grade
     suite, _, _ = file.task.partition("/")
-    outcome = outcome_of(state, trial.folder, file, None, file.label, replaced=False)
+    outcome = outcome_of(TrialSummary(trial.folder, file, state, grade), None, file.label, replaced=False)
     return {
         "trial": trial.id,
         "suite": suite,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from assay.records import RunFolder, TrialFolder
+from assay.records import RunFolder, TrialFolder, TrialSummary, read_trials
 from assay.records.events import describe_event
 from assay.records.lease import appears_held
 from assay.records.log import read_events_backwards
@@ -94,14 +94,14 @@ class RunStatus:
 def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | None = None) -> RunStatus:
     """Read the status of a run. Finished trials are added to `known`, and not read again if they are in it."""
     known = {} if known is None else known
-    trials = []
-    for folder in run.trials():
-        name = folder.path.name
-        status = known.get(name) or _status_of(folder, now)
+    folders = list(run.trials())
+    statuses = dict(known)
+    for trial in read_trials(run, [folder for folder in folders if folder.path.name not in known]):
+        status = _status_of(trial, now)
         if status.stage in ("done", "inapplicable"):
-            known[name] = status
-        trials.append(status)
-    return RunStatus(run.name, tuple(trials))
+            known[status.trial] = status
+        statuses[status.trial] = status
+    return RunStatus(run.name, tuple(statuses[folder.path.name] for folder in folders))
 
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
@@ -115,8 +115,8 @@ def tail_log(folder: TrialFolder, count: int) -> list[str]:
     return found[::-1]
 
 
-def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
-    file, state = folder.file, folder.state
+def _status_of(trial: TrialSummary, now: datetime) -> TrialStatus:
+    folder, file, state = trial.folder, trial.file, trial.state
     stage: Stage = state.status
     doing = ""
     elapsed, steps, tokens, cost = state.elapsed, state.steps, state.tokens, state.cost
@@ -146,7 +146,7 @@ def _status_of(folder: TrialFolder, now: datetime) -> TrialStatus:
         tokens=tokens,
         cost=cost,
         attempts=folder.attempts,
-        score=folder.grade.score if stage == "done" and folder.grade else None,
+        score=trial.grade.score if stage == "done" and trial.grade else None,
         doing=doing,
     )
 

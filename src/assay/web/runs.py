@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from assay.core.errors import AssayError, UsageError
-from assay.records import RunFolder, TrialFile, TrialFolder
-from assay.results.collect import collect_outcomes, load_tasks
-from assay.results.comparison import Comparison, Measure, collect_trials, compare_agents
+from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary
+from assay.results.collect import collect_summaries, load_tasks
+from assay.results.comparison import Comparison, Measure, compare_agents, select_trials
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import Cell, group_by, summarize_cells
 from assay.tasks import Registry, Task
@@ -62,9 +62,14 @@ class RunView:
         self._lock = threading.RLock()
 
     @cached_property
-    def outcomes(self) -> list[Outcome]:
+    def summaries(self) -> list[tuple[TrialSummary, Outcome]]:
         """All its trials, in the order of the plan."""
-        return collect_outcomes(self.folder)
+        return collect_summaries(self.folder)
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes of its trials, in the order of the plan."""
+        return [outcome for _, outcome in self.summaries]
 
     @cached_property
     def by_trial(self) -> dict[str, Outcome]:
@@ -74,7 +79,7 @@ class RunView:
     @cached_property
     def files(self) -> list[TrialFile]:
         """What was planned for each of its trials."""
-        return [folder.file for folder in self.folder.trials()]
+        return [trial.file for trial, _ in self.summaries]
 
     @cached_property
     def tasks(self) -> dict[str, Task]:
@@ -116,12 +121,12 @@ class RunView:
         ignore: Sequence[str] = (),
     ) -> list[Comparison]:
         """Compare the agents of this run, and of other runs; `UsageError` says why they cannot be compared."""
-        trials = collect_trials([self.folder, *(other.folder for other in others)])
+        trials = select_trials(one for run in (self, *others) for one in run.summaries)
         return compare_agents(trials, measure=measure, baseline=baseline, strata=self._strata, ignore=ignore)
 
     def trial(self, name: str) -> TrialFolder | None:
         """Return a trial of the run by its id; the name is only looked up, never used as a path."""
-        return next((folder for folder in self.folder.trials() if folder.path.name == name), None)
+        return next((trial.folder for trial, _ in self.summaries if trial.folder.path.name == name), None)
 
     def load(self) -> None:
         """Read all trials; threads that ask at the same time read them once."""
