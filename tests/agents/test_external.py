@@ -175,6 +175,46 @@ async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):
     assert trial.grade.score == 1.0
 
 
+async def test_a_command_that_asks_no_model_needs_none(assay, tmp_path):
+    words = ("--tasks", TINY)
+    assert assay(*words, "prepare", "tiny").returncode == 0
+    (tmp_path / "guess.py").write_text((TINY / "coin" / "starter" / "train.py").read_text())
+    (tmp_path / "guess.toml").write_text(
+        'command = ["python", "guess.py"]\ninclude = ["guess.py"]\nasks_models = false\n'
+    )
+    agents = ("--agent", f"external,profile={tmp_path}/guess.toml", "--agent", "external,command=python train.py")
+    out = tmp_path / "run"
+    done = assay(*words, "run", "tiny", *agents, "--seeds", "1", "--out", out, "--quiet")
+    assert done.returncode == 0, done.stderr
+    guess, starter = RunFolder(out).trials()
+    assert (guess.file.label, starter.file.label) == ("external guess", "external python train.py")
+    assert guess.grade.valid_submission and starter.grade.valid_submission
+    assert guess.file.models == {} == starter.file.models
+    (tmp_path / "guess.py").write_text("print('it does nothing any more')\n")
+    assay(*words, "run", "tiny", *agents[:2], "--seeds", "1", "--out", out, "--quiet")
+    assert len(list(RunFolder(out).trials())) == 3, "a changed script is another agent"
+
+
+def test_a_profile_says_whether_it_needs_a_model(tmp_path):
+    def use(**settings):
+        return find_agent("external", settings).model_use()
+
+    assert use(profile="mini-swe-agent") == "required"
+    assert use(profile="mini-swe-agent", models=False) == use(command="true", models=False) == "none"
+    assert use(command="true") == "optional"
+
+
+def test_a_profile_includes_only_files_of_its_own_folder(tmp_path):
+    profile = tmp_path / "mine.toml"
+    for name, message in (
+        ("../other.py", "outside the folder"),
+        ("other.py", r"other\.py cannot be read: No such file"),
+    ):
+        profile.write_text(f'command = ["true"]\ninclude = ["{name}"]\n')
+        with pytest.raises(UsageError, match=message):
+            find_agent("external", {"profile": str(profile)})
+
+
 def test_a_profile_or_a_command_is_required():
     with pytest.raises(UsageError, match="either a profile or a command"):
         find_agent("external")
@@ -186,7 +226,7 @@ def test_a_profile_that_changed_since_the_plan_is_refused(tmp_path):
     profile = tmp_path / "mine.toml"
     profile.write_text('command = ["true"]\n')
     planned = find_agent("external", {"profile": str(profile)}).model_dump(mode="json")
-    assert find_agent("external", planned).label("external") == f"external,profile={profile}"
+    assert find_agent("external", planned).label("external") == "external mine"
     profile.write_text('command = ["false"]\n')
     with pytest.raises(UsageError, match="has changed since the trial was planned"):
         find_agent("external", planned)

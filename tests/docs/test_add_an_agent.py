@@ -1,11 +1,13 @@
 """The walk-through in `docs/add-an-agent.md` works as written, and `docs/agents.md` is complete."""
 
+import re
 from pathlib import Path
 
 import pytest
 from pages import BLOCK, ROOT, follow_page
 
 from assay.agents.agent import agent_names
+from assay.agents.external.profile import Profile
 from assay.core.home import Home
 from assay.records import RunFolder, read_events
 from assay.records.prompts import Prompts
@@ -16,7 +18,7 @@ PAGE = ROOT / "docs" / "add-an-agent.md"
 @pytest.mark.slow
 def test_following_the_page_creates_an_agent_that_recovers_from_an_error(home: Home, tmp_path: Path) -> None:
     output = follow_page(PAGE, home, tmp_path)
-    assert "Loop,tries=3 · scripted/answers.json" in output
+    assert "Loop tries=3 · scripted/answers.json" in output
     (trial,) = RunFolder(tmp_path / "runs/loop").trials()
     assert trial.grade is not None and trial.grade.valid_submission
     assert (trial.state.steps, trial.state.validations) == (2, 2)
@@ -29,6 +31,14 @@ def test_the_agent_on_the_page_is_as_short_as_promised() -> None:
     (agent,) = [block["text"] for block in BLOCK.finditer(page) if block["file"] == "loop.py"]
     lines = [line for line in agent.partition("class Loop")[2].splitlines() if line.strip()]
     assert "in thirty lines" in page and len(agent.splitlines()) <= 40 and len(lines) <= 30
+
+
+def test_the_page_about_agents_describes_every_field_and_placeholder_of_a_profile() -> None:
+    page = (ROOT / "docs" / "agents.md").read_text().partition("### Profiles")[2]
+    placeholders = re.findall(r"`({\w+})`", Profile.__doc__ or "")
+    assert len(placeholders) > 10
+    names = [*(name for name in Profile.model_fields if name != "included"), *placeholders]
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_the_page_about_agents_describes_every_agent() -> None:

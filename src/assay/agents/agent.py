@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
 from assay.core.errors import UsageError
-from assay.core.text import describe_validation_error, did_you_mean
+from assay.core.table import shorten_middle
+from assay.core.text import describe_validation_error, did_you_mean, one_line
 from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin
+
+ModelUse = Literal["none", "optional", "required"]
+_MAX_VALUE = 32
 
 
 class Settings(BaseModel):
@@ -49,8 +53,11 @@ class Agent(Settings, ABC):
 
     def label(self, name: str) -> str:
         """Return its name in reports: the agent's name, and the settings that differ from the defaults."""
-        settings = self.model_dump(mode="json", exclude_defaults=True)
-        return ",".join([name.rpartition(":")[2], *(f"{setting}={value}" for setting, value in settings.items())])
+        return format_label(name.rpartition(":")[2], self.model_dump(mode="json", exclude_defaults=True))
+
+    def model_use(self) -> ModelUse:
+        """Return whether it asks models; a plan without a model is refused where one is required."""
+        return "required" if self.asks_models else "none"
 
     def inapplicable(self, task: Task) -> str | None:
         """Return why this agent cannot work on `task`, or None if it can."""
@@ -63,6 +70,15 @@ class Agent(Settings, ABC):
     @abstractmethod
     async def work(self, bench: Workbench) -> None:
         """Work until done or out of budget; the submission in the workspace at the end is graded."""
+
+
+def format_label(name: str, settings: Mapping[str, Any]) -> str:
+    """Return a name with settings, such as `aide policy=mcts`; long values are shortened."""
+    shown = [name]
+    for key, value in settings.items():
+        text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown.append(f"{key}={shorten_middle(one_line(text), _MAX_VALUE)}")
+    return " ".join(shown)
 
 
 def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:

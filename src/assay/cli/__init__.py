@@ -31,6 +31,7 @@ COMMANDS = {
     "config": ("machine", "Show the configuration file and the settings that apply."),
     "completion": ("machine", "Print the completion script for bash, zsh or fish."),
     "lab": ("lab", "Build Python environments for labs; check the sandbox."),
+    "new": ("new", "Create the files of a new agent from a template."),
     "agents": ("agents", "List agents and their settings."),
     "plan": ("plan", "Show what a run would do, its maximum time and cost."),
     "run": ("run", "Run agents on tasks and grade their submissions."),

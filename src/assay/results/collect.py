@@ -1,5 +1,7 @@
 """The outcomes of run folders, and the reference panels and published figures of their tasks."""
 
+import hashlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -122,6 +124,7 @@ def _registry(files: list[TrialFile]) -> Registry:
 
 
 _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
+    lambda file: f"settings {hashlib.sha256(json.dumps(file.settings, sort_keys=True).encode()).hexdigest()[:7]}",
     lambda file: f"code {file.hashes.get('agent', 'unknown')[:7]}",
     lambda file: ", ".join(f"{role} {model}" for role, model in file.models.items() if role != "main"),
     lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),

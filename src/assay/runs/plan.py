@@ -64,7 +64,7 @@ class Plan:
         places = {name: find_environment(home, name) for name in self.environments()}
         weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
-        if check_models and any(agent.asks_models for _, agent in agents):
+        if check_models and any(agent.model_use() != "none" for _, agent in agents):
             self._check_models()
         made = {
             (task.id, name): made_with(task, data[task.id], places[self.environment or task.environment], name)
@@ -88,7 +88,8 @@ class Plan:
         return list(dict.fromkeys(self.environment or task.environment for task in self.tasks))
 
     def _models_for(self, name: str, agent: Agent) -> Iterable[Mapping[str, str]]:
-        if not agent.asks_models:
+        use = agent.model_use()
+        if use == "none" or (use == "optional" and not self.models):
             return [{}]
         if not self.models:
             raise UsageError(f"agent {name} needs a model; pass --model PROVIDER/MODEL, e.g. openai/gpt-5")

@@ -1,16 +1,20 @@
 """The external agent: any command, run in the lab as a black box, with a metered model endpoint."""
 
 import hashlib
+import importlib.util
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from assay.agents.agent import Agent, Wants
+from assay.agents.agent import Agent, ModelUse, Wants, format_label
 from assay.agents.briefing import briefing
 from assay.agents.workbench import Workbench
-from assay.core.errors import ModelError
+from assay.core.errors import MissingDependency, ModelError
+from assay.core.table import shorten_middle
+from assay.core.text import one_line
 from assay.records import OutOfBudget
 from assay.records.events import ExternalProcessRequest, ExternalProcessResult
 from assay.tasks import Task
@@ -27,6 +31,7 @@ RESUMED = (
     "You have worked on this task before and were interrupted. The files you had written are in the workspace.\n\n"
 )
 NO_KEY = "no-key-is-needed"
+_MAX_COMMAND = 32
 
 
 class External(Agent):
@@ -46,6 +51,7 @@ class External(Agent):
     variables: tuple[str, ...] = Field((), description="more environment variables, e.g. NAME=VALUE;NAME=VALUE")
     trajectory: tuple[str, ...] = Field((), description="files to keep with the record, e.g. logs/*;*.json")
     trajectory_size: int = Field(50_000_000, ge=0, description="max bytes of these files to keep")
+    models: bool = Field(True, description="whether it may ask models; no: it runs without any, whatever the plan says")
     sampling: bool = Field(True, description="pass on temperature, max tokens etc. that its requests ask for")
     inside: bool = Field(True, description="run in the lab; no: on this machine itself, marked as unsealed")
     pass_variables: tuple[str, ...] = Field((), description="with inside=no: variables of this machine to pass on")
@@ -75,7 +81,17 @@ class External(Agent):
 
     def label(self, name: str) -> str:
         """Return its name in reports."""
-        return super().label(name).replace(f",profile_hash={self.profile_hash}", "")
+        what = Path(self.profile).stem if self.profile else shorten_middle(one_line(self.command), _MAX_COMMAND)
+        hidden = {"profile", "command", "profile_hash"}
+        return format_label(f"{name} {what}", self.model_dump(mode="json", exclude_defaults=True, exclude=hidden))
+
+    def model_use(self) -> ModelUse:
+        """Return whether its command asks models: a profile says so; of any other command it is not known."""
+        if not self.models:
+            return "none"
+        if not self.profile:
+            return "optional"
+        return "required" if self._load_profile().asks_models else "none"
 
     def inapplicable(self, task: Task) -> str | None:
         """Return why it cannot work on a task."""
@@ -83,6 +99,8 @@ class External(Agent):
 
     def wants(self) -> Wants:
         """Request its own environment, if it has one, and access to models."""
+        if importlib.util.find_spec("h11") is None:
+            raise MissingDependency("Running an external agent", "agents")
         return Wants(self.environment or self._load_profile().environment, "models", unsealed=not self.inside)
 
     async def work(self, bench: Workbench) -> None:
@@ -111,6 +129,8 @@ class External(Agent):
         await bench.write(TASK_FILE, values["task"])
         for path, content in profile.files.items():
             await bench.write(path, fill_placeholders(content, values))
+        for path, content in profile.included.items():
+            await bench.write(path, content)
         await bench.snapshot(force=True)
         process = ExternalAgentProcess(bench, command, int(values["port"]), pass_sampling=self.sampling)
         request = ExternalProcessRequest(command=tuple(command.command))

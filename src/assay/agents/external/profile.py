@@ -3,7 +3,7 @@
 import sys
 import tomllib
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from pydantic import Field, ValidationError
@@ -20,22 +20,22 @@ class Profile(Model):
     In the command, the variables and the files, these placeholders are replaced by their values in the lab: `{task}`,
     `{endpoint}`, `{port}`, `{model}`, `{seconds}`, `{max_seconds}`, `{steps}`, `{half_steps}`, `{submission}`,
     `{workspace}`, `{agent}`, `{python}`, `{seed}` and `{resumed}`.
-
-    `submissions` are further paths in the workspace to which the agent writes submissions; `trajectory` are patterns of
-    files that document its work. `python` is the oldest Python version of a lab it runs in.
     """
 
     format: Literal["profile/1"] = "profile/1"
     title: str = ""
     about: str = ""
-    python: tuple[int, int] = (3, 11)
-    environment: str | None = None
-    command: tuple[str, ...] = Field(min_length=1)
-    variables: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict)
-    submissions: tuple[str, ...] = ()
-    trajectory: tuple[str, ...] = ()
-    model: str = MAIN
+    command: tuple[str, ...] = Field(min_length=1, description="program and arguments, run in the workspace")
+    asks_models: bool = Field(True, description="whether it asks a model; if not, no --model is needed")
+    environment: str | None = Field(None, description="lab environment with its packages: a name or requirements file")
+    python: tuple[int, int] = Field((3, 11), description="the oldest Python version of a lab it runs in")
+    variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
+    files: dict[str, str] = Field(default_factory=dict, description="path in the workspace -> content")
+    include: tuple[str, ...] = Field((), description="files next to the profile, copied to the workspace unchanged")
+    included: dict[str, str] = Field(default_factory=dict, description="their content, read with the profile")
+    submissions: tuple[str, ...] = Field((), description="more paths to which it writes submissions")
+    trajectory: tuple[str, ...] = Field((), description="patterns of files to keep with the record")
+    model: str = Field(MAIN, description="value of {model}")
 
     @property
     def unmet_requirement(self) -> str | None:
@@ -53,12 +53,31 @@ def load_profile(name: str) -> Profile:
     if not source.is_file():
         raise UsageError(f"no profile is called {name!r}; {did_you_mean(name, [*profile_names(), 'path.toml'])}")
     try:
-        return Profile.model_validate(tomllib.loads(source.read_text("utf-8")))
+        profile = Profile.model_validate(tomllib.loads(source.read_text("utf-8")))
+        if not profile.include:
+            return profile
+        if not custom:
+            raise ValueError("include: only a file of your own can include others")
+        return profile.model_copy(update={"included": _read_included(Path(name).parent, profile.include)})
     except ValidationError as error:
         known = {"": Profile.model_fields}
         raise UsageError(f"profile {name}: {describe_validation_error(error, known)}") from None
     except ValueError as error:
         raise UsageError(f"profile {name}: {error}") from None
+
+
+def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the text of files in the folder of a profile."""
+    found = {}
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"include: {name} is outside the folder of the profile")
+        try:
+            found[path.as_posix()] = (folder / path).read_text("utf-8")
+        except OSError as error:
+            raise ValueError(f"include: {folder / path} cannot be read: {error.strerror}") from None
+    return found
 
 
 def profile_names() -> list[str]:
