@@ -154,7 +154,9 @@ def damage(path: Path, how: str) -> None:
         statement = {
             "another version": "pragma user_version = 99",
             "no table": "drop table trials",
-            "another type": "update trials set file = 5",
+            "another type": "update trials set state = 5",
+            "no plan": "delete from plans",
+            "a changed plan": "update plans set content = cast(replace(content, 'starter', 'stranger') as blob)",
             "another trial's row": "update trials set name = name || 'x'",
         }[how]
         with closing(sqlite3.connect(path)) as connection, connection:
@@ -163,8 +165,8 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    ["empty", "not a database", "cut off", "a flipped bit", "another version", "no table", "another type",
-     "another trial's row"],
+    ["empty", "not a database", "cut off", "a flipped bit", "another version", "no table", "another type", "no plan",
+     "a changed plan", "another trial's row"],
 )  # fmt: skip
 def test_a_damaged_index_is_rebuilt(run, home, how):
     steps(run, home)

@@ -67,6 +67,28 @@ def test_the_bootstrap_is_seeded_covers_seeds_and_respects_strata():
     assert (ragged.low, ragged.high) == (0, 1)
 
 
+@pytest.mark.parametrize("sizes", [[1] * 40, [3] * 30, [2, 3, 4] * 9, [19, 20] * 15])
+def test_the_exact_interval_of_a_rate_is_that_of_many_resamples(sizes):
+    random = np.random.default_rng(4)
+    sample = {
+        str(task): (random.random(size) < random.random()).astype(float).tolist() for task, size in enumerate(sizes)
+    }
+    strata = {task: "abc"[int(task) % 3] for task in sample}
+    exact, drawn = (
+        inference.rate_interval(sample, strata=strata),
+        inference.bootstrap_interval(sample, strata=strata, resamples=20_000),
+    )
+    assert (exact.low, exact.high) == pytest.approx((drawn.low, drawn.high), abs=0.01)
+
+
+def test_the_exact_interval_by_hand():
+    # The mean of two tasks drawn from {1, 0} is 0, ½ or 1 with probabilities ¼, ½ and ¼; of six tasks like these,
+    # the number of successes is binomial with p = ½: at most 0 with probability 1/64 < 2.5 %, at most 1 with 7/64.
+    assert inference.rate_interval({"a": [1], "b": [0]}) == inference.Interval(0, 1)
+    six = {name: [float(name in "abc")] for name in "abcdef"}
+    assert inference.rate_interval(six) == inference.Interval(pytest.approx(1 / 6), pytest.approx(5 / 6))
+
+
 def test_the_interquartile_mean_is_a_trimmed_mean():
     sample = draw(4)
     values = [value for some in sample.values() for value in some]

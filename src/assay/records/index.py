@@ -7,6 +7,7 @@ a run, which may be read-only or come from a stranger.
 """
 
 import hashlib
+import json
 import os
 import sqlite3
 import struct
@@ -36,21 +37,27 @@ _SETTLING_NS = 3_000_000_000
 _MAX_STORED = 1_000_000
 _WAIT = 2.0
 _TABLES = """
-create table about (run text not null);
+create table about (run blob not null);
+create table plans (digest text primary key, content blob not null);
 create table trials (
-    name text primary key, stamp blob not null, file blob not null, state blob, grade blob, checksum integer not null
-) without rowid;
+    name text primary key, stamp blob not null, plan text not null, id text not null, seed text not null,
+    state blob, grade blob, checksum integer not null
+);
 """
 
 
 @dataclass(frozen=True)
 class TrialSummary:
-    """The small files of a trial: what was planned, how far it has come, and its grade if it has one."""
+    """The small files of a trial: what was planned, how far it has come, and its grade if it has one.
+
+    `plan` is the same for trials whose plans differ in nothing but their id and seed.
+    """
 
     folder: TrialFolder
     file: TrialFile
     state: State
     grade: Grade | None
+    plan: str
 
 
 @dataclass(frozen=True)
@@ -61,21 +68,23 @@ class _Content:
     state: bytes | None
     grade: bytes | None
 
-    @property
-    def size(self) -> int:
-        return len(self.file) + len(self.state or b"") + len(self.grade or b"")
-
-    def checksum(self, name: str, stamp: bytes) -> int:
-        """Return what detects damage to a row of the index."""
-        parts = (self.file, self.state or b"", self.grade or b"")
-        sizes = struct.pack("<3q", *map(len, parts))
-        return zlib.crc32(b"\0".join((name.encode(), stamp, sizes, *parts)))
-
 
 @dataclass(frozen=True)
 class _Row:
+    """A trial in the index: its plan is kept once for all trials that have the same."""
+
     stamp: bytes
-    content: _Content
+    plan: str
+    id: str
+    seed: str
+    state: bytes | None
+    grade: bytes | None
+
+    def checksum(self, name: str) -> int:
+        """Return what detects damage to the row."""
+        texts = "\n".join((name, self.plan, self.id, self.seed)).encode()
+        parts = (texts, self.stamp, self.state or b"", self.grade or b"")
+        return zlib.crc32(b"".join((struct.pack("<4q", *map(len, parts)), *parts)))
 
 
 class _Damaged(Exception):
@@ -96,9 +105,7 @@ def read_trials(
         RecordError: The record of a trial is damaged.
     """
     folders = list(run.trials()) if folders is None else folders
-    if len(folders) < MIN_TRIALS:
-        return [_parse(folder, _read(folder)) for folder in folders]
-    path = _index_path(run, home or Home.default())
+    path = _index_path(run, home or Home.default()) if len(folders) >= MIN_TRIALS else None
     if path is None:
         return [_parse(folder, _read(folder)) for folder in folders]
     try:
@@ -129,19 +136,27 @@ def _index_path(run: RunFolder, home: Home) -> Path | None:
 
 def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) -> list[TrialSummary]:
     with closing(_open(path, run)) as connection:
-        rows = _load(connection)
-        found, fresh, settled_before = [], dict[str, _Row](), time.time_ns() - _SETTLING_NS
+        plans, rows = _load_plans(connection), _load_rows(connection)
+        found, settled_before = [], time.time_ns() - _SETTLING_NS
+        fresh: dict[str, _Row] = {}
+        new_plans: dict[str, bytes] = {}
         for folder in folders:
-            name, row = folder.path.name, rows.get(folder.path.name)
+            row = rows.get(folder.path.name)
             stamp, changed_at = _stamp(folder)
             if row is not None and row.stamp == stamp:
-                found.append(_parse_stored(folder, row.content))
+                found.append(_restore(folder, row, plans))
                 continue
             content = _read(folder)
-            found.append(_parse(folder, content))
-            if changed_at < settled_before and content.size <= _MAX_STORED:
-                fresh[name] = _Row(stamp, content)
-        _store(connection, fresh, rows.keys() - set(run.file.trials) if len(rows) > len(folders) else ())
+            trial = _parse(folder, content)
+            found.append(trial)
+            size = len(content.file) + len(content.state or b"") + len(content.grade or b"")
+            if changed_at < settled_before and size <= _MAX_STORED:
+                file = trial.file
+                fresh[folder.path.name] = _Row(stamp, trial.plan, file.id, str(file.seed), content.state, content.grade)
+                if trial.plan not in plans:
+                    new_plans[trial.plan] = _plan_of(content.file)
+        gone = rows.keys() - set(run.file.trials) if len(rows) > len(folders) else set[str]()
+        _store(connection, new_plans, fresh, gone)
     return found
 
 
@@ -167,7 +182,7 @@ def _create(connection: sqlite3.Connection, path: Path, run: RunFolder) -> None:
     if connection.execute("pragma user_version").fetchone()[0] == 0:
         for statement in _TABLES.split(";"):
             connection.execute(statement)
-        connection.execute("insert into about values (?)", (str(run.path.resolve()),))
+        connection.execute("insert into about values (?)", (os.fsencode(run.path.resolve()),))
         connection.execute(f"pragma user_version = {_SCHEMA}")
     connection.execute("commit")
     _remove_orphans(path.parent)
@@ -181,36 +196,51 @@ def _remove_orphans(folder: Path) -> None:
                 rows = connection.execute("select run from about").fetchall()
         except sqlite3.Error:
             continue  # another process is creating or using it; a damaged one is replaced when it is needed
-        if rows and not Path(rows[0][0]).exists():
+        if rows and not os.path.lexists(rows[0][0]):
             path.unlink(missing_ok=True)
 
 
-def _load(connection: sqlite3.Connection) -> dict[str, _Row]:
-    rows = {}
-    for name, stamp, file, state, grade, checksum in connection.execute("select * from trials"):
+def _load_plans(connection: sqlite3.Connection) -> dict[str, TrialFile]:
+    plans = {}
+    for digest, content in connection.execute("select digest, content from plans"):
+        if not isinstance(content, bytes) or _digest(content) != digest:
+            raise _Damaged
         try:
-            content = _Content(file, state, grade)
-            intact = content.checksum(name, stamp) == checksum
-        except (TypeError, AttributeError, struct.error):  # a value of another type
+            plans[digest] = TrialFile.model_validate_json(content)
+        except ValidationError:  # stored by another version
             raise _Damaged from None
+    return plans
+
+
+def _load_rows(connection: sqlite3.Connection) -> dict[str, _Row]:
+    rows = {}
+    for name, stamp, plan, id_, seed, state, grade, checksum in connection.execute("select * from trials"):
+        row = _Row(stamp, plan, id_, seed, state, grade)
+        try:
+            intact = row.checksum(name) == checksum
+        except (TypeError, AttributeError):  # a value of another type
+            intact = False
         if not intact:
             raise _Damaged
-        rows[name] = _Row(stamp, content)
+        rows[name] = row
     return rows
 
 
-def _store(connection: sqlite3.Connection, fresh: Mapping[str, _Row], gone: Iterable[str]) -> None:
-    gone = [(name,) for name in gone]
-    if not fresh and not gone:
+def _store(
+    connection: sqlite3.Connection, plans: Mapping[str, bytes], rows: Mapping[str, _Row], gone: Iterable[str]
+) -> None:
+    removed = [(name,) for name in gone]
+    if not rows and not removed:
         return
     values = [
-        (name, row.stamp, row.content.file, row.content.state, row.content.grade, row.content.checksum(name, row.stamp))
-        for name, row in fresh.items()
+        (name, row.stamp, row.plan, row.id, row.seed, row.state, row.grade, row.checksum(name))
+        for name, row in rows.items()
     ]
     try:
         connection.execute("begin immediate")
-        connection.executemany("delete from trials where name = ?", gone)
-        connection.executemany("insert or replace into trials values (?, ?, ?, ?, ?, ?)", values)
+        connection.executemany("delete from trials where name = ?", removed)
+        connection.executemany("insert or replace into plans values (?, ?)", plans.items())
+        connection.executemany("insert or replace into trials values (?, ?, ?, ?, ?, ?, ?, ?)", values)
         connection.execute("commit")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
@@ -256,17 +286,30 @@ def _parse(folder: TrialFolder, content: _Content) -> TrialSummary:
         file=parse_record(content.file, path / "trial.json", TrialFile),
         state=parse_record(content.state, path / "state.json", State) if content.state else State(),
         grade=None if content.grade is None else parse_record(content.grade, path / "grade.json", Grade),
+        plan=_digest(_plan_of(content.file)),
     )
 
 
-def _parse_stored(folder: TrialFolder, content: _Content) -> TrialSummary:
-    """Parse what was parsed strictly before it was stored."""
+def _restore(folder: TrialFolder, row: _Row, plans: Mapping[str, TrialFile]) -> TrialSummary:
+    """Return a trial from the index; it was parsed strictly before it was stored."""
+    if row.plan not in plans:
+        raise _Damaged
     try:
         return TrialSummary(
             folder=folder,
-            file=TrialFile.model_validate_json(content.file),
-            state=State.model_validate_json(content.state) if content.state else State(),
-            grade=None if content.grade is None else Grade.model_validate_json(content.grade),
+            file=plans[row.plan].model_copy(update={"id": row.id, "seed": int(row.seed)}),
+            state=State.model_validate_json(row.state) if row.state else State(),
+            grade=None if row.grade is None else Grade.model_validate_json(row.grade),
+            plan=row.plan,
         )
     except ValidationError:  # stored by another version
         raise _Damaged from None
+
+
+def _plan_of(content: bytes) -> bytes:
+    """Return `trial.json` with the same id and seed for all trials."""
+    return json.dumps(json.loads(content) | {"id": "any", "seed": 0}, sort_keys=True).encode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

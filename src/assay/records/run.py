@@ -53,12 +53,14 @@ class RunFolder:
 
     def trials(self) -> Iterator[TrialFolder]:
         """Its trials, in the order of the plan; `RecordError` if one of them would be outside of the folder."""
-        refuse_links(self.path / "trials")
+        parent = self.path / "trials"
+        refuse_links(parent)
         for name in dict.fromkeys(self.file.trials):  # a stranger's run may list one trial a million times
             if not is_plain_name(name):
                 raise RecordError(f"{self.path}/run.json: {quote(name)} is not a valid name of a trial")
-            refuse_links(self.path / "trials" / name)
-            yield TrialFolder(self.path / "trials" / name)
+            path = parent / name
+            refuse_links(path)
+            yield TrialFolder(path)
 
     def add(self, files: Iterable[TrialFile]) -> None:
         """Create the trials that do not exist yet, then list them: a run never lists a trial that it does not have.

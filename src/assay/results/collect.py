@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from assay.core.disk import hash_file
@@ -26,18 +25,26 @@ def collect_summaries(*runs: RunFolder) -> list[tuple[TrialSummary, Outcome]]:
     trials = [trial for run in runs for trial in read_trials(run)]
     if len(runs) > 1:
         trials = _without_copies(trials)
-    files = [trial.file for trial in trials]
-    tasks, splits, labels = load_tasks(files), find_splits(files), _labels(files)
+    plans = {trial.plan: trial.file for trial in trials}
+    files = list(plans.values())
+    tasks, splits = load_tasks(files), find_splits(files)
+    labels = dict(zip(plans, _labels(files), strict=True))
+    samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
-    outcomes = [
-        outcome_of(trial, tasks[trial.file.task], label, (trial.folder.path.parent, trial.file.id) in replaced)
-        for trial, label in zip(trials, labels, strict=True)
+    return [
+        (
+            trial,
+            outcome_of(
+                trial,
+                tasks[trial.file.task],
+                labels[trial.plan],
+                replaced=bool(replaced) and (trial.folder.path.parent, trial.file.id) in replaced,
+                split=splits.get(trial.file.task, ""),
+                sample_score=samples[trial.plan],
+            ),
+        )
+        for trial in trials
     ]
-    known = [
-        replace(outcome, split=splits.get(outcome.task, ""), sample_score=_sample_score(outcome, tasks[outcome.task]))
-        for outcome in outcomes
-    ]
-    return list(zip(trials, known, strict=True))
 
 
 def find_panels(*runs: RunFolder) -> dict[str, Measured]:
@@ -53,7 +60,15 @@ def find_published_figures(*runs: RunFolder) -> dict[str, PublishedFigures]:
     return {suite: figures for suite, figures in found.items() if figures}
 
 
-def outcome_of(trial: TrialSummary, task: Task | None, label: str, replaced: bool) -> Outcome:
+def outcome_of(
+    trial: TrialSummary,
+    task: Task | None,
+    label: str,
+    *,
+    replaced: bool,
+    split: str = "",
+    sample_score: float | None = None,
+) -> Outcome:
     """Return the outcome of one trial; its task need not be known."""
     file, state, grade = trial.file, trial.state, trial.grade
     direction: Direction = "lower" if grade and grade.is_lower_better else "higher"
@@ -82,12 +97,14 @@ def outcome_of(trial: TrialSummary, task: Task | None, label: str, replaced: boo
         parent_step=file.parent_step,
         replaced=replaced,
         load=state.load,
+        split=split,
+        sample_score=sample_score,
     )
 
 
-def _sample_score(outcome: Outcome, task: Task) -> float | None:
+def _sample_score(file: TrialFile, task: Task) -> float | None:
     known = load_sample_scores(task.folder.parent)
-    if known is None or (outcome.edition, outcome.variant) != (known.edition, "real"):
+    if known is None or (file.edition, file.variant) != (known.edition, "real"):
         return None
     return known.scores.get(task.folder.name)
 

@@ -108,9 +108,13 @@ def collect_trials(runs: Iterable[RunFolder]) -> list[ComparedTrial]:
 def select_trials(trials: Iterable[tuple[TrialSummary, Outcome]]) -> list[ComparedTrial]:
     """Return the finished trials that apply to their task; the same trial in two runs counts once."""
     found: dict[str, ComparedTrial] = {}
+    known: dict[tuple[str, bool], Mapping[str, str]] = {}
     for trial, outcome in trials:
         if outcome.counts and not outcome.pending and not outcome.inapplicable:
-            found[trial.folder.path.name] = ComparedTrial(outcome, _conditions(trial.file, outcome))
+            key = (trial.plan, outcome.unsealed)
+            if key not in known:
+                known[key] = _conditions(trial.file, outcome)
+            found[trial.folder.path.name] = ComparedTrial(outcome, known[key])
     return list(found.values())
 
 

@@ -22,6 +22,7 @@ Statistic = Callable[[Floats], Floats]
 RESAMPLES = 10_000
 _MAX_ENUMERATED = 18
 _MAX_LATTICE = 1_000_000
+_MAX_BINOMIAL = 200
 _SIGN_DRAWS = 100_000
 _TOLERANCE = 1e-12
 
@@ -105,7 +106,41 @@ def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) ->
         return Interval(*wilson_interval(round(sum(values)), len(values)))
     if rate in (0, 1):
         return Interval(*wilson_interval(round(rate * len(sample)), len(sample)))
-    return bootstrap_interval(sample, strata=strata)
+    return _exact_rate_interval(sample, strata) or bootstrap_interval(sample, strata=strata)
+
+
+def _exact_rate_interval(sample: Sample, strata: Mapping[str, str] | None, confidence: float = 0.95) -> Interval | None:
+    """Return what `bootstrap_interval` tends to with ever more resamples, for successes: much faster than drawing them.
+
+    The rate of a drawn task is k/n with the probabilities of a binomial distribution, so the distribution of a sum of
+    rates is a convolution. None where seeds differ so much between tasks that there is no small common denominator.
+    """
+    sizes = {len(values) for values in sample.values()}
+    unit = math.lcm(*sizes)
+    length = len(sample) * unit + 1
+    if (
+        length > _MAX_LATTICE
+        or max(sizes) > _MAX_BINOMIAL
+        or not all(v in (0, 1) for vs in sample.values() for v in vs)
+    ):
+        return None
+    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+    tasks = list(sample)
+    for group in _strata(tasks, strata):
+        drawn = np.zeros(unit + 1)
+        for row in group:
+            values = sample[tasks[row]]
+            drawn[:: unit // len(values)] += _binomial(len(values), fmean(values)) / len(group)
+        spectrum *= np.fft.rfft(drawn, length) ** len(group)
+    cumulated = np.cumsum(np.fft.irfft(spectrum, length))
+    low, high = np.searchsorted(cumulated, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(low) / (length - 1), float(min(high, length - 1)) / (length - 1))
+
+
+def _binomial(trials: int, share: float) -> Floats:
+    """Return the probabilities of 0 to `trials` successes."""
+    hits = range(trials + 1)
+    return np.array([math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in hits])
 
 
 def wilson_interval(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -144,7 +144,7 @@ def load_run(path: str | Path) -> RunRecord:
 def _row(trial: TrialRecord) -> dict[str, Any]:
     file, state, grade = trial.file, trial.state, trial.grade
     suite, _, _ = file.task.partition("/")
-    outcome = outcome_of(TrialSummary(trial.folder, file, state, grade), None, file.label, replaced=False)
+    outcome = outcome_of(TrialSummary(trial.folder, file, state, grade, ""), None, file.label, replaced=False)
     return {
         "trial": trial.id,
         "suite": suite,

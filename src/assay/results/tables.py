@@ -43,13 +43,14 @@ class ResultsTable:
         for number, same in enumerate(group_by(self._outcomes, lambda o: o.rules)):
             if number:
                 yield plain_text("")
-            if made := summarize_cells(same):
+            made, standings = summarize_cells(same), summarize_standings(same)
+            if made:
                 yield from _scores(made, options.max_width)
                 yield plain_text("")
-                yield from _overall(summarize_standings(same), options.max_width)
+                yield from _overall(standings, options.max_width)
                 yield plain_text("")
             yield from _branches(same, options.max_width)
-            yield from _legend(same, made)
+            yield from _legend(same, made, standings)
         if self._removed:
             counts = ", ".join(f"{count} {status}" for status, count in self._removed.items())
             yield plain_text(f"Removed from the run by its user: {counts}.", "yellow")
@@ -246,7 +247,7 @@ def _unsealed(sealed: bool) -> str:
     return "" if sealed else " (unsealed)"
 
 
-def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "Iterator[Text]":
+def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell], standings: Sequence[Standing]) -> "Iterator[Text]":
     """Yield the notes that apply to the tables."""
     counted = [outcome for outcome in outcomes if outcome.counts]
     if any(cell.best for cell in made):
@@ -261,7 +262,7 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell]) -> "Iterator[Text
         yield plain_text(f"Power: these tasks show differences in success of {100 * power:.0f} points (80 % power).")
     for line in wording.describe_reasons(made):
         yield plain_text(line, "red")
-    for standing in summarize_standings(outcomes):
+    for standing in standings:
         if rate := standing.success_without_infrastructure:
             share = f"{wording.format_count(rate)}, {wording.format_percent(rate.value)}"
             yield plain_text(f"{standing.agent}: success without infrastructure failures {share}.")
