@@ -39,7 +39,13 @@ def published_command() -> None:
 @as_json
 @click.pass_obj
 def table(folders: tuple[Path, ...], json_: bool) -> None:
-    """Show the published leaderboard, with honest errors where its reports are known."""
+    """Show the published leaderboard, with honest errors where its reports are known.
+
+    \b
+    Examples:
+      assay published table
+      assay published table --json
+    """
     known = recompute_known(_splits(folders))
     if json_:
         rows = [asdict(row) | {"recomputed": _as_json(known.get(row.agent))} for row in load_leaderboard()]
@@ -65,6 +71,10 @@ def verify(folders: tuple[Path, ...], folder: Path, json_: bool) -> None:
 
     DIR is a checkout of the published repository, or its folder `runs`, with the report files themselves rather than
     pointers to them. Exits with 1 if a file or a figure differs.
+
+    \b
+    Examples:
+      assay published verify mle-bench/runs
     """
     found = verify_reports(folder, _splits(folders))
     if json_:
@@ -96,6 +106,10 @@ def compare(folders: tuple[Path, ...], folder: Path, json_: bool) -> None:
     """Show the agents of a run between the rows of the published leaderboard.
 
     A split is shown only if the run has every competition of it, on real data in edition v1.
+
+    \b
+    Examples:
+      assay published compare runs/mine
     """
     mine = rate_agents(collect_outcomes(RunFolder(folder)), _splits(folders))
     if json_:
