@@ -115,10 +115,12 @@ class _Site:
     def trial(self, request: Request) -> Response:
         """What happened in a trial, in order."""
         view = self._view(request)
-        content = pages.make_trial(view, request.path_params["trial"])
+        name = request.path_params["trial"]
+        content = pages.make_trial(view, name)
         if content is None:
             raise HTTPException(404, "This run has no such trial.")
-        return self._render("trial", view, page="trial", budget=markup.PageBudget(), **content)
+        links = markup.TraceLinks(f"/run/{view.key}/trial/{name}")
+        return self._render("trial", view, page="trial", budget=markup.PageBudget(), links=links, **content)
 
     def prompt(self, request: Request) -> Response:
         """The whole prompt of a model call."""

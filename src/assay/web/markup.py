@@ -1,5 +1,6 @@
 """Blocks of text as HTML: escaped, highlighted where they are code, cut where they are long."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from markupsafe import Markup, escape
@@ -13,6 +14,14 @@ _MAX_LINE = 2_000
 _FOLD_LINES = 24
 _FOLD_LENGTH = 2_000
 _SMALL_BLOCK = 600
+
+
+@dataclass(frozen=True)
+class TraceLinks:
+    """Where whole texts and prompts of a trial are: below `base`, or nowhere. `prefix` makes ids unique on a page."""
+
+    base: str | None = None
+    prefix: str = ""
 
 
 class PageBudget:
