@@ -11,7 +11,7 @@ from assay.agents.aide import Execution, Journal, Node
 from assay.agents.aide.draft import parse_proposal
 from assay.agents.aide.execute import NoMetric, parse_metric
 from assay.agents.aide.operators import (
-    Prompts,
+    OperatorPrompts,
     RemainingBudget,
     complexity_hint,
     make_messages,
@@ -24,7 +24,7 @@ from assay.models import Message, Reply, Usage
 
 BUDGET = RemainingBudget(steps_left=3, time_left="10m", limit="2m")
 TEMPLATES = Templates("assay.agents.aide")
-PROMPTS = Prompts(TEMPLATES, "The task.", memory=2_000)
+PROMPTS = OperatorPrompts(TEMPLATES, "The task.", memory=2_000)
 
 
 def node(id, operator="draft", parents=(), metric=None, plan=None, failure="it ended with exit code 1", output="Oh!"):
@@ -119,7 +119,7 @@ def test_the_complexity_hint_grows_with_the_number_of_siblings(siblings, words):
     journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
     chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
     assert words in complexity_hint(journal.put(chosen), chosen)
-    adaptive = Prompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
+    adaptive = OperatorPrompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
     assert words in render_prompt(journal, chosen, adaptive) and "Aim" not in render_prompt(journal, chosen)
 
 
@@ -135,7 +135,7 @@ def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
 
 def test_templates_can_be_overridden(tmp_path):
     (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
-    own = Prompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
+    own = OperatorPrompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
     assert render_prompt(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 

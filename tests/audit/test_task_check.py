@@ -12,7 +12,7 @@ import pytest
 from assay.audit import public_tables
 from assay.audit.file_leaks import find_leaks
 from assay.audit.table_leaks import hash_cells, search_tables
-from assay.audit.task_check import Finding, check_task
+from assay.audit.task_check import CheckResult, check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
@@ -86,14 +86,14 @@ def write(path, rows):
 def spoil(public, private, ids, labels):
 """
 
-Check = Callable[..., dict[str, Finding]]
+Check = Callable[..., dict[str, CheckResult]]
 
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
     """Prepare the toy task, with lines of Python that spoil it and with other rules, and check it."""
 
-    def prepare_and_check(spoil: str = "pass", **rules: str) -> dict[str, Finding]:
+    def prepare_and_check(spoil: str = "pass", **rules: str) -> dict[str, CheckResult]:
         folder = tmp_path / "suite"
         (folder / "toy").mkdir(parents=True)
         (folder / "suite.toml").write_text(SUITE)

@@ -13,9 +13,13 @@ from pathlib import Path
 import pytest
 
 from assay.core.home import Home
-from assay.core.table import Column, fit_table, shorten_middle
+from assay.core.table import TableColumn, fit_table, shorten_middle
 
-COLUMNS = (Column("name", shrinks=True, min_width=10), Column("kind", leave_out=1), Column("score", right=True))
+COLUMNS = (
+    TableColumn("name", shrinks=True, min_width=10),
+    TableColumn("kind", leave_out=1),
+    TableColumn("score", right=True),
+)
 ROWS = [["a-rather-long-name-of-a-task", "tabular", "0.5"], ["short", "image", "12.25"]]
 
 

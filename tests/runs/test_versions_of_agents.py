@@ -11,7 +11,7 @@ from assay.records.state import State, SubmissionEntry
 from assay.results.collect import collect_outcomes
 from assay.results.statistics import summarize_cells
 from assay.runs.hashes import hash_of_agent
-from assay.runs.load import describe_load, read_load
+from assay.runs.machine_load import describe_load, read_load
 
 AGENT = """
 from assay.agents import Agent, Workbench

@@ -8,7 +8,7 @@ from copydetect import CopyDetector
 
 from assay.core.errors import RecordError
 from assay.studies.similarity import (
-    Source,
+    CodeSample,
     best_matches,
     compare_sources,
     fingerprint,
@@ -90,12 +90,12 @@ def test_similarities_rank_as_those_of_another_implementation(tmp_path: Path):
 
 def test_the_folders_of_a_suite_are_not_flagged_but_a_planted_copy_is():
     sources = [
-        Source(path.parent.name, path.parent.name, path.read_text())
+        CodeSample(path.parent.name, path.parent.name, path.read_text())
         for path in sorted((SUITES / "mlagentbench").glob("*/synthetic.py"))
         if len(tokenize(path.read_text())) > 200  # shorter ones are the same few calls
     ]
     assert len(sources) > 5
-    planted = Source("planted", "planted", sources[0].code.replace("rows", "things"))
+    planted = CodeSample("planted", "planted", sources[0].code.replace("rows", "things"))
     clean = compare_sources(sources, sources)
     assert len(clean) == len(sources) * (len(sources) - 1) // 2
     assert not [match for match in clean if match.similarity > 0.6]

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from assay.records import RunFolder
-from assay.studies.violations import _PATTERNS, _constant_columns, _without_comments, check_run, success_without_flagged
+from assay.studies.violations import (
+    _PATTERNS,
+    _constant_columns,
+    _without_comments,
+    find_violations,
+    success_without_flagged,
+)
 
 BAD = {
     "network": [
@@ -95,7 +101,7 @@ def test_a_run_is_studied_from_its_record(assay_prepared, tmp_path: Path):
         "run", "pocket/digits", "--agent", f"{agent}:Cheat", "--agent", "starter", "--out", run, "--quiet"
     )
     assert (run / "run.json").exists(), ran.stderr
-    found = {trial: [one.rule for one in some] for trial, some in check_run(RunFolder(run)).items()}
+    found = {trial: [one.rule for one in some] for trial, some in find_violations(RunFolder(run)).items()}
     (cheat,) = (rules for trial, rules in found.items() if "starter" not in trial)
     (honest,) = (rules for trial, rules in found.items() if "starter" in trial)
     assert cheat == ["network", "other-files", "typed-submission", "constant-submission"]

@@ -23,7 +23,7 @@ ASSUMED_REPLY = 32_768
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CallEstimate:
     """What a prompt and the reply to it may use; an unknown price counts as 0."""
 
     prompt_tokens: int
@@ -42,7 +42,7 @@ class ModelBudget:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._under_way: list[Estimate] = []
+        self._under_way: list[CallEstimate] = []
         self._ended = anyio.Event()
 
     @asynccontextmanager
@@ -71,7 +71,7 @@ class ModelBudget:
             self._ended.set()
             self._ended = anyio.Event()
 
-    def _fits(self, new: Estimate) -> bool:
+    def _fits(self, new: CallEstimate) -> bool:
         """Whether a call can start now; raise `OutOfBudget` if it could not even if it waited."""
         clock = self._clock
         clock.check()
@@ -98,13 +98,13 @@ def estimate_usage(
     *,
     priced: bool,
     max_reply: int | None = None,
-) -> Estimate:
+) -> CallEstimate:
     """Estimate what a call uses from the length of its prompt and the limit on replies, the model's or the call's."""
     prompt = sum(map(_message_bytes, messages)) + sum(len(tool.model_dump_json()) for tool in tools)
     prompt_tokens = prompt // BYTES_PER_TOKEN
     reply_tokens = models.settings(role).max_tokens or max_reply or ASSUMED_REPLY
     prompt_cost, reply_cost = models.estimate_cost(role, prompt_tokens, reply_tokens) if priced else (0.0, 0.0)
-    return Estimate(prompt_tokens, reply_tokens, prompt_cost, reply_cost)
+    return CallEstimate(prompt_tokens, reply_tokens, prompt_cost, reply_cost)
 
 
 def _message_bytes(message: "Message") -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
-    from assay.audit.task_check import Finding, check_task, perfect_submission
+    from assay.audit.task_check import CheckResult, check_task, perfect_submission
 
 _MODULES = {
-    "Finding": "task_check",
+    "CheckResult": "task_check",
     "check_task": "task_check",
     "keep_measurements": "reference_panel",
     "measure_panel": "reference_panel",
@@ -20,7 +20,7 @@ _MODULES = {
 }
 
 __all__ = [
-    "Finding",
+    "CheckResult",
     "check_task",
     "keep_measurements",
     "measure_panel",

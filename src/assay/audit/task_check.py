@@ -32,7 +32,7 @@ from assay.tasks import Task
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check; `passed` is None where the check does not apply to the task."""
 
     check: str
@@ -40,12 +40,12 @@ class Finding:
     detail: str
 
 
-def check_task(prepared: Prepared, home: Home) -> list[Finding]:
+def check_task(prepared: Prepared, home: Home) -> list[CheckResult]:
     """Run all checks that apply to a prepared task, in order."""
     if prepared.task.judged_in_lab:
         return _check_checkpoint_task(prepared, home)
     if prepared.task.submission.form != "csv":
-        return [Finding("answers", None, "submissions are graded by running them"), _check_private_files(prepared)]
+        return [CheckResult("answers", None, "submissions are graded by running them"), _check_private_files(prepared)]
     key = _AnswerKey(prepared)
     return [
         _check_ids(key),
@@ -63,7 +63,7 @@ def perfect_submission(prepared: Prepared) -> bytes | str:
     return _AnswerKey(prepared).perfect_submission()
 
 
-def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[Finding]:
+def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[CheckResult]:
     """Check what can be checked without a checkpoint: inputs exist, and correct predictions would be scored as such."""
     key = _AnswerKey(replace(prepared, task=with_predictions_table(prepared.task)))
     return [
@@ -126,53 +126,53 @@ class _AnswerKey:
         return str(pd.DataFrame({name: table[source] for name, source in columns.items()}).to_csv(index=False)).encode()
 
 
-def _check_hidden_inputs(prepared: Prepared) -> Finding:
+def _check_hidden_inputs(prepared: Prepared) -> CheckResult:
     inputs = [path for path in (prepared.private / "inputs").rglob("*") if path.is_file()]
-    return Finding("hidden inputs exist", bool(inputs), f"{len(inputs):,} files; no checkpoint was run")
+    return CheckResult("hidden inputs exist", bool(inputs), f"{len(inputs):,} files; no checkpoint was run")
 
 
-def _check_ids(key: _AnswerKey) -> Finding:
+def _check_ids(key: _AnswerKey) -> CheckResult:
     name, submission = "ids are unique", key.task.submission
     if not key.id_columns:
-        return Finding(name, None, "rows have no ids")
+        return CheckResult(name, None, "rows have no ids")
     repeated = int(key.table.duplicated(key.id_columns).sum())
     detail = f"{len(key.table):,} rows, {repeated:,} ids repeated"
     if not repeated:
-        return Finding(name, True, detail)
+        return CheckResult(name, True, detail)
     if submission.ids == "nth_occurrence":
-        return Finding(name, None, f"{detail}; the n-th row of an id belongs to its n-th answer")
+        return CheckResult(name, None, f"{detail}; the n-th row of an id belongs to its n-th answer")
     if submission.lenient:
-        return Finding(name, None, f"{detail}, as in the published data")
-    return Finding(name, False, detail)
+        return CheckResult(name, None, f"{detail}, as in the published data")
+    return CheckResult(name, False, detail)
 
 
-def _check_disjoint(prepared: Prepared) -> Finding:
+def _check_disjoint(prepared: Prepared) -> CheckResult:
     name, data = "train and test are disjoint", prepared.task.data
     if not (data.train and data.test and data.id):
-        return Finding(name, None, "there are no two tables with ids to compare")
+        return CheckResult(name, None, "there are no two tables with ids to compare")
     if data.ids_per_side:
-        return Finding(name, None, "train and test are numbered separately")
+        return CheckResult(name, None, "train and test are numbered separately")
     test = set().union(*_ids(prepared.public / data.test, data.id))
     train, shared = 0, set()
     for ids in _ids(prepared.public / data.train, data.id):
         train += len(ids)
         shared |= test.intersection(ids)
     if shared:
-        return Finding(name, False, f"{len(shared):,} ids are in both, e.g. {min(shared)}")
-    return Finding(name, True, f"{train:,} and {len(test):,} ids")
+        return CheckResult(name, False, f"{len(shared):,} ids are in both, e.g. {min(shared)}")
+    return CheckResult(name, True, f"{train:,} and {len(test):,} ids")
 
 
-def _check_sample(prepared: Prepared, home: Home) -> Finding:
+def _check_sample(prepared: Prepared, home: Home) -> CheckResult:
     name = "the sample submission is valid and wins no medal"
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
     grade = grade_submission(path, prepared.task, prepared, home=home)
     rules = prepared.task.rules.get(prepared.edition)
     if rules and rules.sample_refused and not grade.valid_submission:
-        return Finding(name, None, f"the published grader refuses it: {grade.why}")
+        return CheckResult(name, None, f"the published grader refuses it: {grade.why}")
     if grade.valid_submission and _reachable_medal(grade, prepared.task) is None:
-        return Finding(name, True, f"score {_format_score(grade.score)}")
-    return Finding(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")
+        return CheckResult(name, True, f"score {_format_score(grade.score)}")
+    return CheckResult(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")
 
 
 def _reachable_medal(grade: Grade, task: Task) -> Medal | None:
@@ -183,33 +183,33 @@ def _reachable_medal(grade: Grade, task: Task) -> Medal | None:
     return None if score is None else find_medal(score, task.leaderboard, task.metric)
 
 
-def _check_gold(key: _AnswerKey, home: Home) -> Finding:
+def _check_gold(key: _AnswerKey, home: Home) -> CheckResult:
     """Grade the answers as a submission with the columns that are asked for and no others."""
     name, task = "the answers win gold", key.task
     submission = key.perfect_submission()
     if isinstance(submission, str):
-        return Finding(name, None, submission)
+        return CheckResult(name, None, submission)
     grade = grade_submission(submission, task, key.prepared, home=home)
     detail = grade.why or f"score {_format_score(grade.score)}"
     if task.leaderboard is None:
-        return Finding(name, grade.valid_submission, f"{detail}, no leaderboard")
-    return Finding(name, _reachable_medal(grade, task) == "gold", detail)
+        return CheckResult(name, grade.valid_submission, f"{detail}, no leaderboard")
+    return CheckResult(name, _reachable_medal(grade, task) == "gold", detail)
 
 
-def _check_tables(key: _AnswerKey) -> Finding:
+def _check_tables(key: _AnswerKey) -> CheckResult:
     """Search every public table for a column that equals the true values of the test rows."""
     name = "no public table holds the answers"
     if not key.id_columns:
-        return Finding(name, None, "rows have no ids")
+        return CheckResult(name, None, "rows have no ids")
     search = search_tables(key.prepared.public, key.table[key.id_columns], key.labels())
     if search.leak:
         where = f"{search.leak.table}, column {search.leak.column}"
-        return Finding(name, False, f"{where}, equals {search.leak.target} of the answers")
+        return CheckResult(name, False, f"{where}, equals {search.leak.target} of the answers")
     detail = f"{search.tables} tables name test rows"
-    return Finding(name, True, "; searched ".join([detail, *search.cut]))
+    return CheckResult(name, True, "; searched ".join([detail, *search.cut]))
 
 
-def _check_private_files(prepared: Prepared) -> Finding:
+def _check_private_files(prepared: Prepared) -> CheckResult:
     """Look for links out of the public files, and for copies of private files under any name."""
     name = "no private file is public"
     shown = {hashlib.sha256(content).hexdigest() for content in prepared.task.starter.values()}
@@ -225,18 +225,18 @@ def _check_private_files(prepared: Prepared) -> Finding:
             relative, stat = path.relative_to(prepared.public), path.lstat()
             count += 1
             if path.is_symlink() or stat.st_nlink != 1:
-                return Finding(name, False, f"{relative} is a link")
+                return CheckResult(name, False, f"{relative} is a link")
             copied = private.get(hash_file(path)) if stat.st_size in sizes else None
             if copied and not _is_sample(prepared, path):
-                return Finding(name, False, f"{relative} is a copy of private/{copied}")
-    return Finding(name, True, f"{count:,} files")
+                return CheckResult(name, False, f"{relative} is a copy of private/{copied}")
+    return CheckResult(name, True, f"{count:,} files")
 
 
-def _check_files(key: _AnswerKey) -> Finding:
+def _check_files(key: _AnswerKey) -> CheckResult:
     """Compare what can be seen of the test rows' files with their labels."""
     name, data = "file properties do not reveal labels", key.task.data
     if not key.id_columns:
-        return Finding(name, None, "rows have no ids")
+        return CheckResult(name, None, "rows have no ids")
     rows: dict[str, int] = {}
     for row, id in enumerate(key.table[key.id_columns[0]]):
         rows.setdefault(id, row)
@@ -246,13 +246,13 @@ def _check_files(key: _AnswerKey) -> Finding:
     labels = {str(column): _parse_numbers(values) for column, values in key.labels().items()}
     files, leaks = find_leaks(key.prepared.public, rows, labels)
     if not files:
-        return Finding(name, None, "test rows have no files of their own")
+        return CheckResult(name, None, "test rows have no files of their own")
     if not leaks:
-        return Finding(name, True, f"{files:,} files of test rows")
+        return CheckResult(name, True, f"{files:,} files of test rows")
     strongest = max(leaks, key=lambda leak: leak.deviations)
     properties = ", ".join(dict.fromkeys(leak.property for leak in leaks))
     evidence = f"the {strongest.property} is {strongest.deviations:.1f} standard deviations from chance"
-    return Finding(name, False, f"{properties} of a file is associated with {strongest.label}: {evidence}")
+    return CheckResult(name, False, f"{properties} of a file is associated with {strongest.label}: {evidence}")
 
 
 def _is_sample(prepared: Prepared, path: Path) -> bool:

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 from assay.agents.agent import Agent, agent_class, agent_names
 from assay.cli.complete import complete_agents
 from assay.cli.output import as_json, echo, echo_wrapped, print_table
-from assay.core.table import Column
+from assay.core.table import TableColumn
 
 
 @click.command("agents")
@@ -31,10 +31,10 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
         return
     if not names:
         columns = [
-            Column("agent"),
-            Column("needs", leave_out=2),
-            Column("settings", right=True, leave_out=1),
-            Column("what it does", shrinks=True, min_width=56),
+            TableColumn("agent"),
+            TableColumn("needs", leave_out=2),
+            TableColumn("settings", right=True, leave_out=1),
+            TableColumn("what it does", shrinks=True, min_width=56),
         ]
         print_table(
             columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]
@@ -45,7 +45,11 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] else ""
         echo_wrapped(f"{row['agent']}: {row['summary']}{needs}", "  ")
-        columns = [Column("setting"), Column("default", shrinks=True), Column("meaning", shrinks=True, min_width=40)]
+        columns = [
+            TableColumn("setting"),
+            TableColumn("default", shrinks=True),
+            TableColumn("meaning", shrinks=True, min_width=40),
+        ]
         print_table(
             columns, [[setting, _default(about), about["about"] or ""] for setting, about in row["settings"].items()]
         )

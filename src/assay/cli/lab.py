@@ -38,7 +38,7 @@ def build_command(name: str, quiet: bool) -> None:
 
 @lab_command.command("doctor")
 @as_json
-def doctor_command(json_: bool) -> None:
+def lab_doctor_command(json_: bool) -> None:
     """Test each isolation and resource limit of the sandbox on this machine.
 
     \b

@@ -12,7 +12,7 @@ import click
 from assay import __version__
 from assay.cli.output import as_json, echo, echo_wrapped, print_table
 from assay.core.home import Home
-from assay.core.table import Column
+from assay.core.table import TableColumn
 
 if TYPE_CHECKING:
     from assay.lab.doctor import Diagnosis
@@ -81,7 +81,7 @@ def doctor_command(json_: bool) -> None:
     if json_:
         echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
-    columns = [Column("check"), Column("state"), Column("detail", shrinks=True, min_width=30)]
+    columns = [TableColumn("check"), TableColumn("state"), TableColumn("detail", shrinks=True, min_width=30)]
     print_table(columns, [[finding.name, finding.state, finding.detail] for finding in findings])
     for finding in findings:
         if finding.remedy:
@@ -92,7 +92,7 @@ def doctor_command(json_: bool) -> None:
 
 def _check_machine() -> "list[Diagnosis]":
     from assay.lab.doctor import Diagnosis
-    from assay.runs.load import describe_load, read_load
+    from assay.runs.machine_load import describe_load, read_load
 
     load = read_load()
     busy = describe_load(load)

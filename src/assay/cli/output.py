@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from assay.core.home import Home
     from assay.core.progress import Progress
-    from assay.core.table import Column
+    from assay.core.table import TableColumn
     from assay.data.store import Prepared
     from assay.records import RunFolder
     from assay.tasks import Registry, Task
@@ -55,14 +55,14 @@ _COLORS = {
 
 def find_newest_run() -> Path:
     """Return the newest run below this folder, and say which it is."""
-    found = find_runs(Path())
+    found = list_runs(Path())
     if not found:
         raise click.UsageError("There is no run below this folder; pass the folder of one")
     echo(f"Using the newest run: {found[0]}", err=True)
     return found[0]
 
 
-def find_runs(folder: Path) -> list[Path]:
+def list_runs(folder: Path) -> list[Path]:
     """Return the run folders in `folder` and in its `runs/`, the newest first."""
     files = [*folder.glob("*/run.json"), *folder.glob("runs/*/run.json")]
     return [path.parent for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)]
@@ -130,15 +130,15 @@ def choose_progress(hidden: bool) -> "Progress":
     return NoProgress() if hidden else ProgressBars()
 
 
-def print_table(header: Sequence["str | Column"], rows: Sequence[Sequence[str]]) -> None:
+def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[str]]) -> None:
     """Print aligned columns without borders, one line per row.
 
     On a terminal the table fits its width: long cells are shortened in the middle, and columns are left out if they
     must be, which a last line says. In a file or a pipe every cell is whole, so that it can be cut and grepped.
     """
-    from assay.core.table import Column, fit_table
+    from assay.core.table import TableColumn, fit_table
 
-    columns = [Column(one, shrinks=True) if isinstance(one, str) else one for one in header]
+    columns = [TableColumn(one, shrinks=True) if isinstance(one, str) else one for one in header]
     clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in rows]
     table = fit_table(columns, clean, terminal_width())
     title = "  ".join(table.header).rstrip()

@@ -190,7 +190,7 @@ def _execute(
 def _warn(run: RunFolder) -> None:
     """Warn of what could lead to wrong conclusions: a busy machine, and trials of older versions of an agent."""
     from assay.runs.hashes import is_outdated
-    from assay.runs.load import describe_load, read_load
+    from assay.runs.machine_load import describe_load, read_load
 
     if busy := describe_load(read_load()):
         echo_wrapped(f"warning: {busy}", err=True)

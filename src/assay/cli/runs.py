@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from assay.cli.complete import complete_trials
-from assay.cli.output import as_json, echo, find_runs, print_table
+from assay.cli.output import as_json, echo, list_runs, print_table
 from assay.core.errors import RecordError, UsageError
-from assay.core.table import Column
+from assay.core.table import TableColumn
 from assay.core.text import one_line, plural
 from assay.records import RunFolder, TrialFolder, read_trials
 
@@ -26,7 +26,7 @@ def ls_command(folder: Path, json_: bool) -> None:
       assay ls
       assay ls /data/experiments
     """
-    rows = [_summarize(path) for path in find_runs(folder)]
+    rows = [_summarize(path) for path in list_runs(folder)]
     if json_:
         echo(json.dumps(rows, indent=2))
         return
@@ -34,12 +34,12 @@ def ls_command(folder: Path, json_: bool) -> None:
         echo(f"No runs in {folder} or {folder / 'runs'}.")
         return
     columns = [
-        Column("run", shrinks=True),
-        Column("created", leave_out=1),
-        Column("trials", right=True),
-        Column("done", right=True),
-        Column("failed", right=True),
-        Column("agents", shrinks=True, leave_out=2),
+        TableColumn("run", shrinks=True),
+        TableColumn("created", leave_out=1),
+        TableColumn("trials", right=True),
+        TableColumn("done", right=True),
+        TableColumn("failed", right=True),
+        TableColumn("agents", shrinks=True, leave_out=2),
     ]
     print_table(
         columns, [[str(row[name]) for name in ("run", "created", "trials", "done", "failed", "agents")] for row in rows]

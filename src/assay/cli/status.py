@@ -73,7 +73,7 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 def _print_status(status: "RunStatus", json_: bool) -> None:
     from assay.cli.live import summarize_status
     from assay.core.quantities import format_duration
-    from assay.core.table import Column
+    from assay.core.table import TableColumn
     from assay.core.text import one_line
 
     if json_:
@@ -95,16 +95,16 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         for trial in status.trials
     ]
     columns = [
-        Column("trial", shrinks=True, min_width=24),
-        Column("agent", shrinks=True, min_width=12, leave_out=4),
-        Column("seed", right=True, leave_out=3),
-        Column("state"),
-        Column("score", right=True),
-        Column("steps", right=True, leave_out=5),
-        Column("time", leave_out=6),
-        Column("tokens", right=True, leave_out=1),
-        Column("cost", right=True, leave_out=2),
-        Column("reason", shrinks=True, min_width=20, leave_out=7),
+        TableColumn("trial", shrinks=True, min_width=24),
+        TableColumn("agent", shrinks=True, min_width=12, leave_out=4),
+        TableColumn("seed", right=True, leave_out=3),
+        TableColumn("state"),
+        TableColumn("score", right=True),
+        TableColumn("steps", right=True, leave_out=5),
+        TableColumn("time", leave_out=6),
+        TableColumn("tokens", right=True, leave_out=1),
+        TableColumn("cost", right=True, leave_out=2),
+        TableColumn("reason", shrinks=True, min_width=20, leave_out=7),
     ]
     print_table(columns, rows)
     echo()

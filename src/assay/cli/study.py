@@ -93,7 +93,7 @@ def violations_command(folder: Path, json_: bool) -> None:
     from assay.results.collect import collect_outcomes
 
     run = RunFolder(folder)
-    findings = violations.check_run(run)
+    findings = violations.find_violations(run)
     outcomes = {trial.path.name: one for trial, one in zip(run.trials(), collect_outcomes(run), strict=True)}
     if json_:
         listed = [asdict(finding) for some in findings.values() for finding in some]
@@ -111,5 +111,5 @@ def violations_command(folder: Path, json_: bool) -> None:
         echo(f"{agent}: {won} of {trials} succeeded, {clean} of {trials} if trials with findings count as failures")
 
 
-def _read(place: Path) -> list[similarity.Source]:
+def _read(place: Path) -> list[similarity.CodeSample]:
     return similarity.read_run(RunFolder(place)) if (place / "run.json").exists() else similarity.read_folder(place)

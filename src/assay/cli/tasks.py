@@ -10,7 +10,7 @@ from assay.cli.output import as_json, echo, echo_wrapped, open_registry, print_t
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.quantities import format_duration, format_size
-from assay.core.table import Column
+from assay.core.table import TableColumn
 from assay.core.text import plural
 from assay.tasks import EditionRules, Preparation, Suite, Task
 
@@ -63,12 +63,12 @@ def _print_suite(suite: Suite, rows: list[dict[str, str | list[str] | None]], *,
     sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
     echo_wrapped(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""), "    ")
     columns = {
-        "task": Column("task", shrinks=True, min_width=28),
-        "kind": Column("kind", shrinks=True, min_width=14, leave_out=2),
-        "category": Column("category", shrinks=True, min_width=14, leave_out=1),
-        "metric": Column("metric", shrinks=True, min_width=12),
-        "budget": Column("budget", leave_out=3),
-        "prepared": Column("prepared", shrinks=True, min_width=12),
+        "task": TableColumn("task", shrinks=True, min_width=28),
+        "kind": TableColumn("kind", shrinks=True, min_width=14, leave_out=2),
+        "category": TableColumn("category", shrinks=True, min_width=14, leave_out=1),
+        "metric": TableColumn("metric", shrinks=True, min_width=12),
+        "budget": TableColumn("budget", leave_out=3),
+        "prepared": TableColumn("prepared", shrinks=True, min_width=12),
     }
     if not any(row["category"] for row in rows):
         del columns["category"]

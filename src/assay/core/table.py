@@ -8,7 +8,7 @@ _SHORTEST = 8
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Where space is short, cells of a `shrinks` column are shortened to no less than `min_width`; if that is not enough,
@@ -31,7 +31,7 @@ class FittedTable:
     left_out: tuple[str, ...]
 
 
-def fit_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> FittedTable:
+def fit_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int | None) -> FittedTable:
     """Fit a table into `width` characters; None leaves every cell as it is, as for a file or a pipe."""
     kept, left_out = list(range(len(columns))), list[str]()
     while True:
@@ -71,7 +71,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _shrink(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+def _shrink(columns: Sequence[TableColumn], widths: Sequence[int], width: int) -> list[int]:
     """Take characters from the widest column that may shrink until the table fits or none may any more."""
     widths = list(widths)
     while _total(widths) > width:
@@ -82,7 +82,7 @@ def _shrink(columns: Sequence[Column], widths: Sequence[int], width: int) -> lis
     return widths
 
 
-def _pad(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> tuple[str, ...]:
+def _pad(cells: Sequence[str], columns: Sequence[TableColumn], widths: Sequence[int]) -> tuple[str, ...]:
     shown = (shorten_middle(cell, width) for cell, width in zip(cells, widths, strict=True))
     return tuple(
         cell.rjust(width) if column.right else cell.ljust(width)

@@ -9,7 +9,7 @@ from assay.core.home import Home
 from assay.core.progress import Progress, stage
 from assay.data.job import run_synthesize
 from assay.data.publish import listing, seal
-from assay.data.raw_data import Origin, RawData, refuse_links
+from assay.data.raw_data import Origin, RawData, refuse_links_within
 from assay.tasks import Task
 
 _SYNTHETIC = re.compile(r"synthetic-(0|[1-9]\d{0,8})")
@@ -56,7 +56,7 @@ def acquire(
         if source.local:
             from assay.data.sources import local
 
-            return local.collect(task, scratch, local_copy=local_copy, unverified=unverified)
+            return local.collect_local_files(task, scratch, local_copy=local_copy, unverified=unverified)
         if source.files and (unverified or not _is_packaged(task)):
             return _from_web(home, task, scratch, local_copy=local_copy, unverified=unverified, progress=progress)
         if unverified:
@@ -117,5 +117,5 @@ def _from_folder(task: Task, local_copy: Path | None) -> RawData:
         raise UsageError(f"{task.id} has no unverified data of its own; pass a folder with yours: --raw DIR")
     if not local_copy.is_dir():
         raise UsageError(f"{local_copy} is not a folder; pass one that is laid out as the raw data of {task.id}")
-    refuse_links(local_copy)
+    refuse_links_within(local_copy)
     return RawData(local_copy.absolute(), Origin(kind="local", verified=False), listing(local_copy))

@@ -27,7 +27,7 @@ class RawData:
     files: dict[str, File] = field(default_factory=dict)
 
 
-def refuse_links(folder: Path) -> None:
+def refuse_links_within(folder: Path) -> None:
     """Raise `SourceError` if a folder of the user has links: what they lead to would be published to every lab."""
     if special := find_special_file(folder):
         raise SourceError(f"{folder}: {special} is a link or a special file; replace it by a copy of the file")

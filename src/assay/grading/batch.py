@@ -45,7 +45,7 @@ _MAX_SIZE_IN_PROCESS = 10 * 10**6
 
 
 @dataclass(frozen=True)
-class Entry:
+class BatchEntry:
     """One line of a list of submissions."""
 
     line: int
@@ -62,7 +62,7 @@ class NotGraded:
     why: str
 
 
-def read_list(path: Path) -> list[Entry]:
+def read_list(path: Path) -> list[BatchEntry]:
     """Return the submissions listed in a JSONL file; `UsageError` names the first line that is not one."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -83,7 +83,7 @@ class BatchConfig:
 
 
 def grade_all(
-    entries: Sequence[Entry], config: BatchConfig, *, processes: int | None = None, progress: Progress
+    entries: Sequence[BatchEntry], config: BatchConfig, *, processes: int | None = None, progress: Progress
 ) -> list[Grade | NotGraded]:
     """Grade every entry and return the results in the same order.
 
@@ -93,7 +93,7 @@ def grade_all(
     grader = _Grader(config)
     timed = [entry for entry in entries if grader.is_timed(entry)]
     others = [entry for entry in entries if entry not in set(timed)]
-    results: dict[Entry, Grade | NotGraded] = {}
+    results: dict[BatchEntry, Grade | NotGraded] = {}
     with progress.stage(f"grading {len(entries)} submissions", total=len(entries)) as advance:
         if _pays_for_workers(others, grader):
             results |= _grade_in_workers(others, config, processes or len(os.sched_getaffinity(0)), advance)
@@ -137,7 +137,7 @@ def _is_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith(("#", "//"))
 
 
-def _parse_line(path: Path, number: int, line: str) -> Entry:
+def _parse_line(path: Path, number: int, line: str) -> BatchEntry:
     try:
         content = json.loads(line)
         task, submission = content["competition_id"], content["submission_path"]
@@ -147,7 +147,7 @@ def _parse_line(path: Path, number: int, line: str) -> Entry:
         raise UsageError(
             f'{path}, line {number}: not a submission; write {{"competition_id": "…", "submission_path": "…"}}'
         ) from None
-    return Entry(number, task, submission)
+    return BatchEntry(number, task, submission)
 
 
 class _Grader:
@@ -159,7 +159,7 @@ class _Grader:
         self._tasks: dict[str, Task] = {}
         self._prepared: dict[str, Prepared] = {}
 
-    def grade(self, entry: Entry) -> Grade | NotGraded:
+    def grade(self, entry: BatchEntry) -> Grade | NotGraded:
         """Grade one entry; say why if that is impossible."""
         from assay.data.store import load_prepared
         from assay.grading.grade import grade_submission
@@ -174,14 +174,14 @@ class _Grader:
         except AssayError as error:
             return NotGraded(entry.line, entry.task, str(error))
 
-    def is_timed(self, entry: Entry) -> bool:
+    def is_timed(self, entry: BatchEntry) -> bool:
         """Return whether the score of an entry is a time measurement."""
         try:
             return self._task(entry.task).timed
         except UsageError:
             return False  # grading the entry reports the unknown task
 
-    def runs_code(self, entry: Entry) -> bool:
+    def runs_code(self, entry: BatchEntry) -> bool:
         """Return whether an entry is graded by running it in a lab."""
         try:
             return self._task(entry.task).judged_in_lab
@@ -194,7 +194,7 @@ class _Grader:
         return self._tasks[name]
 
 
-def _pays_for_workers(entries: Sequence[Entry], grader: _Grader) -> bool:
+def _pays_for_workers(entries: Sequence[BatchEntry], grader: _Grader) -> bool:
     """Return whether grading is estimated to take so long, or so much memory, that workers are worth their start."""
     if any(grader.runs_code(entry) for entry in entries):
         return True
@@ -203,7 +203,7 @@ def _pays_for_workers(entries: Sequence[Entry], grader: _Grader) -> bool:
     return seconds > _MIN_PARALLEL_SECONDS or max(sizes, default=0) > _MAX_SIZE_IN_PROCESS
 
 
-def _file_size(entry: Entry) -> int:
+def _file_size(entry: BatchEntry) -> int:
     try:
         return Path(entry.path).stat().st_size if entry.path else 0
     except (OSError, ValueError):
@@ -211,10 +211,10 @@ def _file_size(entry: Entry) -> int:
 
 
 def _grade_in_workers(
-    entries: Sequence[Entry], config: BatchConfig, processes: int, advance: Advance
-) -> dict[Entry, Grade | NotGraded]:
+    entries: Sequence[BatchEntry], config: BatchConfig, processes: int, advance: Advance
+) -> dict[BatchEntry, Grade | NotGraded]:
     """Grade in worker processes. If one dies, grade the remaining entries one by one, to find out which killed it."""
-    results: dict[Entry, Grade | NotGraded] = {}
+    results: dict[BatchEntry, Grade | NotGraded] = {}
     try:
         for entry, result in _map_in_pool(entries, config, min(processes, len(entries))):
             results[entry] = result
@@ -230,13 +230,13 @@ def _grade_in_workers(
 
 
 def _map_in_pool(
-    entries: Sequence[Entry], config: BatchConfig, workers: int
-) -> Iterator[tuple[Entry, Grade | NotGraded]]:
+    entries: Sequence[BatchEntry], config: BatchConfig, workers: int
+) -> Iterator[tuple[BatchEntry, Grade | NotGraded]]:
     context = get_context("forkserver")
     context.set_forkserver_preload(["assay.grading.grade"])
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         yield from zip(entries, pool.map(_grade_alone, entries, [config] * len(entries)), strict=True)
 
 
-def _grade_alone(entry: Entry, config: BatchConfig) -> Grade | NotGraded:
+def _grade_alone(entry: BatchEntry, config: BatchConfig) -> Grade | NotGraded:
     return _Grader(config).grade(entry)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.data.store import Prepared
     from assay.lab.interface import SandboxName
 
-Source = bytes | Path | None
+SubmissionSource = bytes | Path | None
 """What was submitted: the content of a file, the path of one, or nothing."""
 
 NOTHING_SUBMITTED = "Nothing was submitted."
@@ -40,7 +40,7 @@ _NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 
 def grade_submission(
-    source: Source,
+    source: SubmissionSource,
     task: Task,
     prepared: "Prepared",
     *,
@@ -66,7 +66,7 @@ def grade_submission(
 
 
 async def grade_submission_async(
-    source: Source,
+    source: SubmissionSource,
     task: Task,
     prepared: "Prepared",
     *,
@@ -107,7 +107,7 @@ def _must_run(task: Task) -> bool:
     return task.timed or task.judged_in_lab
 
 
-def _choose_judge(isolated: bool) -> Callable[[Source, Task, "Prepared"], Judgement]:
+def _choose_judge(isolated: bool) -> Callable[[SubmissionSource, Task, "Prepared"], Judgement]:
     if not isolated:
         return judge_table
     from assay.grading.isolated import judge_isolated
@@ -115,7 +115,7 @@ def _choose_judge(isolated: bool) -> Callable[[Source, Task, "Prepared"], Judgem
     return judge_isolated
 
 
-def judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
+def judge_table(source: SubmissionSource, task: Task, prepared: "Prepared") -> Judgement:
     """Read a submitted table and score it, by the rules of `task`."""
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
@@ -132,7 +132,7 @@ def judge_table(source: Source, task: Task, prepared: "Prepared") -> Judgement:
 
 
 async def _judge_by_running(
-    source: Source, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
+    source: SubmissionSource, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
 ) -> Judgement:
     """Time submitted code, or run a checkpoint in a lab and score the table of predictions that it writes."""
     import anyio.to_thread
@@ -151,18 +151,18 @@ async def _judge_by_running(
     return replace(judgement, sealed=run.sealed)
 
 
-def _name(source: Source, task: Task) -> str:
+def _name(source: SubmissionSource, task: Task) -> str:
     return source.name if isinstance(source, Path) else task.submission.file
 
 
-def _read(source: Source, task: Task) -> bytes:
+def _read(source: SubmissionSource, task: Task) -> bytes:
     if source is None:
         raise InvalidSubmission(NOTHING_SUBMITTED)
     with open_submission(source, _name(source, task), task.submission.max_size) as file:
         return file.read()
 
 
-def _read_code(source: Source, task: Task) -> bytes:
+def _read_code(source: SubmissionSource, task: Task) -> bytes:
     content = _read(source, task)
     try:
         content.decode()
@@ -171,7 +171,7 @@ def _read_code(source: Source, task: Task) -> bytes:
     return content
 
 
-def make_grade(source: Source, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
+def make_grade(source: SubmissionSource, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
     """Return the grade of a judged submission: its score, and what it is worth on the leaderboard and in the panel."""
     board = task.leaderboard if prepared.variant == "real" else None  # human teams never saw any other data
     measured, metric = _comparable(task, prepared), task.metric
@@ -242,7 +242,7 @@ def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric:
     return still_gains and is_beyond_spread(score, measured, metric)
 
 
-def _exists(source: Source, task: Task) -> bool:
+def _exists(source: SubmissionSource, task: Task) -> bool:
     """Return whether anything was submitted; for the published benchmark, whether there is a file named `*.csv`."""
     if isinstance(source, bytes) or source is None:
         return source is not None

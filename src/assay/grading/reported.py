@@ -20,7 +20,7 @@ def judge_reported(source: bytes | Path, name: str, task: Task) -> Judgement:
     """Return the number in the first line of a submission."""
     try:
         with open_submission(source, name, task.submission.max_size) as file:
-            line = file.readline(_MAX_LINE)
+            line = file.content[:_MAX_LINE].partition(b"\n")[0]
     except InvalidSubmission as error:
         return Judgement(why=str(error))
     try:

@@ -14,7 +14,7 @@ from assay.core.errors import LabError
 from assay.lab.host.polling import disk_used, over_limit
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Completed, Ended, Limits, Output
-from assay.lab.sandboxes.base import KILLED, Started
+from assay.lab.sandboxes.base import KILLED, StartedCommand
 
 _MAX_KEPT = 64 * 1024
 _POLL_SECONDS = 0.3
@@ -22,7 +22,7 @@ _DRAIN_SECONDS = 1.0
 _MIN_FREE_BYTES = 2**20
 
 
-async def run_to_end(started: Started, slot: LabSlot, limits: Limits, seconds: float) -> Completed:
+async def run_to_end(started: StartedCommand, slot: LabSlot, limits: Limits, seconds: float) -> Completed:
     """Wait until a command ends or exceeds its time or another limit, and kill everything it started."""
     running = RunningCommand(started, slot, limits)
     try:
@@ -40,7 +40,7 @@ async def run_to_end(started: Started, slot: LabSlot, limits: Limits, seconds: f
 class RunningCommand:
     """A command that is running."""
 
-    def __init__(self, started: Started, slot: LabSlot, limits: Limits) -> None:
+    def __init__(self, started: StartedCommand, slot: LabSlot, limits: Limits) -> None:
         self.started = started
         self.stdout = OutputBuffer()
         self.stderr = OutputBuffer()

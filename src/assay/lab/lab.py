@@ -20,7 +20,7 @@ from assay.lab.execution import RunningCommand, run_to_end
 from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
-from assay.lab.sandboxes.base import Sandbox, Started, sealed_file
+from assay.lab.sandboxes.base import Sandbox, StartedCommand, sealed_file
 from assay.lab.snapshots import Snapshot, restore_snapshot, take_snapshot
 
 DATA = "data"
@@ -75,7 +75,7 @@ class SandboxedLab:
         self._processes = processes
         self._data = setup.data
         self._without = DATA if setup.data else None
-        self._live: set[Started] = set()
+        self._live: set[StartedCommand] = set()
         self._expired = False
         self._kill_timer: threading.Timer | None = None
 
@@ -183,7 +183,7 @@ class SandboxedLab:
             started.kill_expired()
 
     @contextmanager
-    def _track(self, started: Started) -> Iterator[None]:
+    def _track(self, started: StartedCommand) -> Iterator[None]:
         self._live.add(started)
         if self._expired:
             started.kill_expired()

@@ -23,7 +23,7 @@ from assay.core.disk import atomic_write, random_token, sync_folder
 from assay.core.errors import RecordError, UnsafePath
 from assay.core.untrusted import MAX_CONTENT, open_plain, parse_json, read_plain
 from assay.lab import workspace
-from assay.lab.workspace import Entry, Owner
+from assay.lab.workspace import Owner, WorkspaceEntry
 
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
@@ -223,7 +223,7 @@ def _mismatch(name: str) -> RecordError:
     return RecordError(f"{name} does not match its name, which is the SHA-256 of its content")
 
 
-def _unchanged(entry: Entry, before: Snapshot | None) -> SnapshotFile | None:
+def _unchanged(entry: WorkspaceEntry, before: Snapshot | None) -> SnapshotFile | None:
     """Return the file of the previous snapshot if it is still the same."""
     file = before.files.get(entry.path) if before else None
     if file is None:
@@ -232,7 +232,7 @@ def _unchanged(entry: Entry, before: Snapshot | None) -> SnapshotFile | None:
     return file if now == (file.ctime_ns, file.inode, file.size) else None
 
 
-def _store_file(entry: Entry, objects: Path, settled_ns: int, digests: dict[int, str]) -> SnapshotFile:
+def _store_file(entry: WorkspaceEntry, objects: Path, settled_ns: int, digests: dict[int, str]) -> SnapshotFile:
     """Store a file; `digests` has those of the inodes that were stored before under another name."""
     found = entry.stat
     sha256 = digests.get(found.st_ino)

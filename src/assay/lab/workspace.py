@@ -128,7 +128,7 @@ def make_link(root: Path, path: str, target: str, *, owner: Owner | None) -> Non
 
 
 @dataclass(frozen=True)
-class Entry:
+class WorkspaceEntry:
     """One name in a workspace; the descriptor `folder` is open only until the walk continues."""
 
     path: str
@@ -141,7 +141,7 @@ class Entry:
 
 def walk(
     root: Path, *, without: str | None = None, max_entries: int = MAX_ENTRIES, max_depth: int = MAX_DEPTH
-) -> Iterator[Entry]:
+) -> Iterator[WorkspaceEntry]:
     """Yield everything below `root` in order of names, folders before their content, except the top name `without`.
 
     A folder that is deeper than `max_depth` or cannot be opened has `readable` off and is not entered. Names count when
@@ -176,7 +176,9 @@ def walk(
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
                 enter(inner, f"{prefix}{name}/")
-            yield Entry(prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None)
+            yield WorkspaceEntry(
+                prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None
+            )
     finally:
         for folder, _, _ in open_folders:
             os.close(folder)

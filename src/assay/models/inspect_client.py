@@ -57,7 +57,7 @@ class InspectClient:
         config = sampling_config(sampling, self._settings) if sampling else GenerateConfig()
 
         async def generate() -> Reply:
-            scripted.request.set(scripted.Request(number))
+            scripted.request.set(scripted.RequestAttempts(number))
             provider_state.restore(messages, self._name)
             started = time.monotonic()
             output = await self._model.generate(conversation, offered, _tool_choice(choice, tools), config)

@@ -85,14 +85,14 @@ REPLIES: TypeAdapter[list[str | ScriptedReply]] = TypeAdapter(list[str | Scripte
 
 
 @dataclass
-class Request:
+class RequestAttempts:
     """The number of the current request in its trial, and how many attempts were made at it."""
 
     number: int
     attempts: int = 0
 
 
-request: ContextVar[Request] = ContextVar("request")
+request: ContextVar[RequestAttempts] = ContextVar("request")
 
 
 class ScriptedError(Exception):

@@ -37,7 +37,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """The part of the report about trials with the same rules."""
 
     rules: RuleSet
@@ -91,13 +91,13 @@ def _format_power(by_rules: Sequence[Sequence[Outcome]]) -> str:
 
 def _section(
     same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, str], prefix: str
-) -> Section:
+) -> ReportSection:
     made, lines, by_task = summarize_cells(same), summarize_standings(same), group_by(same, lambda o: o.task)
     counted = group_by((outcome for outcome in same if outcome.counts), lambda o: o.task)
     drawn = [figures.draw_scores(task, panels.get(task[0].task), palette) for task in counted]
     tasks = group_by(made, lambda c: c.task)
     improvements, success = figures.draw_improvements(made, palette), figures.draw_success(lines, palette)
-    return Section(
+    return ReportSection(
         rules=same[0].rules,
         tasks=tasks,
         standings=lines,

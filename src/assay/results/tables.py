@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assay.core.table import Column, FittedTable, fit_table
+from assay.core.table import FittedTable, TableColumn, fit_table
 from assay.results import wording
 from assay.results.outcome import Outcome
 from assay.results.statistics import (
@@ -149,21 +149,21 @@ _CELL_COLUMNS = (
 
 
 _SCORE_TABLE = (
-    Column("Agent", shrinks=True, min_width=20),
-    Column("Score", right=True, shrinks=True, min_width=20),
-    Column("Rank", right=True, leave_out=2),
-    Column("Improvement", right=True, leave_out=1),
-    Column("Success", right=True),
-    Column("Valid", right=True),
+    TableColumn("Agent", shrinks=True, min_width=20),
+    TableColumn("Score", right=True, shrinks=True, min_width=20),
+    TableColumn("Rank", right=True, leave_out=2),
+    TableColumn("Improvement", right=True, leave_out=1),
+    TableColumn("Success", right=True),
+    TableColumn("Valid", right=True),
 )
 _OVERALL_TABLE = (
-    Column("Agent", shrinks=True, min_width=20),
-    Column("Success", right=True),
-    Column("Rate (95 %)", right=True),
-    Column("As published", right=True, leave_out=1),
-    Column("Over tasks", right=True, leave_out=2),
-    Column("Valid", right=True),
-    Column("Tasks", right=True),
+    TableColumn("Agent", shrinks=True, min_width=20),
+    TableColumn("Success", right=True),
+    TableColumn("Rate (95 %)", right=True),
+    TableColumn("As published", right=True, leave_out=1),
+    TableColumn("Over tasks", right=True, leave_out=2),
+    TableColumn("Valid", right=True),
+    TableColumn("Tasks", right=True),
 )
 
 

@@ -41,7 +41,7 @@ from assay.records.state import Answers, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
-from assay.runs.load import read_load
+from assay.runs.machine_load import read_load
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
 from assay.tasks import Registry, Task
 

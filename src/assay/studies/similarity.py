@@ -40,7 +40,7 @@ _KEPT = frozenset(keyword.kwlist)
 
 
 @dataclass(frozen=True)
-class Source:
+class CodeSample:
     """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with."""
 
     name: str
@@ -89,7 +89,7 @@ def similarity(first: frozenset[int], second: frozenset[int]) -> float:
     return 2 * len(first & second) / both if both else 0.0
 
 
-def compare_sources(sources: Sequence[Source], against: Sequence[Source]) -> list[Match]:
+def compare_sources(sources: Sequence[CodeSample], against: Sequence[CodeSample]) -> list[Match]:
     """Return every source with each of the others outside its group, most similar first."""
     prints = {source: fingerprint(source.code) for source in {*sources, *against}}
     pairs = {
@@ -102,7 +102,7 @@ def compare_sources(sources: Sequence[Source], against: Sequence[Source]) -> lis
     return sorted(matches, key=lambda match: -match.similarity)
 
 
-def best_matches(matches: Iterable[Match], sources: Iterable[Source]) -> dict[str, Match]:
+def best_matches(matches: Iterable[Match], sources: Iterable[CodeSample]) -> dict[str, Match]:
     """Return the most similar other for each source that has one."""
     best: dict[str, Match] = {}
     names = {source.name for source in sources}
@@ -120,17 +120,17 @@ def histogram(best: Mapping[str, Match]) -> list[int]:
     return counts
 
 
-def read_run(run: RunFolder) -> list[Source]:
+def read_run(run: RunFolder) -> list[CodeSample]:
     """Return the Python code of each trial of a run as one source: every script it wrote, in its last version."""
     sources = []
     for trial in run.trials():
         code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
         if code.strip():
-            sources.append(Source(trial.path.name, trial.path.name, code))
+            sources.append(CodeSample(trial.path.name, trial.path.name, code))
     return sources
 
 
-def read_folder(folder: Path) -> list[Source]:
+def read_folder(folder: Path) -> list[CodeSample]:
     """Return the Python files and notebooks below a folder; links are not followed."""
     sources = []
     for path in sorted(folder.rglob("*")):
@@ -138,7 +138,7 @@ def read_folder(folder: Path) -> list[Source]:
             with path.open("rb") as file:
                 text = file.read(4 * MAX_SIZE).decode(errors="replace")
             code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
-            sources.append(Source(str(path.relative_to(folder)), str(folder), code))
+            sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code))
     return sources
 
 

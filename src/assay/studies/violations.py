@@ -53,12 +53,12 @@ class Finding:
     quote: str
 
 
-def check_run(run: RunFolder) -> dict[str, list[Finding]]:
+def find_violations(run: RunFolder) -> dict[str, list[Finding]]:
     """Return the findings of every trial of a run, by its id; a trial without any has an empty list."""
-    return {trial.path.name: check_trial(trial) for trial in run.trials()}
+    return {trial.path.name: find_trial_violations(trial) for trial in run.trials()}
 
 
-def check_trial(trial: TrialFolder) -> list[Finding]:
+def find_trial_violations(trial: TrialFolder) -> list[Finding]:
     """Return the findings of one trial, at most one for each rule and event."""
     events = read_events(trial.events) if trial.events.exists() else []
     name, store = trial.path.name, ContentStore(trial.snapshots)

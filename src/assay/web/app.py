@@ -31,7 +31,7 @@ from assay.core.errors import AssayError
 from assay.results import wording
 from assay.web import drawing, markup, pages
 from assay.web.runs import Runs, RunView
-from assay.web.text import clean_text, clean_value, shorten
+from assay.web.text import clean_and_cut, clean_text, clean_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -199,5 +199,5 @@ def make_environment() -> "Environment":
     )
     environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages)
     environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
-    environment.filters["cut"] = lambda text: shorten(str(text), _MAX_TEXT)
+    environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)
     return environment

@@ -87,7 +87,7 @@ class Mark:
     color: int | None = None
 
 
-def draw_scores(trials: Sequence[Mark], references: Sequence[Mark], lines: Sequence[Mark], higher: bool) -> Markup:
+def draw_score_line(trials: Sequence[Mark], references: Sequence[Mark], lines: Sequence[Mark], higher: bool) -> Markup:
     """Return scores on a line, better to the right: trials as dots, references as ticks, thresholds as named lines."""
     needed = [mark.value for mark in (*trials, *lines)]
     values = needed + [mark.value for mark in references]

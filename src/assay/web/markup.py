@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from markupsafe import Markup, escape
 
-from assay.web.text import shorten
-from assay.web.trace import Block, one_line
+from assay.web.text import clean_and_cut
+from assay.web.trace import Block, clean_line
 
 MAX_BLOCK = 12_000
 _MAX_HIGHLIGHTED = 30_000
@@ -32,7 +32,7 @@ class PageBudget:
 
     def render(self, block: Block) -> Markup:
         """Return a block as HTML."""
-        text = shorten(block.text, MAX_BLOCK if self._left > 0 else _SMALL_BLOCK)
+        text = clean_and_cut(block.text, MAX_BLOCK if self._left > 0 else _SMALL_BLOCK)
         self._left -= len(text)
         return render_text(text, block.kind, block.path)
 
@@ -67,7 +67,7 @@ def preview(block: Block) -> str:
     lines = [line for line in start.splitlines() if line.strip()]
     if not lines:
         return ""
-    return one_line(lines[-1] if block.name in ("standard error", "traceback") else lines[0], 110)
+    return clean_line(lines[-1] if block.name in ("standard error", "traceback") else lines[0], 110)
 
 
 def _diff_line(line: str) -> Markup:

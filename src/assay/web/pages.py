@@ -19,7 +19,7 @@ from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, 
 from assay.results.outcome import Outcome
 from assay.results.search_tree import make_tree
 from assay.results.tables import describe_caveats
-from assay.web.drawing import Mark, draw_forest, draw_scores
+from assay.web.drawing import Mark, draw_forest, draw_score_line
 from assay.web.runs import RunView
 from assay.web.trace import Block, Entry, Trace, make_trace
 
@@ -115,7 +115,7 @@ def make_overview(view: RunView) -> dict[str, Any]:
     return {
         "sections": view.sections,
         "verdicts": view.verdicts,
-        "colors": agent_colors(view),
+        "colors": number_colors(view),
         "counted": counted,
         "done": sum(not one.pending for one in counted),
         "unsealed": sum(one.unsealed for one in counted),
@@ -124,7 +124,7 @@ def make_overview(view: RunView) -> dict[str, Any]:
     }
 
 
-def agent_colors(view: RunView) -> dict[str, int]:
+def number_colors(view: RunView) -> dict[str, int]:
     """Return the number of each agent's color, the same on every page."""
     agents = dict.fromkeys(one.agent for one in view.outcomes)
     return {agent: place % _COLORS for place, agent in enumerate(agents)}
@@ -197,7 +197,7 @@ def group_failures(view: RunView) -> list[FailureGroup]:
 
 def make_task(view: RunView, name: str) -> dict[str, Any]:
     """Return what the page of a task shows."""
-    task, colors = view.tasks[name], agent_colors(view)
+    task, colors = view.tasks[name], number_colors(view)
     parts = []
     for section in view.sections:
         trials = [one for one in section.outcomes if one.task == name]
@@ -232,7 +232,7 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
         "trace": _trace(folder, events),
         "checks": checks,
         "tree": make_tree(journal, folder, outcome.title, "node", with_code=True) if journal.nodes else None,
-        "colors": agent_colors(view),
+        "colors": number_colors(view),
         "before": order[place - 1] if place else None,
         "after": order[place + 1] if place + 1 < len(order) else None,
         "siblings": [one for one in view.outcomes if one.task == outcome.task],
@@ -315,7 +315,7 @@ def _draw_task(view: RunView, trials: Sequence[Outcome], colors: Mapping[str, in
             ("starter", grade.baseline),
         )
         levels = [Mark(value, name) for name, value in named if value is not None]
-    return draw_scores(dots, panel, levels, higher=trials[0].direction == "higher")
+    return draw_score_line(dots, panel, levels, higher=trials[0].direction == "higher")
 
 
 def _points(share: float) -> str:

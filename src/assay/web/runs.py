@@ -29,7 +29,7 @@ _WATCHED = ("state.json", "grade.json", "events.jsonl")
 
 
 @dataclass(frozen=True)
-class Section:
+class RunSection:
     """The trials of a run that are graded by the same rules."""
 
     rules: RuleSet
@@ -87,13 +87,13 @@ class RunView:
         return load_tasks(self.files)
 
     @cached_property
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[RunSection]:
         """Its results, separately for each set of rules."""
         found = []
         for same in group_by(self.outcomes, lambda one: one.rules):
             cells = summarize_cells(same)
             by_task = tuple(tuple(cells) for cells in group_by(cells, lambda cell: cell.task))
-            found.append(Section(same[0].rules, tuple(make_lines(same, self._strata)), by_task, tuple(same)))
+            found.append(RunSection(same[0].rules, tuple(make_lines(same, self._strata)), by_task, tuple(same)))
         return found
 
     @property

@@ -18,7 +18,7 @@ def clean_text(text: str) -> str:
     return strip_control(text)
 
 
-def shorten(text: str, max_length: int) -> str:
+def clean_and_cut(text: str, max_length: int) -> str:
     """Return clean text, without its middle where it is long."""
     # Cut before cleaning: a huge text need not be cleaned as a whole.
     return clean_text(cut_middle(text, max_length))

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from assay.core.errors import RecordError
-from assay.core.text import one_line as keep_on_one_line
-from assay.core.text import plural
+from assay.core.text import one_line, plural
 from assay.records.content_store import ContentStore
 from assay.records.events import (
     ActionRequest,
@@ -101,7 +100,7 @@ class Step:
     def title(self) -> str:
         """What the step did, in a few words."""
         named = [entry for entry in self.entries if entry.kind in ("action", "command", "python", "write")]
-        titles = list(dict.fromkeys(one_line(entry.title, 40) for entry in named or self.entries))
+        titles = list(dict.fromkeys(clean_line(entry.title, 40) for entry in named or self.entries))
         return ", ".join(titles[:2]) + (" …" if len(titles) > 2 else "")
 
     @property
@@ -328,21 +327,21 @@ def _describe(request: AnyRequest) -> tuple[str, str]:
         case ModelRequest(role=role):
             return "model", f"model call ({role})"
         case ActionRequest(name=name):
-            return "action", one_line(name, 120) or "action"
+            return "action", clean_line(name, 120) or "action"
         case CommandRequest(command=command):
-            return "command", one_line(" ".join(command), 160)
+            return "command", clean_line(" ".join(command), 160)
         case PythonRequest(code=code):
-            return "python", one_line(code, 120)
+            return "python", clean_line(code, 120)
         case WriteRequest(path=path, content=content):
-            return "write", one_line(f"write {path} ({content.size:,} bytes)", 160)
+            return "write", clean_line(f"write {path} ({content.size:,} bytes)", 160)
         case ReadRequest(path=path):
-            return "read", one_line(f"read {path}", 160)
+            return "read", clean_line(f"read {path}", 160)
         case ValidationRequest(path=path):
-            return "check", one_line(f"check the submission {path or ''}", 160)
+            return "check", clean_line(f"check the submission {path or ''}", 160)
         case ExternalProcessRequest(command=command):
-            return "command", one_line(f"external agent: {' '.join(command)}", 160)
+            return "command", clean_line(f"external agent: {' '.join(command)}", 160)
         case NoteRequest(topic=topic):
-            return "note", one_line(topic, 160)
+            return "note", clean_line(topic, 160)
         case HumanRequest():
             return "human", "question to a person"
     return request.type.split("_")[0], request.type.replace("_", " ")
@@ -382,18 +381,18 @@ def _argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Itera
     """Yield short arguments together and each long one by itself."""
     short = {name: value for name, value in arguments.items() if len(str(value)) <= 200 and "\n" not in str(value)}
     if short:
-        text = "\n".join(f"{one_line(name)}: {value}" for name, value in short.items())
+        text = "\n".join(f"{clean_line(name)}: {value}" for name, value in short.items())
         yield Block(f"{prefix}{plural(len(short), 'argument')}" if prefix else "arguments", text)
     for name, value in arguments.items():
         if name not in short:
             text = value if isinstance(value, str) else _as_json(value)
-            yield Block(one_line(f"{prefix}{name}", 80), text, "code", path="argument.py")
+            yield Block(clean_line(f"{prefix}{name}", 80), text, "code", path="argument.py")
 
 
 def _as_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def one_line(text: str, max_length: int = 400) -> str:
+def clean_line(text: str, max_length: int = 400) -> str:
     """Return the beginning of a text on one line, without what controls a terminal."""
-    return keep_on_one_line(clean_text(text[: 4 * max_length]), max_length)
+    return one_line(clean_text(text[: 4 * max_length]), max_length)

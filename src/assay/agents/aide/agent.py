@@ -16,7 +16,7 @@ from assay.agents.aide.execute import (
     Attempt,
     Candidate,
     NoMetric,
-    evaluate,
+    evaluate_node,
     execute_scripts,
     parse_metric,
     rerun_script,
@@ -24,7 +24,7 @@ from assay.agents.aide.execute import (
     write_submission,
 )
 from assay.agents.aide.journal import NODE_NOTE, Journal, Node
-from assay.agents.aide.operators import Prompts
+from assay.agents.aide.operators import OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
 from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
@@ -67,7 +67,7 @@ class Aide(PolicySettings, Agent):
     async def work(self, bench: Workbench) -> None:
         """Search round by round until the steps are used; the best submission so far is always in place."""
         templates = Templates("assay.agents.aide", self.templates)
-        prompts = Prompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
+        prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
         config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))
         state = SearchState(bench, config, Journal(bench.task.metric.direction))
         while bench.clock.steps_left > self._reserved_steps(bench):
@@ -94,7 +94,7 @@ class Aide(PolicySettings, Agent):
             reviews = await review_attempts(bench, state.config.prompts.templates, executed)
         for node in (draft.node for draft in drafts):
             attempt = attempts.get(node.id)
-            await self._record(state, evaluate(node, attempt, reviews.get(node.id)) if attempt else node, attempt)
+            await self._record(state, evaluate_node(node, attempt, reviews.get(node.id)) if attempt else node, attempt)
         await self._submit(state, state.journal.best)
 
     def _choose_nodes(self, state: SearchState) -> list[Node]:

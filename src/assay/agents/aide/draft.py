@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.agents.aide.execute import lane_of
 from assay.agents.aide.journal import Journal, Node
-from assay.agents.aide.operators import Prompts, RemainingBudget, make_messages
+from assay.agents.aide.operators import OperatorPrompts, RemainingBudget, make_messages
 from assay.agents.briefing import remaining_model_budget
 from assay.agents.replies import NoCodeBlock, UnreadableReply, extract_python
 from assay.agents.workbench import Workbench
@@ -29,7 +29,7 @@ class DraftConfig:
     """How scripts are written: the prompts, the attempts per script, and the time limit a script will have."""
 
     bench: Workbench
-    prompts: Prompts
+    prompts: OperatorPrompts
     max_attempts: int
     time_limit: Callable[[], float]
 

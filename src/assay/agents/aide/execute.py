@@ -94,7 +94,7 @@ async def write_submission(bench: Workbench, best: Candidate) -> None:
             await bench.note("submission not written", path=path, reason=refusal)
 
 
-def evaluate(node: Node, attempt: Attempt, review: Review | None = None) -> Node:
+def evaluate_node(node: Node, attempt: Attempt, review: Review | None = None) -> Node:
     """Return the node with the result of its script.
 
     A review may add a summary, call the node buggy, and supply the metric if the script printed no line for it.

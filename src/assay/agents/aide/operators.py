@@ -25,7 +25,7 @@ _FEW_SIBLINGS, _SOME_SIBLINGS = 2, 4
 
 
 @dataclass(frozen=True)
-class Prompts:
+class OperatorPrompts:
     """What is constant in a search: the templates, the system prompt, and how much of the past is included."""
 
     templates: Templates
@@ -45,7 +45,7 @@ class RemainingBudget:
 
 
 def make_messages(
-    prompts: Prompts,
+    prompts: OperatorPrompts,
     journal: Journal,
     node: Node,
     budget: RemainingBudget,

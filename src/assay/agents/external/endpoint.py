@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import anyio
 from anyio import to_thread
 
-from assay.agents.external.http import Request, Response, json_response
+from assay.agents.external.http import HttpRequest, HttpResponse, json_response
 from assay.agents.external.protocols import (
     AnthropicMessages,
     ClientRequest,
@@ -63,7 +63,7 @@ class Endpoint:
         self._clients: set[tuple[str, str]] = set()
         self._replies: dict[str, Message] = {}
 
-    async def respond(self, request: Request) -> Response:
+    async def respond(self, request: HttpRequest) -> HttpResponse:
         """Return the response to any request."""
         path = request.path.rstrip("/")
         if path.endswith("/validate"):
@@ -85,7 +85,7 @@ class Endpoint:
                 return json_response(200, _format_token_count(route.protocol, parsed))
             return await self._respond_model(route.protocol, parsed, request.role)
 
-    async def _respond_model(self, protocol: WireProtocol, request: ClientRequest, role: str) -> Response:
+    async def _respond_model(self, protocol: WireProtocol, request: ClientRequest, role: str) -> HttpResponse:
         try:
             reply = await self._ask(protocol, request, self._find_role(role, request.model))
         except OutOfBudget as error:
@@ -106,7 +106,7 @@ class Endpoint:
         self._errors = 0
         if request.streamed:
             stream = protocol.stream_reply(reply, request)
-            return Response(200, "text/event-stream", stream, {"cache-control": "no-cache"})
+            return HttpResponse(200, "text/event-stream", stream, {"cache-control": "no-cache"})
         return json_response(200, protocol.format_reply(reply, request))
 
     def _find_role(self, *names: str) -> str:
@@ -141,7 +141,7 @@ class Endpoint:
         """Return an earlier reply with all that belongs to it, such as reasoning, which clients do not repeat."""
         return self._replies.get(_message_key(message), message) if message.role == "assistant" else message
 
-    async def _respond_validation(self) -> Response:
+    async def _respond_validation(self) -> HttpResponse:
         self._validations += 1
         if self._validations > MAX_VALIDATIONS:
             message = f"the format may be checked at most {MAX_VALIDATIONS} times"

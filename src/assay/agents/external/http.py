@@ -22,7 +22,7 @@ _CHUNK = 65_536
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpRequest:
     """A request: its method, its path without the query, its whole body, and the role it names in a header."""
 
     method: str
@@ -33,7 +33,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Response:
+class HttpResponse:
     """A response: a body in one piece, or the pieces of an event stream."""
 
     status: int
@@ -42,7 +42,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Respond = Callable[[Request], Awaitable[Response]]
+Respond = Callable[[HttpRequest], Awaitable[HttpResponse]]
 
 
 class RequestRefused(Exception):
@@ -97,10 +97,10 @@ async def serve(stream: ByteStream, respond: Respond, budget: BodyBudget) -> Non
                 connection.start_next_cycle()
 
 
-def json_response(status: int, content: Mapping[str, Any], **headers: str) -> Response:
+def json_response(status: int, content: Mapping[str, Any], **headers: str) -> HttpResponse:
     """Return a response in JSON; underscores in the names of headers stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(status, "application/json", [json.dumps(content).encode()], named)
+    return HttpResponse(status, "application/json", [json.dumps(content).encode()], named)
 
 
 def format_event(content: Mapping[str, Any], name: str | None = None) -> bytes:
@@ -146,7 +146,7 @@ class _Body:
         self._taken = 0
 
 
-async def _read_request(stream: ByteStream, connection: h11.Connection, body: _Body) -> Request | None:
+async def _read_request(stream: ByteStream, connection: h11.Connection, body: _Body) -> HttpRequest | None:
     """Return the next request; None if there is no more."""
     head: h11.Request | None = None
     while True:
@@ -161,7 +161,7 @@ async def _read_request(stream: ByteStream, connection: h11.Connection, body: _B
         elif isinstance(event, h11.EndOfMessage) and head is not None:
             path, _, query = head.target.decode("ascii", errors="replace").partition("?")
             role = dict(head.headers).get(ROLE_HEADER, b"").decode("ascii", errors="replace").strip()
-            return Request(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content), role)
+            return HttpRequest(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content), role)
         else:
             return None
 
@@ -178,7 +178,7 @@ async def _next_event(stream: ByteStream, connection: h11.Connection) -> object:
     return event
 
 
-async def _send_response(stream: ByteStream, connection: h11.Connection, method: str, response: Response) -> None:
+async def _send_response(stream: ByteStream, connection: h11.Connection, method: str, response: HttpResponse) -> None:
     headers = {"content-type": response.content_type, **response.headers}
     pieces = response.pieces
     if isinstance(pieces, list):

@@ -26,16 +26,20 @@ class Profile(Model):
     title: str = ""
     about: str = ""
     command: tuple[str, ...] = Field(min_length=1, description="program and arguments, run in the workspace")
-    asks_models: bool = Field(True, description="whether it asks a model; if not, no --model is needed")
-    environment: str | None = Field(None, description="lab environment with its packages: a name or requirements file")
-    python: tuple[int, int] = Field((3, 11), description="the oldest Python version of a lab it runs in")
+    asks_models: bool = Field(default=True, description="whether it asks a model; if not, no --model is needed")
+    environment: str | None = Field(
+        default=None, description="lab environment with its packages: a name or requirements file"
+    )
+    python: tuple[int, int] = Field(default=(3, 11), description="the oldest Python version of a lab it runs in")
     variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
     files: dict[str, str] = Field(default_factory=dict, description="path in the workspace -> content")
-    include: tuple[str, ...] = Field((), description="files next to the profile, copied to the workspace unchanged")
+    include: tuple[str, ...] = Field(
+        default=(), description="files next to the profile, copied to the workspace unchanged"
+    )
     included: dict[str, str] = Field(default_factory=dict, description="their content, read with the profile")
-    submissions: tuple[str, ...] = Field((), description="more paths to which it writes submissions")
-    trajectory: tuple[str, ...] = Field((), description="patterns of files to keep with the record")
-    model: str = Field(MAIN, description="value of {model}")
+    submissions: tuple[str, ...] = Field(default=(), description="more paths to which it writes submissions")
+    trajectory: tuple[str, ...] = Field(default=(), description="patterns of files to keep with the record")
+    model: str = Field(default=MAIN, description="value of {model}")
 
     @property
     def unmet_requirement(self) -> str | None:

@@ -12,7 +12,7 @@ from typing import Literal
 import anyio
 
 from assay.agents.external.endpoint import Endpoint
-from assay.agents.external.http import Request, Response, json_response, serve_all
+from assay.agents.external.http import HttpRequest, HttpResponse, json_response, serve_all
 from assay.agents.workbench import Workbench
 from assay.core.errors import AssayError, LabError, ModelError, UnsafePath
 from assay.lab.execution import OutputBuffer
@@ -249,7 +249,7 @@ class ExternalAgentProcess:
         except LabError:
             self._ended.set()
 
-    async def _respond(self, request: Request) -> Response:
+    async def _respond(self, request: HttpRequest) -> HttpResponse:
         """Answer a request; a failure that is not the agent's fault ends the trial."""
         try:
             return await self.endpoint.respond(request)

@@ -12,7 +12,7 @@ FAST = "fast"
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Part of a text, from character `start` up to but not including `end`, both counted from 0."""
 
     start: int
@@ -20,9 +20,9 @@ class Block:
     text: str
 
 
-def split_blocks(text: str, max_size: int = BLOCK_SIZE) -> list[Block]:
+def split_blocks(text: str, max_size: int = BLOCK_SIZE) -> list[TextBlock]:
     """Split a text into blocks of less than `max_size` characters, at line ends wherever possible."""
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     start = 0
     while start < len(text):
         limit = start + max_size - 1
@@ -30,7 +30,7 @@ def split_blocks(text: str, max_size: int = BLOCK_SIZE) -> list[Block]:
         if limit < len(text):
             line_end = text.rfind("\n", start, limit)
             end = line_end + 1 if line_end >= 0 else limit
-        blocks.append(Block(start, end, text[start:end]))
+        blocks.append(TextBlock(start, end, text[start:end]))
         start = end
     return blocks
 

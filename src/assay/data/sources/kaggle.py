@@ -21,7 +21,7 @@ from assay.core.errors import MissingDependency, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import format_size
-from assay.data.raw_data import Origin, RawData, refuse_links
+from assay.data.raw_data import Origin, RawData, refuse_links_within
 from assay.data.untrusted_zip import extract
 from assay.tasks import Kaggle
 
@@ -38,7 +38,7 @@ def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bo
     """
     own = _archive_in(local_copy, source.competition) if local_copy is not None else None
     if local_copy is not None and own is None:
-        refuse_links(local_copy)
+        refuse_links_within(local_copy)
         return RawData(local_copy.absolute(), Origin(kind="local", verified=False))
     place = home.downloads / "kaggle" / source.competition
     with file_lock(place.with_name(f"{source.competition}.lock")):

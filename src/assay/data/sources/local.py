@@ -7,11 +7,11 @@ from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import SourceError, UsageError
 from assay.data import files
 from assay.data.publish import seal
-from assay.data.raw_data import Origin, RawData, refuse_links
+from assay.data.raw_data import Origin, RawData, refuse_links_within
 from assay.tasks import LocalData, Task
 
 
-def collect(task: Task, scratch: Path, *, local_copy: Path | None, unverified: bool) -> RawData:
+def collect_local_files(task: Task, scratch: Path, *, local_copy: Path | None, unverified: bool) -> RawData:
     """Copy the files and folders that a task names into `scratch`; checksums are checked unless `unverified`.
 
     They are copied because the originals must stay as they are, with their owner and permissions. `local_copy` is a
@@ -24,7 +24,7 @@ def collect(task: Task, scratch: Path, *, local_copy: Path | None, unverified: b
         if found.is_dir():
             if data.sha256:
                 raise UsageError(f"{task.id}: {found} is a folder; under [[source.local]], sha256 is for files")
-            refuse_links(found)
+            refuse_links_within(found)
             check_space(scratch, folder_size(found), f"copying {found}")
             files.copy_tree(found, scratch / target)
         else:

@@ -4,6 +4,6 @@
 and every record says so. `bwrap_args.py` and `seccomp.py` define what a bubblewrap lab sees and may call.
 """
 
-from assay.lab.sandboxes.base import Sandbox, Started
+from assay.lab.sandboxes.base import Sandbox, StartedCommand
 
-__all__ = ["Sandbox", "Started"]
+__all__ = ["Sandbox", "StartedCommand"]

@@ -24,7 +24,7 @@ NOT_STARTED = 126
 _JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; exec "$@"'
 
 
-class Started(Protocol):
+class StartedCommand(Protocol):
     """A command that was started in a sandbox."""
 
     process: Process
@@ -73,7 +73,7 @@ class Sandbox(Protocol):
 
     async def start(
         self, command: Sequence[str], variables: Mapping[str, str], stdin: int, *, freezable: bool = False
-    ) -> Started:
+    ) -> StartedCommand:
         """Start a command; `stdin` is as for `subprocess`. Only a `freezable` one can be paused reliably."""
         ...
 
