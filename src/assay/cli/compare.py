@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.results.comparison import AgentSummary, Comparison, Measure, PairComparison
 
 _MAX_TASKS_SHOWN = 5
-_MEASURES = ["success", "percentile", "normalized", "improvement", "wins"]
+_MEASURES = ["success", "valid", "percentile", "normalized", "improvement", "wins"]
 _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "description", "sealing"]
 
 
@@ -27,8 +27,9 @@ _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "descripti
     type=click.Choice(_MEASURES),
     default="success",
     show_default=True,
-    help="What is compared: the success rate, the percentile among human teams, the score between sample submission "
-    "(0) and gold medal (1), the gain over the starter, or the share of the other agents' trials that a trial beats.",
+    help="What is compared: the success rate, the rate of valid submissions, the percentile among human teams, the "
+    "score between sample submission (0) and gold medal (1), the gain over the starter, or the share of the other "
+    "agents' trials that a trial beats.",
 )
 @click.option(
     "--ignore",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _BUDGET = {"time_": "time", "steps": "steps", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"memory": "memory", "gpus": "gpus"}
 _NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source")
+_OF_STUDIES = ("over", "levels", "measure", "figure", "date", "dates")
 
 
 def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -165,6 +166,14 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
     return _add_options(command, (*_WHAT, *_HOW))
 
 
+def study_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `plan_options`, where instead of tasks there can be finished runs."""
+    argument = click.argument(
+        "names", nargs=-1, required=True, metavar="RUN…|TASK…|PLAN.toml", shell_complete=complete_tasks
+    )
+    return _add_options(command, (argument, *_WHAT[1:], *_HOW))
+
+
 def execution_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a run is executed, which `assay resume` has too."""
     return _add_options(command, _HOW)
@@ -196,7 +205,7 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
     given = {
         name: value
         for name, value in ctx.params.items()
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in _NOT_SETTINGS
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in (*_NOT_SETTINGS, *_OF_STUDIES)
     }
     content = _nested(_pairs("--config", given.pop("config", ())), "--config")
     pairs = _pairs("--set", given.pop("model_settings", ()))

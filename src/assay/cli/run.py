@@ -62,7 +62,7 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, qu
     plan, config = make_plan(ctx)
     run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
     if config.build is not False:
-        _build_environments(plan, quiet)
+        build_environments(plan, quiet)
     files = list(plan.trials(Home.default()))
     run.add(files)
     others = sorted({file.variant for file in files if file.variant != "real"})
@@ -106,7 +106,7 @@ def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]
     return names
 
 
-def _build_environments(plan: "Plan", quiet: bool) -> None:
+def build_environments(plan: "Plan", quiet: bool) -> None:
     """Build the environments that labs need and this machine lacks, after saying how large they are."""
     from assay.lab.environments import build_environment, describe_size, is_built
 
@@ -158,6 +158,14 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
 def _execute(
     run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool, only: list[str] | None = None
 ) -> None:
+    unstarted = execute_trials(run, config, quiet, resumed=resumed, only=only)
+    _print_end(run, unstarted)
+
+
+def execute_trials(
+    run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool = False, only: list[str] | None = None
+) -> "Unstarted | None":
+    """Run what is missing of a run, and return what was not started; an interruption ends the command."""
     from assay.cli.live import show_run
     from assay.runs.driver import Stopped, execute_run
     from assay.runs.executors import ExecutorConfig, load_executor_config, make_executor, save_executor_config
@@ -173,7 +181,7 @@ def _execute(
     executor = make_executor(executor_config, run, Home.default(), cores=config.cores, retries=retries)
     save_executor_config(run, executor_config)
     try:
-        unstarted = execute_run(
+        return execute_run(
             run,
             executor,
             only=only,
@@ -184,7 +192,6 @@ def _execute(
     except Stopped:
         echo(f"error: interrupted; to continue, run: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
-    _print_end(run, unstarted)
 
 
 def _warn(run: RunFolder) -> None:
@@ -212,6 +219,11 @@ def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
             f"{plural(unstarted.trials, 'trial')} {verb} not started because {unstarted.why}; "
             f"to continue, run: assay resume {run.path}"
         )
+    check_infrastructure(run)
+
+
+def check_infrastructure(run: RunFolder) -> None:
+    """Raise an error if trials could not run, which is not the fault of an agent."""
     failed = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
     if failed:
         raise AssayError(

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, echo, print_table, run_argument
+from assay.cli.study_contamination import cutoff_command, obfuscation_command
+from assay.cli.study_scaling import scaling_command
 from assay.core.text import plural
 from assay.records import RunFolder
 from assay.studies import similarity, violations
@@ -18,10 +20,17 @@ def study_command() -> None:
 
     \b
     Examples:
-      assay study similarity runs/first
+      assay study scaling runs/first --over time
+      assay study obfuscation runs/both
+      assay study cutoff runs/aide --date 2023-10-01
       assay study similarity runs/first --against notebooks
       assay study violations runs/first
     """
+
+
+study_command.add_command(scaling_command)
+study_command.add_command(obfuscation_command)
+study_command.add_command(cutoff_command)
 
 
 @study_command.command("similarity")

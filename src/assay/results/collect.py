@@ -28,7 +28,7 @@ def collect_summaries(*runs: RunFolder) -> list[tuple[TrialSummary, Outcome]]:
     plans = {trial.plan: trial.file for trial in trials}
     files = list(plans.values())
     tasks, splits = load_tasks(files), find_splits(files)
-    labels = dict(zip(plans, _labels(files), strict=True))
+    labels = dict(zip(plans, label_trials(files), strict=True))
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
     return [
@@ -161,7 +161,7 @@ def _further_limits(file: TrialFile) -> str:
     return tokens + (f", ${file.budget.cost:g}" if file.budget.cost else "")
 
 
-def _labels(files: list[TrialFile]) -> list[str]:
+def label_trials(files: list[TrialFile]) -> list[str]:
     """Return the name of each trial's agent: its label, and what differs between trials with the same label."""
     differences: list[list[str]] = [[file.label] for file in files]
     for aspects, same in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):

@@ -20,8 +20,10 @@ from assay.results.inference import Interval, Sample
 from assay.results.outcome import Outcome
 from assay.results.statistics import group_by
 
-Measure = Literal["success", "percentile", "normalized", "improvement", "wins"]
+Measure = Literal["success", "valid", "percentile", "normalized", "improvement", "wins"]
 MEASURES = get_args(Measure)
+RATES: tuple[Measure, ...] = ("success", "valid")
+"""The measures of which each trial is 0 or 1."""
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 CONDITIONS = ("edition", "variant", "budget", "hardware", "network", "description", "sealing")
 
@@ -193,7 +195,7 @@ def _summarize(
     samples: Mapping[str, Sample], tasks: Sequence[str], measure: Measure, strata: Mapping[str, str]
 ) -> list[AgentSummary]:
     every = list(samples.values())
-    interval_of = inference.rate_interval if measure == "success" else inference.bootstrap_interval
+    interval_of = inference.rate_interval if measure in RATES else inference.bootstrap_interval
     strengths = inference.bradley_terry(inference.count_wins(every, tasks))
     intervals = inference.bradley_terry_intervals(every, tasks)
     return [
@@ -246,21 +248,29 @@ def _sample(outcomes: Sequence[Outcome], measure: Measure, every: Sequence[Outco
     sample: dict[str, list[float]] = {}
     for same in group_by(outcomes, lambda one: one.task):
         rivals = [one for one in every if one.task == same[0].task and one.agent != same[0].agent]
-        values = [_wins(one, rivals) if measure == "wins" else _value(one, measure) for one in same]
+        values = [_wins(one, rivals) if measure == "wins" else measure_outcome(one, measure) for one in same]
         if all(value is not None for value in values):
             sample[same[0].task] = [value for value in values if value is not None]
     return sample
 
 
-def _value(outcome: Outcome, measure: Measure) -> float | None:
+def measure_outcome(outcome: Outcome, measure: Measure) -> float | None:
+    """Return the value of one trial, 0 for a failed one; None where its task does not define the measure.
+
+    `wins` is not defined for a trial alone.
+    """
     if outcome.failure is not None:
         return 0.0
+    if measure == "valid":
+        return float(outcome.valid)
     if measure == "success":
         return None if outcome.success is None else float(outcome.success)
     if measure == "improvement":
         return outcome.improvement
     if measure == "normalized":
         return outcome.normalized
+    if measure == "wins":
+        return None
     return outcome.grade.percentile / 100 if outcome.grade and outcome.grade.percentile is not None else None
 
 

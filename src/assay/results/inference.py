@@ -346,6 +346,16 @@ def pass_at_k(attempts: int, successes: int, k: int) -> float:
     return 1.0 - math.comb(attempts - successes, k) / math.comb(attempts, k)
 
 
+def expected_best(values: Sequence[float], k: int) -> float:
+    """Return the expected best of k values drawn without replacement: `Σ v₍ᵢ₎ C(i − 1, k − 1) / C(n, k)`, v ascending.
+
+    For values of 0 and 1 it is `pass_at_k`.
+    """
+    ordered = sorted(values)
+    total = sum(value * math.comb(place, k - 1) for place, value in enumerate(ordered))
+    return total / math.comb(len(ordered), k)
+
+
 def pass_all_k(attempts: int, successes: int, k: int) -> float:
     """Return the probability that all of k attempts drawn without replacement succeed (pass^k): `C(c, k) / C(n, k)`."""
     return math.comb(successes, k) / math.comb(attempts, k)

@@ -6,7 +6,7 @@ what to try next, `operators.py` and `draft.py` prompt the model for a script, `
 """
 
 from assay.agents.aide.agent import Aide
-from assay.agents.aide.journal import Choice, Execution, Journal, Node, read_journal
+from assay.agents.aide.journal import Choice, Execution, Journal, Node, find_submissions, read_journal
 from assay.agents.aide.policies import POLICIES, Policy, PolicyName, PolicySettings
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Policy",
     "PolicyName",
     "PolicySettings",
+    "find_submissions",
     "read_journal",
 ]

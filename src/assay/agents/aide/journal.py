@@ -161,3 +161,15 @@ def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
                 nodes[node.id] = node
     known = takewhile(lambda id: id in nodes, count())
     return Journal(direction, tuple(nodes[id] for id in known))
+
+
+def find_submissions(events: Iterable[Event]) -> list[tuple[int, str]]:
+    """Return the valid submissions of all nodes of a trial: the number of the event that has it, and its SHA-256."""
+    found = []
+    for event in events:
+        match event:
+            case CallStarted(request=NoteRequest(topic=topic, data=data)) if topic == NODE_NOTE:
+                node = data.get("node")
+                if isinstance(node, dict) and node.get("valid") is True and isinstance(node.get("sha256"), str):
+                    found.append((event.number, node["sha256"]))
+    return found

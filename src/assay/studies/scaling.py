@@ -1,0 +1,370 @@
+"""How results scale: with time, steps or cost from one long run, with attempts, with resources from a sweep.
+
+A trial keeps its workspace after every step, so one long run holds all shorter ones: what the agent would have
+submitted at any moment is graded afterwards. Beside the agent's own pick is the oracle, the best submission it had made
+by then; the difference is what better selection would gain. Attempts are drawn without replacement from the seeds of a
+run. Resources have to be run one level at a time; the same plan at every level, paired by task and seed.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean
+from typing import Literal, get_args
+
+from assay.agents.aide import find_submissions
+from assay.core.errors import UsageError
+from assay.core.home import Home
+from assay.core.progress import stage
+from assay.grading.result import Grade
+from assay.records import BudgetUsed, TrialFile, read_events
+from assay.records.events import CallFinished
+from assay.results import inference
+from assay.results.comparison import RATES, Measure, measure_outcome
+from assay.results.inference import Interval, Sample
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.score_curve import SnapshotGrader, grade_picks
+from assay.runs.plan import Plan
+from assay.runs.trial import task_of
+from assay.studies.paired import PairedDifference, compare_arms
+from assay.studies.trials import StudyTrial, find_rules, group_by_agent
+from assay.tasks.model import Resources
+
+Factor = Literal["time", "steps", "cost", "attempts", "cores", "memory", "gpus"]
+FACTORS: tuple[Factor, ...] = get_args(Factor)
+BUDGETS: tuple[Factor, ...] = ("time", "steps", "cost")
+"""What one long run shows at every amount."""
+SWEPT: tuple[Factor, ...] = ("cores", "memory", "gpus")
+"""What needs a run at every level."""
+_DEFAULT_LEVELS = 12
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a trial had used at some moment, the value of the agent's pick, and of the best it had made by then."""
+
+    used: BudgetUsed
+    pick: float
+    oracle: float
+
+
+@dataclass(frozen=True)
+class ValueTrace:
+    """The moments of one trial in order; the last one is its end, after which nothing changes."""
+
+    task: str
+    moments: tuple[Moment, ...]
+
+    def at(self, factor: Factor, amount: float) -> Moment:
+        """Return the last moment at which no more than this amount was used; without one, nothing was submitted."""
+        reached = [one for one in self.moments if count_used(one.used, factor) <= amount]
+        return reached[-1] if reached else Moment(BudgetUsed(), 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The value at one level: its mean over tasks, an interval over tasks, and what a trial took until then.
+
+    `per_unit`, `per_hour` and `per_dollar` are the gain since the level before, by what was added of it.
+    """
+
+    level: float
+    value: float
+    interval: Interval | None
+    oracle: float | None
+    hours: float
+    dollars: float | None
+    per_unit: float | None = None
+    per_hour: float | None = None
+    per_dollar: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How much the agent loses by its own selection."""
+        return None if self.oracle is None else self.oracle - self.value
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One agent over all levels; `steps` compares each level of a sweep with the one before."""
+
+    agent: str
+    tasks: tuple[str, ...]
+    trials: int
+    points: tuple[Point, ...]
+    steps: tuple[PairedDifference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The curves of all agents, and the tasks that were left out with the reason."""
+
+    over: Factor
+    measure: Measure
+    rules: RuleSet
+    curves: tuple[Curve, ...]
+    left_out: Mapping[str, str]
+
+
+def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float]) -> list[Plan]:
+    """Return the plans that a study has to run: one for each level of a resource, else the plan itself."""
+    if factor not in SWEPT:
+        return [plan]
+    if len(levels) < 2:
+        raise UsageError(f"A sweep over {factor} needs at least two levels; pass --levels, e.g. --levels 1,2,4")
+    return [replace(plan, resources={**plan.resources, factor: int(level)}) for level in levels]
+
+
+def drop_resources(file: TrialFile) -> TrialFile:
+    """Return a plan without its resources, so that the levels of a sweep are one agent."""
+    return file.model_copy(update={"resources": Resources(), "resource_overrides": {}})
+
+
+def study_scaling(
+    trials: Sequence[StudyTrial], factor: Factor, measure: Measure, home: Home, levels: Sequence[float] = ()
+) -> Scaling:
+    """Return the curves of the agents of some trials."""
+    if measure == "wins":
+        raise UsageError("wins compares trials with each other; choose another measure")
+    left_out: dict[str, str] = {}
+    curves = []
+    for agent, same in group_by_agent(trials).items():
+        if factor in BUDGETS:
+            traces = _trace_trials(same, measure, home, left_out)
+            curves += [compute_budget_curve(agent, traces, factor, measure, levels)] if traces else []
+        elif factor == "attempts":
+            curves += _curve_over_attempts(agent, same, measure, left_out)
+        else:
+            curves += _curve_over_sweep(agent, same, factor, measure, left_out)
+    if not curves:
+        why = "; ".join(f"{task}: {reason}" for task, reason in left_out.items())
+        raise UsageError(f"No trial can be studied over {factor}. {why}")
+    return Scaling(factor, measure, find_rules(trials), tuple(curves), left_out)
+
+
+# One long run
+
+
+def count_used(used: BudgetUsed, factor: Factor) -> float:
+    """Return how much of a budget was used; an unknown cost is no amount."""
+    if factor == "steps":
+        return used.steps
+    if factor == "cost":
+        return math.nan if used.cost is None else used.cost
+    return used.elapsed
+
+
+def compute_budget_curve(
+    agent: str, traces: Sequence[ValueTrace], factor: Factor, measure: Measure, levels: Sequence[float] = ()
+) -> Curve:
+    """Return the curve of one agent over time, steps or cost."""
+    ends = [count_used(trace.moments[-1].used, factor) for trace in traces]
+    if any(math.isnan(end) for end in ends):
+        raise UsageError(f"The cost of {agent} is not known; set the prices of its models in the plan")
+    if max(ends) == 0:
+        raise UsageError(f"{agent} used no {factor}, so there is no curve over it")
+    points = []
+    for level in levels or _default_levels(max(ends), whole=factor == "steps"):
+        moments = [(trace.task, trace.at(factor, level)) for trace in traces]
+        picks = _sample((task, one.pick) for task, one in moments)
+        costs = [one.used.cost for _, one in moments]
+        points.append(
+            Point(
+                level=level,
+                value=inference.mean_over_tasks(picks),
+                interval=_interval(picks, measure),
+                oracle=inference.mean_over_tasks(_sample((task, one.oracle) for task, one in moments)),
+                hours=fmean(min(one.moments[-1].used.elapsed, level) for one in traces) / 3600
+                if factor == "time"
+                else fmean(one.used.elapsed for _, one in moments) / 3600,
+                dollars=None if None in costs else fmean(cost for cost in costs if cost is not None),
+            )
+        )
+    return Curve(agent, tuple(_sample((one.task, 0.0) for one in traces)), len(traces), _with_gains(points))
+
+
+def trace_trial(trial: StudyTrial, measure: Measure, home: Home) -> ValueTrace | None:
+    """Grade everything that a trial had made, moment by moment; None where its task does not define the measure."""
+    outcome, task = trial.outcome, task_of(trial.file)
+    end = measure_outcome(outcome, measure)
+    if end is None:
+        return None
+    grader = SnapshotGrader(trial.folder, task, home)
+    sign = -1 if outcome.direction == "lower" else 1
+    others = _other_submissions(trial)
+    moments: list[Moment] = []
+    best_score, oracle = -math.inf, 0.0
+    for step in grade_picks(trial.folder, task, grader):
+        used = step.used or BudgetUsed()
+        seen = [step.grade]
+        while others and others[0][0] <= used.elapsed:
+            seen.append(grader.grade(others.pop(0)[1]))
+        values = [_value_of(outcome, grade, measure) for grade in seen]
+        for grade, value in zip(seen, values, strict=True):
+            if value is None:
+                return None
+            if grade.valid_submission and grade.score is not None and sign * grade.score > best_score:
+                best_score, oracle = sign * grade.score, value
+        moments.append(Moment(used, values[0] or 0.0, oracle))
+    last = BudgetUsed(elapsed=outcome.elapsed, steps=outcome.steps, tokens=outcome.tokens, cost=outcome.cost)
+    return ValueTrace(outcome.task, (*moments, Moment(last, end, max(end, oracle))))
+
+
+def _value_of(outcome: Outcome, grade: Grade, measure: Measure) -> float | None:
+    """Return the value of a trial that had ended with this grade."""
+    return measure_outcome(
+        replace(outcome, status="done", cause=None, why=None, kind_of_failure=None, grade=grade), measure
+    )
+
+
+def _other_submissions(trial: StudyTrial) -> list[tuple[float, str]]:
+    """Return the valid submissions that a search made besides those it picked: seconds and SHA-256, in order."""
+    events = read_events(trial.folder.events)
+    numbers = dict(find_submissions(events))
+    elapsed, found = 0.0, []
+    for event in events:
+        if isinstance(event, CallFinished):
+            elapsed = event.used.elapsed
+        if event.number in numbers:
+            found.append((elapsed, numbers[event.number]))
+    return found
+
+
+def _trace_trials(
+    trials: Sequence[StudyTrial], measure: Measure, home: Home, left_out: dict[str, str]
+) -> list[ValueTrace]:
+    traces = []
+    with stage("grading submissions of every step", len(trials)) as advance:
+        for trial in trials:
+            if task_of(trial.file).timed:
+                left_out[trial.outcome.task] = "its steps cannot be graded afterwards, because it measures time"
+            elif (trace := trace_trial(trial, measure, home)) is None:
+                left_out[trial.outcome.task] = f"it does not define {measure}"
+            else:
+                traces.append(trace)
+            advance(1)
+    return [trace for trace in traces if trace.task not in left_out]
+
+
+def _default_levels(end: float, *, whole: bool) -> list[float]:
+    if whole:
+        step = max(1, round(end / _DEFAULT_LEVELS))
+        return [float(level) for level in dict.fromkeys([*range(1, int(end), step), int(end)])]
+    return [end * place / _DEFAULT_LEVELS for place in range(1, _DEFAULT_LEVELS + 1)]
+
+
+# Attempts
+
+
+def _curve_over_attempts(
+    agent: str, trials: Sequence[StudyTrial], measure: Measure, left_out: dict[str, str]
+) -> list[Curve]:
+    sample = _measured_sample(trials, measure, left_out)
+    if not sample:
+        return []
+    kept = [one for one in trials if one.outcome.task in sample]
+    hours = fmean(one.outcome.elapsed for one in kept) / 3600
+    costs = [one.outcome.cost for one in kept]
+    dollars = None if None in costs else fmean(cost for cost in costs if cost is not None)
+    points = []
+    for k in range(1, min(map(len, sample.values())) + 1):
+        best = {task: [inference.expected_best(values, k)] for task, values in sample.items()}
+        points.append(
+            Point(
+                level=k,
+                value=inference.mean_over_tasks(best),
+                interval=inference.bootstrap_interval(best) if len(best) > 1 else None,
+                oracle=None,
+                hours=k * hours,
+                dollars=None if dollars is None else k * dollars,
+            )
+        )
+    return [Curve(agent, tuple(sample), len(kept), _with_gains(points))]
+
+
+# Sweeps
+
+
+def _curve_over_sweep(
+    agent: str, trials: Sequence[StudyTrial], factor: Factor, measure: Measure, left_out: dict[str, str]
+) -> list[Curve]:
+    by_level: dict[int, list[StudyTrial]] = {}
+    for trial in trials:
+        by_level.setdefault(getattr(trial.file.resources, factor), []).append(trial)
+    if len(by_level) < 2:
+        raise UsageError(f"All trials of {agent} have the same {factor}; a sweep needs at least two levels")
+    samples = {level: _measured_sample(same, measure, left_out) for level, same in sorted(by_level.items())}
+    tasks = [task for task in next(iter(samples.values())) if all(task in sample for sample in samples.values())]
+    if not tasks:
+        return []
+    points = []
+    for level, sample in samples.items():
+        kept = [one for one in by_level[level] if one.outcome.task in tasks]
+        chosen = {task: sample[task] for task in tasks}
+        costs = [one.outcome.cost for one in kept]
+        points.append(
+            Point(
+                level=level,
+                value=inference.mean_over_tasks(chosen),
+                interval=_interval(chosen, measure),
+                oracle=None,
+                hours=fmean(one.outcome.elapsed for one in kept) / 3600,
+                dollars=None if None in costs else fmean(cost for cost in costs if cost is not None),
+            )
+        )
+    values = {
+        level: {
+            (one.outcome.task, one.outcome.seed): value
+            for one in same
+            if one.outcome.task in tasks and (value := measure_outcome(one.outcome, measure)) is not None
+        }
+        for level, same in sorted(by_level.items())
+    }
+    steps = tuple(
+        compare_arms(values[more], values[less], (str(more), str(less)), rate=measure in RATES)
+        for less, more in pairwise(values)
+    )
+    trials_kept = sum(len(same) for same in values.values())
+    return [Curve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)]
+
+
+# Helpers
+
+
+def _sample(values: Iterable[tuple[str, float]]) -> Sample:
+    sample: dict[str, list[float]] = {}
+    for task, value in values:
+        sample.setdefault(task, []).append(value)
+    return sample
+
+
+def _measured_sample(trials: Sequence[StudyTrial], measure: Measure, left_out: dict[str, str]) -> Sample:
+    """Return the values by task; a task that does not define the measure is left out."""
+    values = [(one.outcome.task, measure_outcome(one.outcome, measure)) for one in trials]
+    undefined = {task for task, value in values if value is None}
+    left_out |= dict.fromkeys(undefined, f"it does not define {measure}")
+    return _sample((task, value) for task, value in values if value is not None and task not in undefined)
+
+
+def _interval(sample: Sample, measure: Measure) -> Interval | None:
+    if measure in RATES:
+        return inference.rate_interval(sample)
+    return inference.bootstrap_interval(sample) if len(sample) > 1 else None
+
+
+def _with_gains(points: Sequence[Point], *, times: bool = True) -> tuple[Point, ...]:
+    """Return the points with the gain since the point before; the hours of a sweep are not what is added."""
+    found = list(points[:1])
+    for before, point in pairwise(points):
+        gain, hours = point.value - before.value, point.hours - before.hours
+        dollars = (point.dollars or 0.0) - (before.dollars or 0.0)
+        found.append(
+            replace(
+                point,
+                per_unit=gain / (point.level - before.level),
+                per_hour=gain / hours if times and hours > 0 else None,
+                per_dollar=gain / dollars if dollars > 0 else None,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,57 @@
+"""What studies share: the finished trials of runs, and the name of each agent without what a study varies."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.core.errors import UsageError
+from assay.records import RunFolder, TrialFile, TrialFolder
+from assay.results.collect import collect_summaries, label_trials
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.statistics import group_by
+
+
+@dataclass(frozen=True)
+class StudyTrial:
+    """A finished trial. `agent` is the same for trials that differ only in what the study varies."""
+
+    folder: TrialFolder
+    file: TrialFile
+    outcome: Outcome
+    agent: str
+
+
+def read_study_trials(
+    runs: Sequence[RunFolder], drop_factor: Callable[[TrialFile], TrialFile] = lambda file: file
+) -> list[StudyTrial]:
+    """Return the finished trials of some runs that count and apply to their task.
+
+    `drop_factor` returns a plan with what the study varies set to one value.
+    """
+    found = [
+        (summary, outcome)
+        for summary, outcome in collect_summaries(*runs)
+        if outcome.counts and not outcome.pending and not outcome.inapplicable
+    ]
+    if not found:
+        raise UsageError("There is no finished trial to study")
+    agents = label_trials([drop_factor(summary.file) for summary, _ in found])
+    trials = [
+        StudyTrial(summary.folder, summary.file, outcome, agent)
+        for (summary, outcome), agent in zip(found, agents, strict=True)
+    ]
+    find_rules(trials)
+    return trials
+
+
+def find_rules(trials: Iterable[StudyTrial]) -> RuleSet:
+    """Return the rules that all trials were graded by; grades of different rules are never aggregated."""
+    rules = sorted({one.outcome.rules for one in trials})
+    if len(rules) > 1:
+        shown = "; ".join(map(str, rules))
+        raise UsageError(f"These trials are of different suites, editions or variants: {shown}. Study them apart")
+    return rules[0]
+
+
+def group_by_agent(trials: Iterable[StudyTrial]) -> dict[str, list[StudyTrial]]:
+    """Return the trials of each agent."""
+    return {same[0].agent: same for same in group_by(list(trials), lambda one: one.agent)}

@@ -1,0 +1,92 @@
+"""A suite of four small tasks with leaderboards, and the command line on it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.home import Home
+from assay.lab.host import slots
+
+TESTS = Path(__file__).parent.parent
+AGENTS = Path(__file__).with_name("study_agents.py")
+TASKS = {
+    # name: (kind, teams)
+    "early-coin": ("tabular-classification", 100),
+    "late-coin": ("tabular-classification", 1000),
+    "early-text": ("text-classification", 100),
+    "late-text": ("text-classification", 100),
+}
+DATES = {"early-coin": "2020-01-01", "late-coin": "2025-01-01", "early-text": "2020-02-01", "late-text": "2025-02-01"}
+LEADERBOARD = "\n[leaderboard]\ngold = 0.95\nsilver = 0.9\nbronze = 0.8\nmedian = 0.4\nteams = {teams}\n"
+
+Study = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "subprocess.CompletedProcess[str]"]]:
+    """Run a command on the suite `exam`, whose tasks are prepared.
+
+    A medal takes 24 of 30 coins. The description of `late-text` is the same when obfuscated.
+    """
+    suite = tmp_path_factory.mktemp("exam") / "exam"
+    suite.mkdir()
+    names = ", ".join(f'"{name}"' for name in TASKS)
+    (suite / "suite.toml").write_text(
+        f'format = "suite/1"\nname = "exam"\ntitle = "Coins."\neditions = ["v1"]\ntasks = [{names}]\n'
+    )
+    for name, (kind, teams) in TASKS.items():
+        shutil.copytree(TESTS / "tiny" / "coin", suite / name)
+        file = suite / name / "task.toml"
+        text = file.read_text().replace("tabular-classification", kind)
+        file.write_text(text + LEADERBOARD.format(teams=teams))
+        description = "The Great Coin Cup: which side of each coin is up?\n"
+        (suite / name / "description.md").write_text(description)
+        obfuscated = description if name == "late-text" else "Predict a bit.\n"
+        (suite / name / "obfuscated.md").write_text(obfuscated)
+    rows = "".join(f"exam/{name},{day}\n" for name, day in DATES.items())
+    (suite / "dates.csv").write_text("task,closed\n" + rows)
+    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
+    root.chmod(0o755)
+    (root / "environments").symlink_to(Home.default().environments)
+
+    def call(*words: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "assay", "--tasks", str(suite), *map(str, words)],
+            env=os.environ | {"ASSAY_HOME": str(root), "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=suite,
+            **options,
+        )
+
+    prepared = call("prepare", "exam")
+    assert prepared.returncode == 0, prepared.stderr
+    yield call
+    slots.sweep(Home(root))
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def study(exam: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path) -> Study:
+    """Run a study of one agent of `study_agents.py` on tasks and return its JSON; a figure is drawn as well."""
+
+    def run(name: str, agent: str, *words: str, out: str = "run") -> Any:
+        figure = tmp_path / f"{name}.svg"
+        done = exam(
+            "study", name, *words, "--agent", f"{AGENTS}:{agent}", "--out", tmp_path / out, "--quiet", "--json",
+            "--figure", figure,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert figure.read_text().startswith("<svg")
+        return json.loads(done.stdout)
+
+    return run

@@ -1,0 +1,86 @@
+"""Planted contamination is found by obfuscated descriptions and by the date; every figure is worked by hand."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.studies.cutoff import load_dates, match_tasks, measure_distance
+from assay.studies.paired import compare_arms
+from assay.tasks import Registry
+
+
+def test_pairs_of_task_and_seed_are_compared():
+    """Differences by task are 1, 1/2 and 0; all 2² signs of the two nonzero ones: |sum| ≥ 3/2 in 2 of 4."""
+    first = {("a", 1): 1.0, ("a", 2): 1.0, ("b", 1): 1.0, ("b", 2): 0.0, ("c", 1): 1.0, ("c", 3): 1.0}
+    second = {("a", 1): 0.0, ("a", 2): 0.0, ("b", 1): 0.0, ("b", 2): 0.0, ("c", 1): 1.0}
+    found = compare_arms(first, second, ("one", "other"), rate=True)
+    assert found.difference == pytest.approx(0.5) and found.p == 0.5 and found.exact
+    assert (found.pairs, found.unpaired) == (5, 1)
+    assert found.mcnemar == pytest.approx(2 / 2**3)
+    # The standard deviation of 1, 1/2 and 0 is 1/2: 2.8016 · 0.5 / √3 = 0.809, and (2.8016 · 0.5 / 0.05)² = 785.
+    assert found.detectable == pytest.approx(0.809, abs=0.001) and found.tasks_needed == 785
+    assert found.interval.low < 0.5 < found.interval.high
+    with pytest.raises(UsageError, match="No trial with one has a partner"):
+        compare_arms({("a", 1): 1.0}, {("a", 2): 1.0}, ("one", "other"), rate=True)
+
+
+@pytest.mark.slow
+def test_an_agent_that_recognizes_descriptions_is_found(study, exam, tmp_path: Path):
+    """It loses on the two tasks whose description hides the name; the third is the same in both arms."""
+    tasks = ["early-coin", "early-text", "late-text"]
+    found = study("obfuscation", "Reader", *tasks, "--seeds", "1")
+    (one,) = found["agents"].values()
+    assert (one["first_mean"], one["second_mean"]) == pytest.approx((1, 1 / 3))
+    assert one["difference"] == pytest.approx(2 / 3) and one["p"] == 0.5
+    assert one["mcnemar"] == 0.5  # 2 · (1/2)²
+    assert {task["task"]: task["first"] - task["second"] for task in one["tasks"]} == {
+        "exam/early-coin": 1, "exam/early-text": 1, "exam/late-text": 0,
+    }  # fmt: skip
+    wins = exam("study", "obfuscation", tmp_path / "run", "--measure", "wins")
+    # The plain arm wins two pairs and ties one: 5/6 against 1/6.
+    assert "plain 83.3 %, obfuscated 16.7 %: difference +66.7 points" in wins.stdout, wins.stdout + wins.stderr
+    assert "8.5 ± 0.6 % and 8.4 ± 1.0 %" in wins.stdout
+    one_arm = exam("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
+    assert one_arm.returncode == 0, one_arm.stderr
+    refused = exam("study", "obfuscation", tmp_path / "one")
+    assert refused.returncode == 2 and "no finished trial with obfuscated descriptions" in refused.stderr
+
+
+@pytest.mark.slow
+def test_an_agent_that_remembers_old_competitions_is_found(study, exam, tmp_path: Path):
+    """Both matched pairs differ by 1, so the exact p-value is 2 / 2²."""
+    words = ["exam", "--seeds", "1", "--date", "2024-01-01", "--dates", "dates.csv"]
+    found = study("cutoff", "Rememberer", *words)
+    (one,) = found["results"]
+    assert (one["before"]["mean"], one["after"]["mean"]) == (1, 0)
+    assert [(match["before"], match["after"]) for match in one["matches"]] == [
+        ("exam/early-text", "exam/late-text"),  # alike in everything
+        ("exam/early-coin", "exam/late-coin"),  # ten times as many teams
+    ]
+    assert [match["distance"] for match in one["matches"]] == [0, 1]
+    assert (one["difference"]["difference"], one["difference"]["p"]) == (1, 0.5)
+    shown = exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01")
+    assert shown.returncode == 2 and "0 closed up to 2024-01-01" in shown.stderr  # dates of exam are not known
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("task,closed\nexam/early-coin,soon\n")
+    assert (
+        "is not a CSV file"
+        in exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01", "--dates", wrong).stderr
+    )
+
+
+def test_every_competition_has_a_date_and_later_ones_have_matches():
+    tasks = {task.id: task for task in Registry().select_all(["mlebench"])}
+    dates = load_dates()
+    assert set(tasks) <= set(dates) and len(dates) == 82
+    day = date(2023, 10, 1)  # the knowledge cutoff of the published study's model
+    early = [task for name, task in tasks.items() if dates[name] <= day]
+    late = [task for name, task in tasks.items() if dates[name] > day]
+    matches = match_tasks(early, late)
+    assert 0 < len(matches) <= len(late)
+    for match in matches:
+        assert tasks[match.before].kind.partition("-")[0] == tasks[match.after].kind.partition("-")[0]
+        assert match.distance == pytest.approx(measure_distance(tasks[match.before], tasks[match.after]), abs=0.001)
+    assert len({match.before for match in matches}) == len(matches), "no task is used twice"

@@ -1,0 +1,117 @@
+"""How results grow with steps, time, cost, attempts and cores; every figure is worked by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.records import BudgetUsed
+from assay.results.inference import expected_best, pass_at_k
+from assay.studies.paper_figures import load_paper_figures
+from assay.studies.scaling import Moment, ValueTrace, compute_budget_curve
+
+
+def moment(hours: float, pick: float, oracle: float, cost: float | None = 0.0, steps: int = 0) -> Moment:
+    return Moment(BudgetUsed(elapsed=3600 * hours, steps=steps, cost=cost), pick, oracle)
+
+
+TRACES = [
+    # Picks nothing good in the end although it had it at hour 2.
+    ValueTrace("s/a", (moment(1, 0, 0, 1), moment(2, 1, 1, 3), moment(4, 0, 1, 4))),
+    # Has a medal from hour 3 on and stops there.
+    ValueTrace("s/b", (moment(1, 0, 0, 1), moment(3, 1, 1, 2))),
+]
+
+
+def test_the_pick_at_each_hour_and_the_oracle_beside_it():
+    hours = [1, 2, 3, 4]
+    curve = compute_budget_curve("agent", TRACES, "time", "success", [3600.0 * hour for hour in hours])
+    assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
+    assert [one.oracle for one in curve.points] == [0, 0.5, 1, 1]
+    assert [one.gap for one in curve.points] == [0, 0, 0, 0.5]
+    assert [one.hours for one in curve.points] == [1, 2, 3, 3.5], "a trial that has ended takes no more time"
+    assert [one.dollars for one in curve.points] == [1, 2, 2.5, 3]
+    assert [one.per_hour for one in curve.points] == [None, 0.5, 0.5, -1]
+    assert [one.per_dollar for one in curve.points] == [None, 0.5, 1, -1]
+    assert all(one.interval is not None and one.interval.low <= one.value <= one.interval.high for one in curve.points)
+
+
+def test_the_same_trials_over_cost_and_steps():
+    curve = compute_budget_curve("agent", TRACES, "cost", "success", [1, 2, 3, 4])
+    assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
+    steps = [ValueTrace("s/a", (moment(1, 0, 0, steps=1), moment(2, 1, 1, steps=2)))]
+    assert [one.level for one in compute_budget_curve("agent", steps, "steps", "success").points] == [1, 2]
+
+
+def test_an_unknown_cost_is_an_error():
+    unknown = [ValueTrace("s/a", (moment(1, 1, 1, None),))]
+    with pytest.raises(UsageError, match="cost of agent is not known"):
+        compute_budget_curve("agent", unknown, "cost", "success")
+    with pytest.raises(UsageError, match="used no cost"):
+        compute_budget_curve("agent", [ValueTrace("s/a", (moment(1, 1, 1, 0.0),))], "cost", "success")
+
+
+def test_the_expected_best_of_k_is_pass_at_k_for_successes():
+    for hits in range(5):
+        values = [1.0] * hits + [0.0] * (4 - hits)
+        for k in range(1, 5):
+            assert expected_best(values, k) == pytest.approx(pass_at_k(4, hits, k))
+    # Pairs of 0.1, 0.2, 0.4: best 0.2, 0.4, 0.4.
+    assert expected_best([0.4, 0.1, 0.2], 2) == pytest.approx(1 / 3)
+
+
+@pytest.mark.slow
+def test_one_run_is_studied_over_steps_and_over_time(study, exam, tmp_path: Path):
+    """Right coins after each step: 15, 30, 18; a medal takes 24. Two tasks, so the curve is 0, 1, 0."""
+    found = study("scaling", "Climber", "early-coin", "late-coin", "--seeds", "1", "--over", "steps")
+    (curve,) = found["curves"]
+    assert [point["level"] for point in curve["points"]] == [1, 2, 3]
+    assert [point["value"] for point in curve["points"]] == [0, 1, 0]
+    assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
+    assert curve["points"][2]["per_unit"] == -1
+    shown = exam("study", "scaling", tmp_path / "run", "--over", "time", "--levels", "0.001s,1h")
+    assert shown.returncode == 0, shown.stderr
+    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("0.0s", "1h"))]
+    # Nothing was submitted after a millisecond; after an hour it is as at the end: pick 0 %, oracle 100 %.
+    assert [(row[1], row[8]) for row in rows] == [("0.0", "0.0"), ("0.0", "100.0")], shown.stdout
+    assert "24h: 8.7 %, 100h: 11.8 %" in shown.stdout
+    percentile = exam("study", "scaling", tmp_path / "run", "--over", "steps", "--measure", "percentile")
+    assert percentile.returncode == 2 and "does not define percentile" in percentile.stderr
+
+
+@pytest.mark.slow
+def test_attempts_are_drawn_from_the_seeds(study):
+    """One of three seeds succeeds on one of two tasks: pass@1 = 1/6, pass@2 = (1 − C(2,2)/C(3,2)) / 2, pass@3 = 1/2."""
+    found = study("scaling", "Gambler", "early-coin", "early-text", "--seeds", "3", "--over", "attempts")
+    (curve,) = found["curves"]
+    assert [point["value"] for point in curve["points"]] == pytest.approx([1 / 6, 1 / 3, 1 / 2])
+    hours = [point["hours"] for point in curve["points"]]
+    assert hours == pytest.approx([hours[0], 2 * hours[0], 3 * hours[0]])
+    assert curve["points"][1]["per_hour"] == pytest.approx(1 / 6 / hours[0])
+    names = [one["points"] for one in found["published"]["curves"]]
+    assert names == [[[1, 8.7], [6, 17.0]], [[1, 16.9], [8, 34.1]]]
+
+
+@pytest.mark.slow
+def test_cores_are_swept_and_paired(study):
+    """With one core nothing succeeds, with two everything: two tasks, so the exact p-value is 2 / 2²."""
+    words = ["early-coin", "early-text", "--seeds", "1", "--over", "cores", "--levels", "1,2"]
+    (curve,) = study("scaling", "Parallel", *words)["curves"]
+    assert [(point["level"], point["value"]) for point in curve["points"]] == [(1, 0), (2, 1)]
+    (step,) = curve["steps"]
+    assert (step["difference"], step["p"], step["pairs"]) == (1, 0.5, 2)
+
+
+def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
+    words = ["study", "scaling", "exam", "--agent", "starter", "--out", str(tmp_path / "x")]
+    assert "at least two levels" in exam(*words, "--over", "cores").stderr
+    assert "not a duration" in exam(*words, "--over", "time", "--levels", "soon").stderr
+    assert exam("study", "scaling", "exam", tmp_path, "--over", "time").returncode == 2
+
+
+def test_the_published_figures_are_those_of_the_paper():
+    paper = load_paper_figures()
+    assert [one.points for one in paper.time] == [((86400, 8.7), (360000, 11.8))]
+    assert paper.gpus[0].points == ((0, 9.1), (1, 8.7), (2, 10.2)) and paper.gpus[0].errors == (1.0, 0.5, 2.0)
+    assert json.loads(paper.obfuscation.model_dump_json())["plain"] == [8.5, 0.6]
