@@ -275,5 +275,5 @@ async def test_request_help_asks_the_person_at_the_terminal(trial):
 async def test_request_help_is_refused_without_a_terminal(trial, tmp_path):
     async with trial.bench(terminal=tmp_path / "none") as bench:
         do = ActionDriver(bench)
-        assert await do("Request Help", request="Help!") == "Nobody is available to help."
+        assert await do("Request Help", request="Help!") == "No one is available to help."
         assert do.last.cause == "refused"

@@ -426,7 +426,7 @@ async def test_the_remaining_model_budget_is_stated(trial, script):
 
 async def test_request_help_is_offered_only_if_interactive(trial, script, tmp_path):
     replies = [say("Request Help", request="What is the rule?"), END]
-    await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "nobody")
+    await trial.work(Research(interactive=True), {"main": script(*replies)}, terminal=tmp_path / "no-terminal")
     assert trial.actions() == [("Request Help", "refused"), ("Final Answer", None)]
     assert "## Request Help" in prompts_of(trial)[0]
 

@@ -38,7 +38,7 @@ def test_a_task_is_prepared_from_a_file_on_this_machine(
     assert (made.manifest.origin.kind, made.manifest.origin.verified) == ("local", bool(facts))
     assert made.manifest.raw["a.csv"].sha256 == SHA256
     assert (own / "a.csv").stat().st_mode & 0o777 != 0o600, "the original keeps its permissions"
-    assert choose_variant(alone, task) == variant, "commands use it without being told"
+    assert choose_variant(alone, task) == variant, "commands use it by default"
 
 
 def test_data_that_no_checksum_proves_is_never_called_real(alone: Home, toy: MakeTask, own: Path) -> None:

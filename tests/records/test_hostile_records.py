@@ -1,4 +1,4 @@
-"""Attacks with records from a stranger: every command reads them without a traceback, a hang, or a way out.
+"""Attacks with untrusted records: every command reads them without a traceback, a hang, or a way out.
 
 Each attack changes a copy of a finished run. Then every command that reads runs is called for real: it must succeed or
 end with an error of one sentence.

@@ -1,4 +1,4 @@
-"""`assay run --view`: the pages of a run are served while it goes on."""
+"""`assay run --view`: the pages of a run are served while it is in progress."""
 
 import re
 from contextlib import suppress

@@ -21,7 +21,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Client:
-    """Sends requests to a viewer, with the cookie unless told otherwise."""
+    """Sends requests to a viewer, with the cookie unless a test says otherwise."""
 
     viewer: Viewer
 

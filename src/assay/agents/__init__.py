@@ -5,7 +5,7 @@ with its prompt templates, profiles and the scripts it runs in the lab: `shell`,
 `human` and `automl`; `starter` and `replay` are single modules.
 """
 
-from assay.agents.agent import Agent, Settings, Wants, find_agent
+from assay.agents.agent import Agent, Requirements, Settings, find_agent
 from assay.agents.workbench import Workbench
 
-__all__ = ["Agent", "Settings", "Wants", "Workbench", "find_agent"]
+__all__ = ["Agent", "Requirements", "Settings", "Workbench", "find_agent"]

@@ -28,7 +28,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Wants:
+class Requirements:
     """What an agent needs from its lab beyond what every agent gets.
 
     `tools` is an environment of the agent's own, by name or as a file. `unsealed` means that it must run on the machine
@@ -63,9 +63,9 @@ class Agent(Settings, ABC):
         """Return why this agent cannot work on `task`, or None if it can."""
         return None
 
-    def wants(self) -> Wants:
+    def requirements(self) -> Requirements:
         """Return what it needs from its lab."""
-        return Wants()
+        return Requirements()
 
     @abstractmethod
     async def work(self, bench: Workbench) -> None:

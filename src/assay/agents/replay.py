@@ -94,7 +94,7 @@ class Replay(Agent):
 
 
 class Repetition:
-    """Calls that are repeated, and what came out differently."""
+    """Calls that are repeated, and which results differed."""
 
     def __init__(self, bench: Workbench, contents: ContentStore) -> None:
         self.bench = bench

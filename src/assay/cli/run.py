@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     help="Rerun finished trials: those of the plan, or the RUN or TRIAL folders given instead of tasks.",
 )
 @click.option("--failed", is_flag=True, help="With --again: only failed trials.")
-@click.option("--view", is_flag=True, help="Show the run in the browser while it goes on, like assay view.")
+@click.option("--view", is_flag=True, help="Show the run in the browser while it is in progress, like assay view.")
 @quiet
 @click.pass_context
 def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, quiet: bool, **options: Any) -> None:

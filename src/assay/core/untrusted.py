@@ -1,4 +1,4 @@
-"""Reading files that may come from a stranger, such as the records of somebody else's run.
+"""Reading untrusted files, such as the records of somebody else's run.
 
 Every reader of a record goes through this module. A file must be a regular file: a link could lead to the answers of a
 task or to a key, and reading a pipe or a device could take forever. Sizes, line lengths, nesting and the number of

@@ -1,4 +1,4 @@
-"""Exported runs: one zip file, unpacked with the suspicion that a file from a stranger deserves."""
+"""Exported runs: one zip file, unpacked as an untrusted file."""
 
 import shutil
 import zipfile

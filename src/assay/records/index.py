@@ -3,7 +3,7 @@
 The records stay the source of truth. The index is a SQLite file per run in Assay's home that keeps the content of the
 small files of each trial with a stamp of these files: times, sizes and inodes. A trial whose stamp has changed is read
 from its record again, and so is everything if the index is damaged or of another version. Nothing is ever written into
-a run, which may be read-only or come from a stranger.
+a run, which may be read-only or untrusted.
 """
 
 import hashlib

@@ -29,7 +29,7 @@ _RECENT_CALLS = 8
 _RECENT_TEXTS = 32
 _MAX_QUOTES = 1_000
 _MAX_QUOTED = 50_000_000
-"""Limits on what a message of a stranger's log may expand to."""
+"""Limits on what a message of an untrusted log may expand to."""
 _MIN_QUOTE = 200
 """Shorter observations are repeated: a reference would save nothing."""
 

@@ -55,7 +55,7 @@ class RunFolder:
         """Its trials, in the order of the plan; `RecordError` if one of them would be outside of the folder."""
         parent = self.path / "trials"
         refuse_links(parent)
-        for name in dict.fromkeys(self.file.trials):  # a stranger's run may list one trial a million times
+        for name in dict.fromkeys(self.file.trials):  # an untrusted run may list one trial a million times
             if not is_plain_name(name):
                 raise RecordError(f"{self.path}/run.json: {quote(name)} is not a valid name of a trial")
             path = parent / name

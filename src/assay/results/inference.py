@@ -312,7 +312,7 @@ class DifferenceVariance:
 
 
 def estimate_difference_variance(first: Sample, second: Sample | None = None) -> DifferenceVariance | None:
-    """Return the components of variance, estimated by the method of moments; None where they cannot be told apart.
+    """Return the components of variance, estimated by the method of moments; None where they cannot be separated.
 
     The variance of the observed differences is that over tasks and the noise of the seeds, which the spread of trials
     of the same task shows. A single agent is compared with an independent one that varies as much.

@@ -29,7 +29,7 @@ def provision(file: TrialFile, task: Task, home: Home, source: Home | None = Non
             f"the data of {task.id} on {socket.gethostname()} is not what the run was planned with; prepare it again "
             f"there, or set data_from to a home on a shared folder that has it"
         )
-    tools = find_agent(file.agent, file.settings).wants().tools
+    tools = find_agent(file.agent, file.settings).requirements().tools
     for name in (file.environment_from or task.environment, *([tools] if tools else [])):
         _provision_environment(name, home, source)
 

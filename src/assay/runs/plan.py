@@ -76,8 +76,8 @@ class Plan:
                 for name, agent in agents:
                     for models in self._models_for(name, agent):
                         place = places[self.environment or task.environment].name
-                        wanted = agent.wants().tools
-                        tools = find_environment(home, wanted) if wanted else None
+                        needed = agent.requirements().tools
+                        tools = find_environment(home, needed) if needed else None
                         hashes = made[task.id, name]
                         yield self._trial(
                             task, data[task.id], place, tools, name, agent, models, seed, hashes, weights_digest
@@ -115,7 +115,7 @@ class Plan:
         hashes: Mapping[str, str],
         weights_digest: str | None,
     ) -> TrialFile:
-        wants = agent.wants()
+        required = agent.requirements()
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
         asked_for = {"time": self.time, "steps": self.steps} | (limits if models else {})
         given = {limit: amount for limit, amount in asked_for.items() if amount is not None}
@@ -137,8 +137,8 @@ class Plan:
             "environment_from": self.environment,
             "weights": str(self.weights) if self.weights else None,
             "weights_digest": weights_digest,
-            "sandbox": "none" if wants.unsealed else self.sandbox,
-            "network": wants.network,
+            "sandbox": "none" if required.unsealed else self.sandbox,
+            "network": required.network,
             "tools": tools.name if tools else None,
             **(description := chosen_description(data.task, self.describe, self.descriptions)),
             "hashes": {**hashes, "description": hash_of_description(data.task, description)},

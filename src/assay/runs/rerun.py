@@ -1,6 +1,6 @@
 """Reruns: new trials that replace finished ones.
 
-A trial that is rerun keeps its record, so that nobody can rerun failures unnoticed: results leave it out and say so.
+A trial that is rerun keeps its record, so that failures cannot be rerun unnoticed: results leave it out and say so.
 """
 
 import platform

@@ -26,7 +26,7 @@ def lab_setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple
     variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
     if file.sandbox == "none":  # without a sandbox, code sees every GPU and can only be asked to use its own
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
-    tools = agent.wants().tools
+    tools = agent.requirements().tools
     return Setup(
         environment=find_planned_environment(home, file, task),
         weights=Path(file.weights) if file.weights else None,

@@ -171,7 +171,7 @@ class Measured(Model):
 
     @classmethod
     def constant(cls, baseline: float, edition: str, variant: str) -> Self:
-        """Return a baseline that nobody measured, with no spread and no panel."""
+        """Return a baseline that was not measured, with no spread and no panel."""
         return cls(
             date=date.min,
             edition=edition,

@@ -1,4 +1,4 @@
-"""The viewer: pages about runs, served on this machine only, live while a run goes on.
+"""The viewer: pages about runs, served on this machine only, live while a run is in progress.
 
 Start reading at `app.py` (which page is at which address), then `guard.py` (who may see them). `runs.py` reads run
 folders and keeps what it computed; `trace.py` turns the log of a trial into what its page shows. Everything in a record

@@ -142,7 +142,7 @@ class Journal:
 def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
     """Return the journal of a trial from its log; what was repeated after an interruption counts once.
 
-    The log may be a stranger's: `RecordError` if what it says of nodes is not a search. Nodes after one that is not in
+    The log may be untrusted: `RecordError` if what it says of nodes is not a search. Nodes after one that is not in
     the log yet are left out.
     """
     nodes: dict[int, Node] = {}

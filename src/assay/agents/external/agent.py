@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from assay.agents.agent import Agent, ModelUse, Wants, format_label
+from assay.agents.agent import Agent, ModelUse, Requirements, format_label
 from assay.agents.briefing import briefing
 from assay.agents.workbench import Workbench
 from assay.core.errors import MissingDependency, ModelError
@@ -97,11 +97,11 @@ class External(Agent):
         """Return why it cannot work on a task."""
         return self._load_profile().unmet_requirement
 
-    def wants(self) -> Wants:
+    def requirements(self) -> Requirements:
         """Request its own environment, if it has one, and access to models."""
         if importlib.util.find_spec("h11") is None:
             raise MissingDependency("Running an external agent", "agents")
-        return Wants(self.environment or self._load_profile().environment, "models", unsealed=not self.inside)
+        return Requirements(self.environment or self._load_profile().environment, "models", unsealed=not self.inside)
 
     async def work(self, bench: Workbench) -> None:
         """Run the command until it ends by itself or the budget does; what it has written is submitted."""

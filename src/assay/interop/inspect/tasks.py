@@ -24,7 +24,7 @@ from assay.tasks import Task as AssayTask
 
 _PROMPT = """\
 You are a machine learning engineer working alone at the command line of a Linux machine. Each bash command runs in a
-new shell in the workspace: files persist, but the working directory, variables and processes do not. Nobody can answer
+new shell in the workspace: files persist, but the working directory, variables and processes do not. No one can answer
 questions. When you are done, call {submit}(). The file in the workspace is graded, not the text of that call."""
 _MAX_SHARE = 0.25
 """Maximum share of the whole time for one command of the default solver."""

@@ -86,7 +86,7 @@ class Freezer:
     def freeze(self, timeout: float = 60.0) -> None:
         """Freeze everything in the group, and wait until nothing runs any more.
 
-        Version 1 can stay half frozen for as long as nobody asks again: a process in the middle of starting another
+        Version 1 can stay half frozen until the state is read again: a process in the middle of starting another
         is missed. Asking again catches it; where that does not help, letting everything run for a moment does.
         """
         deadline = time.monotonic() + timeout

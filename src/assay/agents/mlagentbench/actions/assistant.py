@@ -68,7 +68,7 @@ async def request_help(
     """Ask the person who supervises you for help."""
     answer = await context.bench.ask_human(request)
     if answer is None:
-        raise ActionFailed("refused", "Nobody is available to help.")
+        raise ActionFailed("refused", "No one is available to help.")
     return answer or "The person gave an empty answer."
 
 

@@ -45,5 +45,5 @@ def written(make: Miniature, words: list[str], size: int) -> bytes:
 def sentence(words: Iterator[str], picks: Iterator[np.int64]) -> list[str]:
     """Return a sentence with subject, verb and object, and sometimes a second clause."""
     who = [NAMED[next(picks) % 3]] if next(picks) % 2 else [SMALL[next(picks) % 5], next(words)]
-    told = [*who, next(words) + "s", SMALL[next(picks) % 5], next(words)]
-    return [*told, JOINED[next(picks) % 4], next(words)] if next(picks) % 3 == 0 else told
+    clause = [*who, next(words) + "s", SMALL[next(picks) % 5], next(words)]
+    return [*clause, JOINED[next(picks) % 4], next(words)] if next(picks) % 3 == 0 else clause

@@ -112,12 +112,12 @@ class Network(nn.Module):
         hidden = torch.zeros(batch, nodes, settings.width)
         guesses: list[Guess] = []
         for _ in range(settings.steps or nodes):
-            told = [
+            hints = [
                 *((distances, reached) if settings.hints else (nothing, nothing)),
                 *((by_end, by_start) if settings.hints == 2 else (nothing, nothing)),
             ]
             node = self.read_node(torch.stack([places, turn if settings.hints else nothing[:, 0]], dim=-1))
-            edge = self.read_edge(torch.stack([graphs, adjacent, *told], dim=-1))
+            edge = self.read_edge(torch.stack([graphs, adjacent, *hints], dim=-1))
             before = hidden
             for _ in range(settings.layers):
                 hidden, over_triples = self._pass_messages(node, edge, hidden)

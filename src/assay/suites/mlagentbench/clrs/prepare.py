@@ -38,7 +38,7 @@ def prepare(job: PrepareJob) -> None:
 def _drawn(job: PrepareJob) -> tuple[dict[int, Arrays], Arrays, Arrays]:
     """Sample as the published starter does: graphs of many densities for training, of one for the test.
 
-    The seed of the test is secret: whoever knows it can draw the hidden graphs again and compute their answers.
+    The seed of the test is secret: anyone who knows it can draw the hidden graphs again and compute their answers.
     """
     sampler = Sampler(job.raw)
     train = {nodes: sampler.draw(count, nodes, seed=SEED + nodes, chances=CHANCES) for nodes, count in TRAIN.items()}
