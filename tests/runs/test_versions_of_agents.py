@@ -1,5 +1,6 @@
 """Changed code is another agent; reruns and removals are stated; causes of failures say what happened."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,8 @@ def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny
     labels = [cell.agent for cell in summarize_cells(collect_outcomes(tiny.folder))]
     versions = [trial.file.hashes["agent"][:7] for trial in trials[:2]]
     assert labels == [f"Evolve (code {version})" for version in versions]
+    status = json.loads(tiny.call("status", str(tiny.out), "--json").stdout)
+    assert [trial["agent"] for trial in status["trials"]] == [labels[0], labels[1], labels[1]]
 
 
 def test_an_unfinished_trial_never_runs_with_other_code_than_it_was_planned_with(tiny, agent):

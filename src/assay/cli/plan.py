@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,12 +87,12 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             ", ".join(f"{role}={model}" for role, model in line.models.items()) or "–",
             str(line.seeds),
             str(line.done),
-            f"{format_duration(line.time)}, {line.steps} steps",
+            f"{format_duration(line.time)}, {line.steps} steps" + (f", {line.tokens:,} tokens" if line.tokens else ""),
             "unknown" if line.cost is None else f"${line.cost:.2f}",
         ]
         for line in result.lines
     ]
-    print_table(["task", "agent", "models", "seeds", "done", "budget per trial", "max cost per trial"], rows)
+    print_table(["task", "agent", "models", "seeds", "done", "budget per trial", "max cost"], rows)
     echo()
     if preset:
         echo(f"Preset {preset.name}: {preset.title}\n{preset.source}")
@@ -99,8 +100,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         for key, origin in preset.overridden.items():
             echo(f"{key} is set by {origin} instead.")
         echo()
-    for task, why in result.unready.items():
-        echo(f"{task} is not ready: {why}")
+    _print_unready(result.unready)
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     echo(f"{plural(result.trials, 'trial')}, {result.done} done.")
     if config.out and (config.out / "run.json").exists():
@@ -110,6 +110,18 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             cost_by_mean, finished = expected
             echo(f"Expected cost, by the mean of {plural(finished, 'finished trial')}: ${cost_by_mean:.2f}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
+
+
+def _print_unready(unready: Mapping[str, str]) -> None:
+    """Print the tasks that cannot be run yet, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for task, why in unready.items():
+        by_reason.setdefault(why.replace(task, "TASK"), []).append(task)
+    for reason, tasks in by_reason.items():
+        what, _, advice = reason.partition("; ")
+        echo(f"Not ready: {', '.join(tasks)}: {what.removeprefix('TASK ')}")
+        if advice:
+            echo(f"  {advice.replace('TASK', ' '.join(tasks))}")
 
 
 def _print_power(ctx: click.Context, difference: float, source: Path | None, json_: bool) -> None:

@@ -94,7 +94,8 @@ def logs_command(trial: Path, step: int | None, lines: int, json_: bool) -> None
     from assay.records.events import AgentCrashed, CallFinished, CallStarted, describe_event
 
     if not (trial / "trial.json").exists():
-        raise UsageError(f"{trial} is not a trial: it has no trial.json")
+        hint = f"; to list the trials of this run, run: assay status {trial}" if (trial / "run.json").exists() else ""
+        raise UsageError(f"{trial} is not a trial: it has no trial.json{hint}")
     folder = TrialFolder(trial)
     events = read_events(folder.events) if folder.events.exists() else []
     steps = {event.number: event.step for event in events if isinstance(event, CallStarted)}

@@ -36,7 +36,7 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
       assay status runs/first --follow
       assay status runs/first --trial digits-starter-1-0a1b2c3d4e
     """
-    from assay.runs.status import read_status, tail_log, utc_now
+    from assay.runs.status import name_agents, read_status, tail_log, utc_now
 
     run = open_run(folder)
     if trial:
@@ -44,7 +44,7 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
     elif follow:
         _follow(run, json_)
     else:
-        _print_status(read_status(run, utc_now()), json_)
+        _print_status(name_agents(read_status(run, utc_now()), run), json_)
 
 
 def _find_trial(run: RunFolder, prefix: str) -> TrialFolder:

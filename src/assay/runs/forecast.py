@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from assay.core.errors import LabError, NotPrepared
 from assay.core.home import Home
@@ -21,6 +22,7 @@ class ForecastLine:
     done: int
     time: float
     steps: int
+    tokens: int | None
     cores: int
     cost: float | None
     origins: dict[str, str]
@@ -46,10 +48,17 @@ class Forecast:
 
     @property
     def time(self) -> float:
-        """The maximum time in seconds: the remaining budgets spread over the cores, at least the longest one."""
-        unfinished = [line for line in self.lines if line.seeds > line.done]
-        total = sum((line.seeds - line.done) * line.time * line.cores for line in unfinished) / self.cores
-        return max([total, *(line.time for line in unfinished)], default=0.0)
+        """The maximum time in seconds: every unfinished trial uses its whole budget, and starts once cores are free."""
+        now, free, running = 0.0, self.cores, list[tuple[float, int]]()
+        for line in self.lines:
+            cores = min(line.cores, self.cores)
+            for _ in range(line.seeds - line.done):
+                while free < cores:
+                    now, freed = heappop(running)
+                    free += freed
+                heappush(running, (now + line.time, cores))
+                free -= cores
+        return max((end for end, _ in running), default=0.0)
 
     @property
     def cost(self) -> float | None:
@@ -85,6 +94,7 @@ def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLi
             done=sum(_final(file, run) for file in group),
             time=group[0].budget.time,
             steps=group[0].budget.steps,
+            tokens=group[0].budget.tokens,
             cores=group[0].resources.cores,
             cost=_max_cost(group[0]),
             origins=group[0].origins,
@@ -94,7 +104,7 @@ def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLi
 
 
 def _max_cost(file: TrialFile) -> float | None:
-    """Return the maximum cost of a trial: its limit, or its tokens at the price of output of its dearest model."""
+    """Return the maximum cost of a trial: its limit, or its tokens at the output price of its most expensive model."""
     if not file.models:
         return 0.0
     if file.budget.cost is not None or file.budget.tokens is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import __version__
 from assay.agents import Agent, find_agent
-from assay.core.errors import UsageError
+from assay.core.errors import NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, choose_variant, load_prepared
 from assay.lab.environments import find_environment
@@ -57,10 +57,7 @@ class Plan:
 
         Unless `check_models` is off, access to the models is checked first.
         """
-        data = {
-            task.id: load_prepared(home, task, self.edition, choose_variant(home, task, self.edition, self.variant))
-            for task in self.tasks
-        }
+        data = self._load_data(home)
         places = {name: find_environment(home, name) for name in self.environments()}
         weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
@@ -82,6 +79,21 @@ class Plan:
                         yield self._trial(
                             task, data[task.id], place, tools, name, agent, models, seed, hashes, weights_digest
                         )
+
+    def _load_data(self, home: Home) -> dict[str, Prepared]:
+        data: dict[str, Prepared] = {}
+        missing: list[NotPrepared] = []
+        for task in self.tasks:
+            try:
+                variant = choose_variant(home, task, self.edition, self.variant)
+                data[task.id] = load_prepared(home, task, self.edition, variant)
+            except NotPrepared as error:
+                missing.append(error)
+        if len(missing) > 1:
+            raise NotPrepared(f"{len(missing)} of {len(self.tasks)} tasks are not ready; the first: {missing[0]}")
+        if missing:
+            raise missing[0]
+        return data
 
     def environments(self) -> list[str]:
         """Return the environments of the tasks' labs, by name or requirements file."""

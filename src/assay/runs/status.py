@@ -1,11 +1,11 @@
 """The progress of a run: the state of each trial, and their total usage."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from assay.records import RunFolder, TrialFolder, TrialSummary, read_trials
+from assay.records import RunFolder, TrialFolder, TrialSummary, label_trials, read_trials
 from assay.records.events import describe_event
 from assay.records.lease import appears_held
 from assay.records.log import read_events_backwards
@@ -102,6 +102,14 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
             known[status.trial] = status
         statuses[status.trial] = status
     return RunStatus(run.name, tuple(statuses[folder.path.name] for folder in folders))
+
+
+def name_agents(status: RunStatus, run: RunFolder) -> RunStatus:
+    """Return the status with the names that reports use, which tell versions of an agent apart."""
+    trials = list(read_trials(run))
+    labels = label_trials([trial.file for trial in trials])
+    names = {trial.folder.path.name: label for trial, label in zip(trials, labels, strict=True)}
+    return replace(status, trials=tuple(replace(trial, agent=names[trial.trial]) for trial in status.trials))
 
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.core.errors import UsageError
-from assay.records import RunFolder, TrialFile, TrialFolder
-from assay.results.collect import collect_summaries, label_trials
+from assay.records import RunFolder, TrialFile, TrialFolder, label_trials
+from assay.results.collect import collect_summaries
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import group_by
 

@@ -1,0 +1,56 @@
+"""The names of agents in reports: trials that differ in code, settings or budget are never shown as one agent."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+from assay.core.quantities import format_duration, format_size
+from assay.records.trial import TrialFile
+
+_PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
+    lambda file: f"settings {hashlib.sha256(json.dumps(file.settings, sort_keys=True).encode()).hexdigest()[:7]}",
+    lambda file: f"code {file.hashes.get('agent', 'unknown')[:7]}",
+    lambda file: ", ".join(f"{role} {model}" for role, model in file.models.items() if role != "main"),
+    lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),
+    lambda file: "" if file.describe == "plain" else f"{file.describe} description",
+)
+_PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
+    lambda file: f"{format_duration(file.budget.time)}, {file.budget.steps} steps{_further_limits(file)}",
+    lambda file: f"{file.resources.cores} cores, {format_size(file.resources.memory)}, {file.resources.gpus} GPUs",
+    lambda file: f"environment {file.environment}",
+    lambda file: f"data {file.hashes.get('data', 'unknown')[:7]}",
+)
+"""What makes two trials of one agent incomparable, although their labels are the same."""
+
+
+def label_trials(files: Sequence[TrialFile]) -> list[str]:
+    """Return the name of each trial's agent: its label, and what differs between trials with the same label."""
+    differences: list[list[str]] = [[file.label] for file in files]
+    for aspects, same in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):
+        for aspect in aspects:
+            seen: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for file in files:
+                seen[same(file)].add(aspect(file))
+            for parts, file in zip(differences, files, strict=True):
+                if len(seen[same(file)]) > 1 and (text := aspect(file)):
+                    parts.append(text)
+    return [_with_details(parts) for parts in differences]
+
+
+def _label(file: TrialFile) -> tuple[str, ...]:
+    return (file.label,)
+
+
+def _label_and_task(file: TrialFile) -> tuple[str, ...]:
+    return (file.label, file.task)
+
+
+def _with_details(parts: Iterable[str]) -> str:
+    label, *details = parts
+    return f"{label} ({', '.join(details)})" if details else label
+
+
+def _further_limits(file: TrialFile) -> str:
+    tokens = f", {file.budget.tokens:,} tokens" if file.budget.tokens else ""
+    return tokens + (f", ${file.budget.cost:g}" if file.budget.cost else "")
