@@ -21,8 +21,8 @@ ORDER = (
     "runs",
     "results",
     "studies",
-    "web",
     "interop",
+    "web",
     "cli",
 )
 MODEL_LIBRARIES = ("inspect_ai", "openai", "anthropic")

@@ -5,11 +5,13 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from assay.agents.aide import Node
 from assay.agents.aide.journal import NODE_NOTE, Execution
 from assay.grading.result import Grade
 from assay.lab.interface import Sealing
+from assay.lab.snapshots import take_snapshot
 from assay.models.messages import Message, Reply, Tool, ToolCall, Usage
 from assay.records import BudgetUsed, EventLog, RunFolder, State, SubmissionEntry, TrialFile, TrialFolder
 from assay.records.content_store import ContentStore
@@ -34,6 +36,7 @@ from assay.records.events import (
     PythonResult,
     ReadRequest,
     ReadResult,
+    SnapshotTaken,
     Started,
     Submitted,
     ValidationRequest,
@@ -41,10 +44,11 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
-from assay.tasks import Budget, Registry
+from assay.tasks import Budget, Registry, Task
 from assay.tasks.model import Resources
 
 TASKS = ("digits", "house-price", "spaceship-titanic", "vectorization")
+MEDAL_TASKS = ("spooky-author-identification", "tabular-playground-series-may-2022")
 SEALED = Sealing(sandbox="bubblewrap", sealed=True, network="none", enforced={"answers": "not mounted"}, missing={})
 FIRST = "import pandas as pd\n\ntrain = pd.read_csv('train.csv')\nmodel = LogisticRegression()\n"
 SECOND = FIRST.replace("LogisticRegression()", "HistGradientBoostingClassifier(max_iter=200)  # stronger")
@@ -68,12 +72,18 @@ class Texts:
 
 
 def write_run(
-    folder: Path, *, seeds: int = 3, tasks=TASKS, texts: Texts | None = None, pending: bool = False
+    folder: Path,
+    *,
+    seeds: int = 3,
+    tasks=TASKS,
+    texts: Texts | None = None,
+    pending: bool = False,
+    suite: str = "pocket",
 ) -> RunFolder:
     """Write a run in which `research` beats `starter` on every task, and fails on one of them."""
     run, texts = RunFolder(folder), texts or Texts()
     files = [
-        make_file(task, agent, seed, texts.label if agent == "research" else agent)
+        make_file(f"{suite}/{task}", agent, seed, texts.label if agent == "research" else agent)
         for task in tasks
         for agent in ("starter", "research")
         for seed in range(1, seeds + 1)
@@ -93,9 +103,10 @@ def write_run(
 
 
 def make_file(task: str, agent: str, seed: int, label: str) -> TrialFile:
+    name = task.partition("/")[2]
     return TrialFile(
-        id=f"{task}-{agent}-{seed}-{hashlib.sha256(f'{task}{agent}{seed}'.encode()).hexdigest()[:10]}",
-        task=f"pocket/{task}",
+        id=f"{name}-{agent}-{seed}-{hashlib.sha256(f'{name}{agent}{seed}'.encode()).hexdigest()[:10]}",
+        task=task,
         edition="v1",
         variant="real",
         agent=agent,
@@ -130,7 +141,7 @@ def write_trial(trial: TrialFolder, texts: Texts, *, strong: bool, crashed: bool
         log.append(LabOpened(sealing=SEALED, answers="withheld"))
         contents = ContentStore(trial.snapshots)
         if strong:
-            write_calls(log, texts, contents)
+            write_calls(log, texts, contents, trial.snapshots)
         else:
             call(log, 1, CommandRequest(command=("python", "starter.py"), seconds=60), command("score: 0.9\n"))
         state = State(
@@ -161,7 +172,7 @@ def write_trial(trial: TrialFolder, texts: Texts, *, strong: bool, crashed: bool
         held.write_state(state)
 
 
-def write_calls(log: EventLog, texts: Texts, contents: ContentStore) -> None:
+def write_calls(log: EventLog, texts: Texts, contents: ContentStore, store: Path) -> None:
     """Write the calls of a model-driven agent."""
     system = Message(role="system", text="You are a machine learning engineer.")
     tool = Tool(name="run", description=texts.reply)
@@ -182,11 +193,14 @@ def write_calls(log: EventLog, texts: Texts, contents: ContentStore) -> None:
     failing = CommandResult(ended="exit", code=1, stdout=texts.output, stderr=texts.error, seconds=1.5)
     call(log, 1, train, failing, changes=True, action=action.number)
     finish(log, action.number, ActionResult(observation=texts.error, cause="crash", seconds=1.6), 1)
+    save_files(log, 1, store, {"notes.txt": b"started\n", file_name(texts.path): texts.code.encode(errors="replace")})
     more = ModelRequest(role="main", base=first, shared=2, messages=(Message(role="tool", text=texts.output),))
     ask(log, 2, more, texts)
     write(log, 2, texts.path, texts.code.replace(FIRST, SECOND), contents)
     call(log, 2, PythonRequest(code=texts.code, seconds=60), PythonResult(output=texts.output, seconds=2.0))
     call(log, 2, train, command(texts.output), changes=True)
+    files = {"notes.txt": b"started\nfinished\n", "model.bin": b"\0\1\2", "submission.csv": b"id,label\n1,2\n"}
+    save_files(log, 2, store, files | {"out.txt": texts.output.encode(errors="replace")})
     call(log, 3, ReadRequest(path=texts.path), ReadResult(content=contents.put(texts.code.encode(errors="replace"))))
     call(log, 3, ListRequest(), ListResult(files=(texts.path, "submission.csv")))
     call(log, 3, NoteRequest(topic=texts.name, reason=texts.reply, data={texts.name: texts.output}), NoteResult())
@@ -196,6 +210,20 @@ def write_calls(log: EventLog, texts: Texts, contents: ContentStore) -> None:
         call(log, 3, NoteRequest(topic=NODE_NOTE, data=data), NoteResult())
     if texts.label != "research":
         log.append(BudgetExhausted(limit="steps", reason=texts.reason))
+
+
+def file_name(text: str) -> str:
+    """Return a name that a file system accepts."""
+    return text.replace("/", "_").encode(errors="replace").decode()[:80]
+
+
+def save_files(log: EventLog, step: int, store: Path, files: dict[str, bytes]) -> None:
+    """Take a snapshot of a workspace with these files."""
+    with TemporaryDirectory() as folder:
+        for name, content in files.items():
+            Path(folder, name).write_bytes(content)
+        snapshot = take_snapshot(Path(folder), store, max_size=10**9)
+    log.append(SnapshotTaken(snapshot=snapshot.id, step=step))
 
 
 def make_nodes(texts: Texts) -> list[Node]:
@@ -246,17 +274,33 @@ def finish(log: EventLog, number: int, result, step: int) -> None:
 def make_grade(file: TrialFile, strong: bool) -> Grade:
     task = Registry().task(file.task)
     higher = task.metric.direction == "higher"
-    baseline = task.measured.baseline
-    factor = 1.0 if not strong else (1.2 if higher else 0.8)
-    score = baseline * factor * (1 + 0.001 * file.seed)
+    own = grade_by_medals(task, strong) if task.leaderboard else grade_by_baseline(task, file.seed, strong)
     grade = {
-        "competition_id": file.task, "score": score, "gold_threshold": None, "silver_threshold": None,
+        "competition_id": file.task, "gold_threshold": None, "silver_threshold": None,
         "bronze_threshold": None, "median_threshold": None, "any_medal": False, "gold_medal": False,
         "silver_medal": False, "bronze_medal": False, "above_median": False, "submission_exists": True,
         "valid_submission": True, "is_lower_better": not higher, "created_at": "2026-11-16T12:02:00",
         "submission_path": "submission.csv", "task": file.task, "edition": file.edition, "variant": file.variant,
-        "rank": 3 if strong else 9, "panel_size": 13, "baseline": baseline,
-        "improvement": (score - baseline) / baseline * (1 if higher else -1), "success": strong,
-        "success_published": strong,
+        "success": strong, "success_published": strong,
     }  # fmt: skip
-    return Grade.model_validate_json(json.dumps(grade))
+    return Grade.model_validate_json(json.dumps(grade | own))
+
+
+def grade_by_baseline(task: Task, seed: int, strong: bool) -> dict[str, object]:
+    """Return a score better than the starter's, or almost the same."""
+    higher, baseline = task.metric.direction == "higher", task.measured.baseline
+    factor = 1.0 if not strong else (1.2 if higher else 0.8)
+    score = baseline * factor * (1 + 0.001 * seed)
+    improvement = (score - baseline) / baseline * (1 if higher else -1)
+    rank = 3 if strong else 9
+    return {"score": score, "rank": rank, "panel_size": 13, "baseline": baseline, "improvement": improvement}
+
+
+def grade_by_medals(task: Task, strong: bool) -> dict[str, object]:
+    """Return the score of the last team with a silver medal, or of the median team."""
+    board = task.leaderboard
+    levels = ("gold", "silver", "bronze", "median")
+    thresholds = {f"{level}_threshold": getattr(board, level) for level in levels}
+    medal = {"any_medal": strong, "silver_medal": strong, "above_median": strong}
+    score, percentile = (board.silver, 95.0) if strong else (board.median, 50.0)
+    return thresholds | medal | {"score": score, "percentile": percentile}

@@ -1,12 +1,43 @@
 """Everything an agent wrote is untrusted: nothing of it runs, and nothing breaks the pages."""
 
+import json
 import re
+from contextlib import ExitStack
 from html.parser import HTMLParser
 
 import pytest
 from sample_run import Texts, write_run
 from viewing import Client, serving
 
+from assay.grading.result import Grade
+from assay.records import BudgetUsed, State, TrialFile, TrialFolder, read_events
+from assay.records.events import (
+    EVENT_ADAPTER,
+    GAVE_UP,
+    BudgetExhausted,
+    CallFinished,
+    CallStarted,
+    Content,
+    ExternalProcessRequest,
+    ExternalProcessResult,
+    HumanPeriodRequest,
+    HumanPeriodResult,
+    HumanRequest,
+    HumanResult,
+    Inapplicable,
+    InfrastructureFailed,
+    ModelRequest,
+    ModelResult,
+    NoteRequest,
+    NoteResult,
+    ReadRequest,
+    ReadResult,
+    Restarted,
+    ValidationRequest,
+    ValidationResult,
+    WriteRequest,
+    WriteResult,
+)
 from assay.web.text import clean_text
 
 SCRIPT = (
@@ -26,7 +57,6 @@ ELEMENTS_THAT_LOAD_OR_RUN = {
     "frame",
     "applet",
     "math",
-    "form",
     "textarea",
 }
 
@@ -71,31 +101,126 @@ def hostile(tmp_path_factory):
 
 
 def test_nothing_that_an_agent_wrote_runs_on_any_page(hostile):
-    client, run = hostile
-    index = client.get("/")
-    (home,) = set(re.findall(r'href="(/run/[\w-]+)"', index.body))
-    pages = [home, f"{home}/compare", f"{home}/failures", f"{home}/task/pocket/digits"]
-    pages += [f"{home}/compare?baseline=%3Cscript%3E&measure=%22%3E&ignore=%3Cb%3E"]
-    trials = [f"{home}/trial/{trial.path.name}" for trial in run.trials()]
-    read = {path: client.get(path) for path in ["/", *pages, *trials]}
-    prompts = {path for answer in read.values() for path in re.findall(r'href="([^"]+/prompt/\d+)"', answer.body)}
-    assert prompts
-    read |= {path: client.get(path) for path in prompts}
+    client, _ = hostile
+    read = read_all_pages(client, "/compare?baseline=%3Cscript%3E&measure=%22%3E&ignore=%3Cb%3E", "?suite=%3Cb%3E")
     for path, answer in read.items():
-        assert answer.status == 200, path
-        page = Page(answer.body)
-        assert page.scripts == [{"src": "/static/view.js", "defer": None}], path
-        assert set(page.images) == {"/static/icon.svg"} and not page.handlers, path
-        allowed = {"form"} if "/compare" in path else set()
-        assert not page.elements & ELEMENTS_THAT_LOAD_OR_RUN - allowed, path
-        assert all(re.match(r"/(?!/)|#", link) for link in page.links), path
-        assert not FORBIDDEN.search(answer.body.replace("\r", "")), path
-        assert not re.search(r"(?<!\\u001b)(?<!\ufffd)\[31m", answer.body) and "49${" not in answer.body, (
-            path
-        )  # JSON spells it out
-        assert len(answer.body) < 2_000_000, path
+        check_page(path, answer)
     shown = "".join(answer.body for answer in read.values())
     assert "&lt;script&gt;alert(" in shown, "the text itself is shown"
+    for kind in ("/prompt/", "/files/", "/compare", "/failures", "/task/"):
+        assert any(kind in path for path in read), kind
+
+
+def test_no_field_of_a_record_can_harm_a_page(tmp_path):
+    """Every text of a record that may be anything is replaced; what must be a name or a number is left."""
+    run = write_run(tmp_path / "run", seeds=1, tasks=("digits", "vectorization"))
+    text = HOSTILE.replace("\ud800", "") + "B" * 100_000
+    for trial in run.trials():
+        for name, model in (("trial.json", TrialFile), ("state.json", State), ("grade.json", Grade)):
+            path = trial.path / name
+            if path.exists():
+                content = replace_texts(json.loads(path.read_text()), text, model.model_validate_json)
+                path.write_text(json.dumps(content))
+        events = [event.model_dump(mode="json") for event in read_events(trial.events)]
+        events += [event.model_dump(mode="json") for event in make_rare_events()]
+        trial.events.unlink()
+        with ExitStack() as stack:
+            log = stack.enter_context(TrialFolder(trial.path, stack.enter_context(trial.acquire())).log())
+            for event in events:
+                log.append(EVENT_ADAPTER.validate_python(replace_texts(event, text, EVENT_ADAPTER.validate_json)))
+    with serving(tmp_path) as viewer:
+        for path, answer in read_all_pages(Client(viewer)).items():
+            if "/files/" not in path:  # the names of snapshots were replaced as well
+                check_page(path, answer)
+
+
+def read_all_pages(client, *further):
+    """Return everything that can be reached by links from the first page, but of whole texts and logs only a few."""
+    home = re.search(r'href="(/run/[\w-]+)"', client.get("/").body)[1]
+    read, waiting, left = {}, ["/", *(home + path for path in further)], {"/text/": 4, "/eval": 1}
+    while waiting:
+        path = waiting.pop()
+        kind = next((kind for kind in left if kind in path), None)
+        if path not in read and not path.startswith("/static") and (kind is None or left[kind] > 0):
+            if kind:
+                left[kind] -= 1
+            read[path] = client.get(path)
+            if read[path].headers["content-type"].startswith("text/html"):
+                waiting += [link.partition("#")[0] for link in Page(read[path].body).links if link.startswith("/")]
+    assert len(read) < 400, "a trap of links"
+    return read
+
+
+def check_page(path, answer):
+    assert answer.status == 200, (path, answer.body[-3000:])
+    if not answer.headers["content-type"].startswith("text/html"):
+        attached = re.fullmatch(r'attachment; filename="[\w.-]+"', answer.headers.get("content-disposition", ""))
+        assert attached or answer.headers["content-type"] == "text/plain; charset=utf-8", path
+        return
+    page = Page(answer.body)
+    assert page.scripts == [{"src": "/static/view.js", "defer": None}], path
+    assert set(page.images) == {"/static/icon.svg"} and not page.handlers, path
+    assert not page.elements & ELEMENTS_THAT_LOAD_OR_RUN, path
+    assert all(re.match(r"/(?!/)|#", link) for link in page.links), path
+    assert not FORBIDDEN.search(answer.body.replace("\r", "")), path
+    # JSON and Python spell control characters out.
+    plain = re.sub("<[^>]*>", "", answer.body)
+    assert not re.search(r"(?<!\\u001b)(?<!\\x1b)(?<!\ufffd)\[31m", plain) and "49${" not in plain, path
+    assert len(answer.body) < 2_000_000, path
+
+
+def replace_texts(content, text, validate):
+    """Return a JSON value with each text replaced by `text` where `validate` accepts that."""
+
+    def accepts(changed):
+        try:
+            validate(json.dumps(changed))
+        except ValueError:
+            return False
+        return True
+
+    def visit(node, place):
+        if isinstance(node, dict):
+            for key in list(node):
+                place(node[key], lambda new, key=key: node.__setitem__(key, new))
+        elif isinstance(node, list):
+            for at in range(len(node)):
+                place(node[at], lambda new, at=at: node.__setitem__(at, new))
+
+    def place(value, put):
+        if isinstance(value, str):
+            put(text)
+            if not accepts(content):
+                put(value)
+        else:
+            visit(value, place)
+
+    visit(content, place)
+    return content
+
+
+def make_rare_events():
+    """Return the events that a sample trial does not have."""
+    requests = [
+        (HumanRequest(question="why?"), HumanResult(answer="because")),
+        (HumanPeriodRequest(), HumanPeriodResult(reason="submit", screen="$ ls")),
+        (
+            ExternalProcessRequest(command=("agent", "--go")),
+            ExternalProcessResult(ended="exit", code=1, stdout="out", stderr="error", seconds=1.0),
+        ),
+        (ModelRequest(role="main"), ModelResult(failure="rejected", message="no")),
+        (WriteRequest(path="a", content=Content(sha256="0" * 64, size=1)), WriteResult(refused="no")),
+        (ReadRequest(path="a"), ReadResult(refused="no")),
+        (ValidationRequest(path="a.csv"), ValidationResult(problem="no column")),
+        (NoteRequest(topic=GAVE_UP, cause="repeats", reason="again"), NoteResult()),
+    ]
+    for place, (request, result) in enumerate(requests):
+        yield CallStarted(number=900 + 2 * place, step=4, request=request)
+        yield CallFinished(call=900 + 2 * place, result=result, used=BudgetUsed())
+    yield Restarted(reason="not the same")
+    yield BudgetExhausted(limit="steps", reason="no step left")
+    yield InfrastructureFailed(error_type="OSError", message="no space left")
+    yield Inapplicable(reason="no table")
 
 
 def test_whole_texts_are_plain_text_without_control_characters(hostile):

@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from inspect_ai.log import read_eval_log
 from playwright.sync_api import expect, sync_playwright
-from sample_run import TASKS, Texts, write_run, write_trial
+from sample_run import MEDAL_TASKS, TASKS, Texts, write_run, write_trial
 from viewing import serving
 
 PATIENCE = 120_000
@@ -105,7 +106,9 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     page.keyboard.press("n")
     expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
     assert page.url.endswith("#" + page.locator(".entry.current").get_attribute("id"))
-    expect(page.locator(".added")).to_have_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")
+    added = page.locator(".added").first
+    expect(added).to_have_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")
+    expect(added.locator(".h-c1")).to_have_text("# stronger")
     expect(page.locator(".removed")).to_have_text("-model = LogisticRegression()")
     check_accessibility(page)
 
@@ -118,6 +121,53 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     expect(page.get_by_text("You are a machine learning engineer.")).to_be_visible()
     expect(page.locator(".message.tool")).to_contain_text("mean: 0.9695")
     check_accessibility(page)
+
+
+def test_the_files_of_every_snapshot_are_shown(viewer, open_page, run):
+    trial = next(trial for trial in run.trials() if trial.file.agent == "research")
+    page = open_page(viewer, f"/trial/{trial.path.name}")
+    changed = page.locator(".entry.files").last
+    expect(changed).to_contain_text("files: 3 new, 1 changed, 1 removed")
+    expect(changed.locator(".added").first).to_have_text("+finished")
+    changed.get_by_role("link", name="files", exact=True).click()
+    expect(page.get_by_role("heading", name="Files after step 2")).to_be_visible()
+    check_accessibility(page)
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Download model.bin").click()
+    assert started.value.suggested_filename == "model.bin" and started.value.path().read_bytes() == b"\0\1\2"
+    page.get_by_role("link", name="before").click()
+    page.get_by_role("link", name="train.py", exact=True).click()
+    expect(page.locator("pre.code .h-kn").first).to_have_text("import")
+    check_accessibility(page)
+    page.goto(f"{page.url.partition('/files')[0]}")
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Download for Inspect").click()
+    assert started.value.suggested_filename == f"{trial.path.name}.eval"
+    sample = read_eval_log(str(started.value.path()), format="eval").samples[0]
+    assert (sample.id, sample.epoch) == ("digits", trial.file.seed)
+
+
+def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_results(tmp_path, open_page):
+    run = write_run(tmp_path / "published", seeds=1, tasks=MEDAL_TASKS, suite="mlebench")
+    with serving(run.path) as viewer:
+        page = open_page(viewer)
+        board = page.get_by_role("region", name="Leaderboard of mlebench v1")
+        grid = page.get_by_role("region", name="Results by task and agent")
+        expect(grid.locator("tbody tr")).to_have_count(2)
+        expect(board.get_by_role("row")).to_have_count(3)
+        expect(board.get_by_role("columnheader", name="Any medal")).to_be_visible()
+        page.get_by_label("Published results").check()
+        published = board.locator("tr.published")
+        expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8 %.*± 0\.4, seeds", re.DOTALL))
+        page.get_by_label("Split").select_option("low")
+        expect(published.first).to_contain_text(re.compile(r"Disarray.*90\.9 %", re.DOTALL))
+        expect(grid.locator("tbody tr")).to_have_count(1)
+        expect(page.get_by_label("Published results")).to_be_checked()
+        check_accessibility(page)
+        page.get_by_label("Split").select_option("")
+        page.get_by_label("Category").select_option("Tabular")
+        expect(page.get_by_text("Published rates are not known by category.")).to_be_visible()
+        page.close()
 
 
 def test_agents_are_compared_task_by_task(viewer, open_page):

@@ -39,7 +39,7 @@ class Client:
             connection.putheader(name, value)
         connection.endheaders()
         response = connection.getresponse()
-        body = response.read().decode()
+        body = response.read().decode(errors="replace")
         found = {name.lower(): value for name, value in response.getheaders()}
         connection.close()
         return Answer(response.status, found, body)

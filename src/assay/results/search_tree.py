@@ -111,6 +111,15 @@ def place_nodes(journal: Journal) -> dict[int, tuple[float, int]]:
     return {id: (columns[id], depth) for id, depth in depths.items()}
 
 
+def find_best_path(journal: Journal) -> set[int]:
+    """Return the nodes that led to the best one, and that itself."""
+    path, node = set[int](), journal.best
+    while node is not None and node.id not in path:
+        path.add(node.id)
+        node = journal.nodes[node.parents[0]] if node.parents else None
+    return path
+
+
 def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: str) -> "Markup":
     """Return the tree as SVG: a dot per node, linked to its entry in the list below."""
     from markupsafe import Markup, escape
@@ -119,10 +128,11 @@ def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: st
     width = max(x for x, _ in points.values()) + _MARGIN
     height = max(y for _, y in points.values()) + _MARGIN
     parts = []
+    path = find_best_path(journal)
     for id, (x, y) in points.items():
         for number, parent in enumerate(journal.nodes[id].parents):
             above_x, above_y = points[parent]
-            kind = "second" if number else "first"
+            kind = "second" if number else "path" if id in path else "first"
             parts.append(f'<line class="{kind}" x1="{above_x:g}" y1="{above_y:g}" x2="{x:g}" y2="{y:g}"/>')
     for id, (x, y) in points.items():
         node = journal.nodes[id]

@@ -1,19 +1,22 @@
 """Which page is at which address.
 
     /                                       all runs, or the only one
-    /run/RUN                                leaderboard and grid of a run
+    /run/RUN?suite=&split=&category=…       leaderboard and grid of a run, or of a part of it
     /run/RUN/compare?measure=&baseline=     its agents compared, also with other runs (with=RUN)
     /run/RUN/failures                       failed trials by what they failed by
     /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
     /run/RUN/trial/TRIAL                    what happened in a trial, in order
     /run/RUN/trial/TRIAL/prompt/EVENT       the whole prompt of a model call
     /run/RUN/trial/TRIAL/text/EVENT/PLACE   the whole of a text that the page of the trial cuts
+    /run/RUN/trial/TRIAL/files/EVENT        the files of a snapshot
+    /run/RUN/trial/TRIAL/files/EVENT/PLACE  one of them; …/raw downloads it
+    /run/RUN/trial/TRIAL/eval               the trial as a log of Inspect, to download
     …/updates                               a message whenever a file of the run or trial changes (server-sent events)
 
 RUN, TRIAL and TASK are looked up among what there is, and never used as parts of a path. There is nothing to write.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +30,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, MissingDependency
+from assay.core.quantities import format_size
+from assay.records import TrialFolder
 from assay.results import wording
 from assay.web import drawing, markup, pages
+from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
 from assay.web.runs import Runs, RunView
+from assay.web.selection import Selection
 from assay.web.text import clean_and_cut, clean_text, clean_value
 
 if TYPE_CHECKING:
@@ -57,6 +64,10 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
             Route("/run/{run}/trial/{trial}/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/prompt/{event:int}", site.page(site.prompt), methods=["GET"]),
             Route("/run/{run}/trial/{trial}/text/{event:int}/{place:int}", site.page(site.text), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}", site.page(site.files), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}", site.page(site.file), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}/raw", site.page(site.raw), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/eval", site.page(site.eval_log), methods=["GET"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: site.missing, AssayError: site.unreadable},
@@ -86,8 +97,9 @@ class _Site:
 
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
-        view = self._view(request)
-        return self._render("overview", view, page="overview", **pages.make_overview(view))
+        view, selection = self._view(request), Selection.read(request.query_params)
+        content = self._runs.keep(view, selection, partial(pages.make_overview, view, selection))
+        return self._render("overview", view, page="overview", **content)
 
     def compare(self, request: Request) -> Response:
         """The agents of a run compared, also with those of other runs."""
@@ -138,6 +150,38 @@ class _Site:
             raise HTTPException(404, "This trial has no such text.")
         return PlainTextResponse(clean_text(text))
 
+    def files(self, request: Request) -> Response:
+        """The files of a snapshot."""
+        view, trial, found = self._files(request)
+        return self._render("files", view, page="files", outcome=view.by_trial[trial.path.name], workspace=found)
+
+    def file(self, request: Request) -> Response:
+        """One file of a snapshot."""
+        view, trial, found = self._files(request)
+        file = self._file(request, found)
+        content = {"workspace": found, "file": file, "block": read_text(trial, file)}
+        return self._render("file", view, page="file", outcome=view.by_trial[trial.path.name], **content)
+
+    def raw(self, request: Request) -> Response:
+        """One file of a snapshot, to download."""
+        _, trial, found = self._files(request)
+        file = self._file(request, found)
+        return _download(read_chunks(trial, file), file.path.rpartition("/")[2])
+
+    def eval_log(self, request: Request) -> Response:
+        """The trial as a log of Inspect, to download."""
+        view, name = self._view(request), request.path_params["trial"]
+        outcome = view.by_trial.get(name)
+        if outcome is None:
+            raise HTTPException(404, "This run has no such trial.")
+        if outcome.pending or outcome.inapplicable:
+            raise HTTPException(404, "This trial has no result yet.")
+        try:
+            from assay.interop.inspect.logs import read_trial_log
+        except ImportError:
+            raise MissingDependency("The log for Inspect", "agents") from None
+        return _download(iter([read_trial_log(view.folder, name)]), f"{name}.eval")
+
     async def updates(self, request: Request) -> Response:
         """Send a message whenever a file of the run or trial changes."""
         find = partial(self._runs.version, request.path_params["run"], request.path_params.get("trial"))
@@ -162,10 +206,31 @@ class _Site:
         view.load()
         return view
 
+    def _files(self, request: Request) -> tuple[RunView, TrialFolder, WorkspaceFiles]:
+        view = self._view(request)
+        trial = view.trial(request.path_params["trial"])
+        found = find_files(trial, request.path_params["event"]) if trial else None
+        if trial is None or found is None:
+            raise HTTPException(404, "This trial has no such snapshot.")
+        return view, trial, found
+
+    def _file(self, request: Request, found: WorkspaceFiles) -> WorkspaceFile:
+        place = request.path_params["place"]
+        if place >= len(found.files):
+            raise HTTPException(404, "This snapshot has no such file.")
+        return found.files[place]
+
     def _render(self, name: str, view: RunView | None = None, status: int = 200, **content: Any) -> Response:
         template = self._environment.get_template(f"{name}.html.jinja")
         home = self._runs.only is None
         return HTMLResponse(template.render(run=view, home=home, **content), status)
+
+
+def _download(content: Iterator[bytes], name: str) -> Response:
+    """Return a file that a browser saves and never shows, under a name without anything but plain characters."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name).lstrip(".")[:100] or "file"
+    headers = {"content-disposition": f'attachment; filename="{plain}"'}
+    return StreamingResponse(content, media_type="application/octet-stream", headers=headers)
 
 
 async def _watch(find: Callable[[], str | None], version: str, is_stopping: Callable[[], bool]) -> AsyncIterator[bytes]:
@@ -197,7 +262,8 @@ def make_environment() -> "Environment":
         lstrip_blocks=True,
         finalize=clean_value,
     )
-    environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages)
+    environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
     environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
+    environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)
     return environment

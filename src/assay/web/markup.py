@@ -1,5 +1,6 @@
 """Blocks of text as HTML: escaped, highlighted where they are code, cut where they are long."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +10,8 @@ from assay.web.text import clean_and_cut
 from assay.web.trace import Block, clean_line
 
 MAX_BLOCK = 12_000
-_MAX_HIGHLIGHTED = 30_000
+MAX_FILE = 200_000
+_MAX_HIGHLIGHTED = 60_000
 _MAX_LINE = 2_000
 _FOLD_LINES = 24
 _FOLD_LENGTH = 2_000
@@ -39,11 +41,15 @@ class PageBudget:
 
 def render_text(text: str, kind: str, path: str = "") -> Markup:
     """Return clean text as HTML of one kind."""
+    highlighted = len(text) <= _MAX_HIGHLIGHTED and max(map(len, text.split("\n"))) <= _MAX_LINE
     if kind == "diff":
-        return Markup("\n").join(_diff_line(line) for line in text.split("\n"))
-    if kind == "code" and len(text) <= _MAX_HIGHLIGHTED and max(map(len, text.split("\n"))) <= _MAX_LINE:
-        return _highlight(text, path)
-    return escape(text)
+        return _render_diff(text, path if highlighted else "")
+    return _highlight(text, path) if kind == "code" and highlighted else escape(text)
+
+
+def render_file(block: Block) -> Markup:
+    """Return the block of a whole page as HTML."""
+    return render_text(clean_and_cut(block.text, MAX_FILE), block.kind, block.path)
 
 
 def is_cut(block: Block) -> bool:
@@ -70,9 +76,38 @@ def preview(block: Block) -> str:
     return clean_line(lines[-1] if block.name in ("standard error", "traceback") else lines[0], 110)
 
 
-def _diff_line(line: str) -> Markup:
-    kind = {"+": "added", "-": "removed", "@": "place"}.get(line[:1])
-    return Markup('<span class="{}">{}</span>').format(kind, line) if kind else escape(line)
+def _render_diff(text: str, path: str) -> Markup:
+    """Return the lines of a diff, each marked as added, removed or unchanged, with their code highlighted.
+
+    The old and the new code are highlighted separately, because one may leave open what the other closes.
+    """
+    lines = text.split("\n")
+    new, old = (_highlight_lines([_code(line) for line in lines if line[:1] != left_out], path) for left_out in "-+")
+    shown = []
+    for line in lines:
+        if line[:1] != "-":
+            code = new.pop(0)
+        if line[:1] != "+":
+            removed = old.pop(0)
+        shown.append(_diff_line(line, removed if line[:1] == "-" else code))
+    return Markup("\n").join(shown)
+
+
+def _code(line: str) -> str:
+    return "" if line.startswith("@@") else line[1:]
+
+
+def _highlight_lines(lines: Sequence[str], path: str) -> list[Markup]:
+    found = [Markup(line) for line in _highlight("\n".join(lines), path).split("\n")]
+    return found + [Markup("")] * (len(lines) - len(found))
+
+
+def _diff_line(line: str, code: Markup) -> Markup:
+    if line.startswith("@@"):
+        return Markup('<span class="place">{}</span>').format(line)
+    kind = {"+": "added", "-": "removed"}.get(line[:1])
+    shown = escape(line[:1]) + code
+    return Markup('<span class="{}">{}</span>').format(kind, shown) if kind else shown
 
 
 def _highlight(text: str, path: str) -> Markup:

@@ -12,7 +12,7 @@ from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.text import plural
 from assay.records import TrialFolder, read_events
 from assay.records.content_store import ContentStore
-from assay.records.events import ValidationResult
+from assay.records.events import SnapshotTaken, ValidationResult
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
 from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, PairComparison
@@ -21,6 +21,7 @@ from assay.results.search_tree import make_tree
 from assay.results.tables import describe_caveats
 from assay.web.drawing import Mark, draw_forest, draw_score_line
 from assay.web.runs import RunView
+from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.trace import Block, Entry, Trace, make_trace
 
 _MAX_TRIALS_OF_A_GROUP = 40
@@ -109,11 +110,23 @@ def summarize_runs(views: Sequence[RunView]) -> list[RunRow]:
     return rows
 
 
-def make_overview(view: RunView) -> dict[str, Any]:
-    """Return what the page of a run shows."""
+def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
+    """Return what the page of a run shows, with the results of the selected trials."""
     counted = [one for one in view.outcomes if one.counts]
+    sections = view.sections
+    if not selection.is_empty:
+        sections = view.make_sections(selection.select(view.outcomes, view.tasks))
+    any_task = {task.suite: task for task in view.tasks.values()}
+    published = {}
+    if selection.published:
+        rules = dict.fromkeys(section.rules for section in sections)
+        published = {one: find_published(one, any_task[one.suite], selection) for one in rules}
     return {
-        "sections": view.sections,
+        "sections": sections,
+        "selection": selection,
+        "choices": find_choices(counted, view.tasks),
+        "published": published,
+        "has_published": any(has_published(task) for task in any_task.values()),
         "verdicts": view.verdicts,
         "colors": number_colors(view),
         "counted": counted,
@@ -229,13 +242,14 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
         "outcome": outcome,
         "state": folder.state,
         "submission": folder.submission_entry,
-        "trace": _trace(folder, events),
+        "trace": make_trace(events, ContentStore(folder.snapshots), folder.snapshots),
         "checks": checks,
         "tree": make_tree(journal, folder, outcome.title, "node", with_code=True) if journal.nodes else None,
         "colors": number_colors(view),
         "before": order[place - 1] if place else None,
         "after": order[place + 1] if place + 1 < len(order) else None,
         "siblings": [one for one in view.outcomes if one.task == outcome.task],
+        "last_snapshot": next((one.number for one in reversed(events) if isinstance(one, SnapshotTaken)), None),
         "place": name,
     }
 
@@ -266,7 +280,9 @@ def make_prompt(view: RunView, name: str, number: int) -> dict[str, Any] | None:
 def find_text(view: RunView, name: str, number: int, place: int) -> str | None:
     """Return one of the texts of an entry; None if there is no such text."""
     folder = view.trial(name)
-    entry = _trace(folder, read_events(folder.events)).find(number) if folder else None
+    if folder is None:
+        return None
+    entry = make_trace(read_events(folder.events), ContentStore(folder.snapshots), folder.snapshots).find(number)
     if entry is None:
         return None
     blocks = [*entry.blocks, *entry.after]

@@ -38,6 +38,11 @@ class RunSection:
     outcomes: tuple[Outcome, ...]
 
     @cached_property
+    def has_leaderboard(self) -> bool:
+        """Whether there is a leaderboard of human teams, so that success is a medal."""
+        return any(outcome.has_leaderboard for outcome in self.outcomes)
+
+    @cached_property
     def grid(self) -> Mapping[tuple[str, str], tuple[Cell, tuple[Outcome, ...]]]:
         """The cell of each agent and task with its trials, ordered by seed."""
         trials: dict[tuple[str, str], list[Outcome]] = {}
@@ -89,8 +94,12 @@ class RunView:
     @cached_property
     def sections(self) -> list[RunSection]:
         """Its results, separately for each set of rules."""
+        return self.make_sections(self.outcomes)
+
+    def make_sections(self, outcomes: Sequence[Outcome]) -> list[Section]:
+        """Return the results of some of its trials, separately for each set of rules."""
         found = []
-        for same in group_by(self.outcomes, lambda one: one.rules):
+        for same in group_by(outcomes, lambda one: one.rules):
             cells = summarize_cells(same)
             by_task = tuple(tuple(cells) for cells in group_by(cells, lambda cell: cell.task))
             found.append(RunSection(same[0].rules, tuple(make_lines(same, self._strata)), by_task, tuple(same)))

@@ -5,10 +5,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from assay.core.errors import RecordError
 from assay.core.text import one_line, plural
+from assay.lab.snapshots import Snapshot, load_snapshot, read_object
 from assay.records.content_store import ContentStore
 from assay.records.events import (
     ActionRequest,
@@ -53,6 +55,10 @@ from assay.web.text import clean_text
 
 BlockKind = Literal["prose", "text", "code", "diff"]
 _MAX_DIFFED = 200_000
+_MAX_CHANGES = 10
+_MAX_LISTED = 200
+_CODE = (".py", ".sh", ".r", ".jl", ".sql", ".json", ".toml", ".yaml", ".yml", ".md", ".txt", ".cfg", ".ini", ".ipynb")
+"""Endings of the files whose changes are shown."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ class Entry:
     after: list[Block] = field(default_factory=list)
     inner: list["Entry"] = field(default_factory=list)
     has_prompt: bool = False
+    has_files: bool = False
     status: Literal["finished", "running", "interrupted"] = "finished"
 
 
@@ -133,9 +140,12 @@ class Trace:
         return next((entry for entry in self.entries if entry.number == number), None)
 
 
-def make_trace(events: Sequence[Event], contents: ContentStore) -> Trace:
-    """Return what the events of a log say; contents that are not in the log are read from the store."""
-    top = _Builder(contents).add_all(events)
+def make_trace(events: Sequence[Event], contents: ContentStore, snapshots: Path | None = None) -> Trace:
+    """Return what the events of a log say; contents that are not in the log are read from the store.
+
+    With `snapshots`, the folder of a trial's snapshots, it also says how each step changed the files.
+    """
+    top = _Builder(contents, snapshots).add_all(events)
     steps: list[tuple[int | None, list[Entry]]] = []
     for entry in top:
         if not steps or steps[-1][0] != entry.step:
@@ -147,8 +157,10 @@ def make_trace(events: Sequence[Event], contents: ContentStore) -> Trace:
 class _Builder:
     """Joins the two events of each call, and keeps the last known content of each file for diffs."""
 
-    def __init__(self, contents: ContentStore) -> None:
+    def __init__(self, contents: ContentStore, snapshots: Path | None) -> None:
         self._contents = contents
+        self._snapshots = snapshots
+        self._snapshot: tuple[str, Snapshot] | None = None
         self._files: dict[str, str] = {}
         self._open: dict[int, tuple[Entry, CallStarted]] = {}
         self._entries: list[Entry] = []
@@ -164,6 +176,8 @@ class _Builder:
                 self._begin(event, at)
             elif isinstance(event, CallFinished):
                 self._finish(event, at)
+            elif isinstance(event, SnapshotTaken):
+                self._compare_snapshot(event, at)
             elif entry := _entry_of(event, at):
                 self._entries.append(entry)
         return self._entries
@@ -266,12 +280,58 @@ class _Builder:
                 yield Block("screen", screen, folded=True)
 
     def _written(self, path: str, content: Content) -> Block:
-        text, before = self._text(content), self._files.get(path)
+        return self._difference(path, self._text(content))
+
+    def _difference(self, path: str, text: str) -> Block:
+        """Return how a file changes to this text, or the text if its content before is not known."""
+        before = self._files.get(path)
         self._files[path] = text
         if before is None or len(text) + len(before) > _MAX_DIFFED:
             return Block(path, text, "code", path=path)
         lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "before", "after", lineterm="", n=3)
         return Block(f"changes to {path}", "\n".join(list(lines)[2:]) or "No change.", "diff", path=path)
+
+    def _compare_snapshot(self, event: SnapshotTaken, at: float) -> None:
+        """Add how the files changed since the last snapshot, if they did."""
+        before = self._snapshot
+        if self._snapshots is None or (before and before[0] == event.snapshot):
+            return
+        try:
+            now = load_snapshot(self._snapshots, event.snapshot)
+        except RecordError as error:
+            entry = Entry(event.number, "files", "workspace not in the record", at, event.step)
+            entry.blocks = [Block("reason", str(error))]
+            self._entries.append(entry)
+            return
+        self._snapshot = (event.snapshot, now)
+        changes = _changes(before[1] if before else None, now)
+        if not changes:
+            return
+        words = [f"{count} {name}" for name in _CHANGES if (count := sum(one == name for one in changes.values()))]
+        title = f"files: {', '.join(words)}" if before else f"{plural(len(now.files), 'file')} in the workspace"
+        entry = Entry(event.number, "files", title, at, event.step, has_files=True)
+        listed = [f"{_CHANGES[change]} {_name(path)}" for path, change in changes.items()]
+        more = [f"… and {len(listed) - _MAX_LISTED} more"] if len(listed) > _MAX_LISTED else []
+        entry.blocks = [Block("files", "\n".join(listed[:_MAX_LISTED] + more), folded=True)]
+        shown = [path for path, change in changes.items() if change != "removed" and path.lower().endswith(_CODE)]
+        for path in shown[:_MAX_CHANGES]:
+            block = self._changed_file(path, now)
+            if block and before:  # the first snapshot has what the agent was given
+                entry.blocks.append(block)
+        self._entries.append(entry)
+
+    def _changed_file(self, path: str, snapshot: Snapshot) -> Block | None:
+        """Return the change of a file that no recorded call wrote."""
+        file = snapshot.files[path]
+        if self._snapshots is None or file.size > _MAX_DIFFED:
+            return None
+        try:
+            text = read_object(self._snapshots, file.sha256).decode()
+        except (RecordError, UnicodeDecodeError):
+            return None
+        if self._files.get(path) == text:
+            return None
+        return self._difference(path, text)
 
     def _text(self, content: Content) -> str:
         try:
@@ -293,8 +353,6 @@ def _entry_of(event: Event, at: float) -> Entry | None:
             sealed = "sealed" if sealing.sealed else "not sealed"
             missing = [Block(f"missing: {name}", why, "prose") for name, why in sealing.missing.items()]
             return Entry(event.number, "event", f"lab opened: {sealing.sandbox}, {sealed}", at, blocks=missing)
-        case SnapshotTaken():
-            return None
         case Restarted(reason=reason):
             return Entry(event.number, "event", "restarted", at, blocks=[Block("reason", reason, "prose")])
         case BudgetExhausted(limit=limit, reason=reason):
@@ -319,6 +377,26 @@ def _entry_of(event: Event, at: float) -> Entry | None:
             problem = None if grade.valid_submission else "invalid submission"
             return Entry(event.number, "end", title, at, problem=problem, blocks=blocks)
     return None
+
+
+_CHANGES = {"new": "+", "changed": "~", "removed": "−"}
+
+
+def _changes(before: Snapshot | None, now: Snapshot) -> dict[str, str]:
+    """Return what happened to each file between two snapshots; files that stayed the same are left out."""
+    old = before.files if before else {}
+    found = {path: "removed" for path in old if path not in now.files}
+    for path, file in now.files.items():
+        if path not in old:
+            found[path] = "new"
+        elif old[path].sha256 != file.sha256:
+            found[path] = "changed"
+    return dict(sorted(found.items()))
+
+
+def _name(path: str) -> str:
+    """Return the name of a file, which need not be valid Unicode, as text on one line."""
+    return clean_line(path.encode(errors="replace").decode(), 300)
 
 
 def _describe(request: AnyRequest) -> tuple[str, str]:

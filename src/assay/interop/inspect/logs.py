@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from inspect_ai.log import (
@@ -55,14 +56,24 @@ def write_eval_logs(run: RunFolder, folder: Path) -> list[Path]:
     return written
 
 
-def eval_logs(run: RunFolder) -> dict[str, EvalLog]:
+def read_trial_log(run: RunFolder, trial: str) -> bytes:
+    """Return the content of an `.eval` file with the log of one trial, by its id."""
+    with TemporaryDirectory(prefix="assay-eval-") as folder:
+        path = Path(folder) / "trial.eval"
+        for log in eval_logs(run, only=trial).values():
+            write_eval_log(log, path, format="eval")
+        return path.read_bytes()
+
+
+def eval_logs(run: RunFolder, only: str | None = None) -> dict[str, EvalLog]:
     """The logs of a run by file name: a sample for each trial that has ended, with its task as id and seed as epoch.
 
-    Trials that were stopped or have not ended yet are left out, and make their log one that was cancelled.
+    Trials that were stopped or have not ended yet are left out, and make their log one that was cancelled. `only` is
+    the id of a trial that is the only one wanted.
     """
     groups: dict[tuple[RuleSet, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)
     for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
-        if not outcome.inapplicable:
+        if not outcome.inapplicable and only in (None, outcome.trial):
             groups[outcome.rules, outcome.agent].append((folder, outcome))
     made = datetime.fromisoformat(run.file.created_at)
     logs = {}

@@ -24,6 +24,14 @@
   };
   if (filter) filter.addEventListener("input", applyFilter);
 
+  // Forms that apply a choice at once.
+  for (const form of document.querySelectorAll("form[data-submit-on-change]")) {
+    form.querySelector("button[type=submit]")?.classList.add("hidden");
+    form.addEventListener("change", (event) => {
+      if (event.target.name) form.requestSubmit();
+    });
+  }
+
   // Sort tables by a column: buttons in the header.
   const valueOf = (row, column) => {
     const cell = row.cells[column];

@@ -1,0 +1,133 @@
+"""Which trials a leaderboard is about, and the published results that it can be compared with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.published_figures import load_published_figures
+from assay.studies.published import SPLITS, load_leaderboard
+from assay.tasks import Task
+
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The properties that selected trials have in common; None is any. `published` adds published results."""
+
+    suite: str | None = None
+    split: str | None = None
+    category: str | None = None
+    edition: str | None = None
+    sealed: str | None = None
+    published: bool = False
+
+    @classmethod
+    def read(cls, query: QueryParams) -> "Selection":
+        """Read it from an address."""
+        named = {name: query.get(name) or None for name in PROPERTIES}
+        return cls(**named, published=query.get("published") == "yes")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all trials are selected."""
+        return all(getattr(self, name) is None for name in PROPERTIES)
+
+    @property
+    def query(self) -> str:
+        """The selection as it is in an address, with its question mark; empty if there is nothing to say."""
+        chosen = {name: value for name in PROPERTIES if (value := getattr(self, name))}
+        text = urlencode(chosen | ({"published": "yes"} if self.published else {}))
+        return f"?{text}" if text else ""
+
+    def select(self, outcomes: Sequence[Outcome], tasks: Mapping[str, Task]) -> list[Outcome]:
+        """Return the trials that have the properties."""
+        wanted = {name: value for name in PROPERTIES if (value := getattr(self, name)) is not None}
+        if not wanted:
+            return list(outcomes)
+        return [one for one in outcomes if all(PROPERTIES[name](one, tasks) == value for name, value in wanted.items())]
+
+
+def _category(outcome: Outcome, tasks: Mapping[str, Task]) -> str:
+    task = tasks.get(outcome.task)
+    return (task.category or task.kind) if task else ""
+
+
+PROPERTIES: Mapping[str, Callable[[Outcome, Mapping[str, Task]], str]] = {
+    "suite": lambda one, tasks: one.rules.suite,
+    "split": lambda one, tasks: one.split,
+    "category": _category,
+    "edition": lambda one, tasks: one.edition,
+    "sealed": lambda one, tasks: "no" if one.unsealed else "yes",
+}
+"""Property -> its value for a trial. These are the fields of `Selection` and the parameters of the address."""
+assert set(PROPERTIES) == {field.name for field in fields(Selection)} - {"published"}
+
+
+def find_choices(outcomes: Sequence[Outcome], tasks: Mapping[str, Task]) -> dict[str, list[str]]:
+    """Return the values of each property by which trials can be told apart."""
+    found = {name: sorted({find(one, tasks) for one in outcomes} - {""}) for name, find in PROPERTIES.items()}
+    return {name: values for name, values in found.items() if len(values) > 1}
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A published result, for reference: nobody has verified it here."""
+
+    agent: str
+    models: str
+    success: float
+    error: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """Published results of one set of rules, the best first, and what they are; `problem` says why there are none."""
+
+    rows: tuple[PublishedRow, ...] = ()
+    about: str = ""
+    problem: str = ""
+
+
+def has_published(task: Task) -> bool:
+    """Whether there are published results of the task's suite."""
+    return task.suite == "mlebench" or load_published_figures(task.folder.parent) is not None
+
+
+def find_published(rules: RuleSet, task: Task, selection: Selection) -> PublishedRows:
+    """Return the published results that are shown beside trials of these rules; `task` is any task of the suite."""
+    if selection.category:
+        return PublishedRows(problem="Published rates are not known by category.")
+    if rules.suite == "mlebench":
+        if (rules.edition, rules.variant) != ("v1", "real"):
+            return PublishedRows(problem="Published rates are comparable with edition v1 on real data only.")
+        split = selection.split if selection.split in SPLITS else _ALL
+        named = [
+            PublishedRow(
+                agent=row.agent,
+                models=row.models,
+                success=row.rates[split][0] / 100,
+                error=row.rates[split][1] / 100,
+                note=f"{row.hours} h, {row.date}" + (", known leakage" if row.known_leakage else ""),
+            )
+            for row in load_leaderboard()
+        ]
+        about = "the leaderboard of MLE-bench as published, February 2026; ± over seeds only, which is too small"
+        return PublishedRows(_best_first(named), about)
+    figures = load_published_figures(task.folder.parent)
+    if figures is None:
+        return PublishedRows()
+    named = [
+        PublishedRow("research agent" if column != "Starter" else "starter", column, rate / 100, None, "as published")
+        for column, rate in zip(figures.columns, figures.mean_success, strict=True)
+        if rate is not None
+    ]
+    return PublishedRows(_best_first(named), figures.source)
+
+
+def _best_first(rows: Sequence[PublishedRow]) -> tuple[PublishedRow, ...]:
+    return tuple(sorted(rows, key=lambda row: -row.success))
