@@ -48,7 +48,7 @@ from assay.tasks import Budget, Registry, Task
 from assay.tasks.model import Resources
 
 TASKS = ("digits", "house-price", "spaceship-titanic", "vectorization")
-MEDAL_TASKS = ("spooky-author-identification", "tabular-playground-series-may-2022")
+MEDAL_TASKS = ("spooky-author-identification", "champs-scalar-coupling")
 SEALED = Sealing(sandbox="bubblewrap", sealed=True, network="none", enforced={"answers": "not mounted"}, missing={})
 FIRST = "import pandas as pd\n\ntrain = pd.read_csv('train.csv')\nmodel = LogisticRegression()\n"
 SECOND = FIRST.replace("LogisticRegression()", "HistGradientBoostingClassifier(max_iter=200)  # stronger")

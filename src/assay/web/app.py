@@ -159,8 +159,8 @@ class _Site:
         """One file of a snapshot."""
         view, trial, found = self._files(request)
         file = self._file(request, found)
-        content = {"workspace": found, "file": file, "block": read_text(trial, file)}
-        return self._render("file", view, page="file", outcome=view.by_trial[trial.path.name], **content)
+        outcome, block = view.by_trial[trial.path.name], read_text(trial, file)
+        return self._render("file", view, page="file", outcome=outcome, workspace=found, file=file, block=block)
 
     def raw(self, request: Request) -> Response:
         """One file of a snapshot, to download."""
@@ -215,7 +215,7 @@ class _Site:
         return view, trial, found
 
     def _file(self, request: Request, found: WorkspaceFiles) -> WorkspaceFile:
-        place = request.path_params["place"]
+        place: int = request.path_params["place"]
         if place >= len(found.files):
             raise HTTPException(404, "This snapshot has no such file.")
         return found.files[place]

@@ -96,7 +96,7 @@ class RunView:
         """Its results, separately for each set of rules."""
         return self.make_sections(self.outcomes)
 
-    def make_sections(self, outcomes: Sequence[Outcome]) -> list[Section]:
+    def make_sections(self, outcomes: Sequence[Outcome]) -> list[RunSection]:
         """Return the results of some of its trials, separately for each set of rules."""
         found = []
         for same in group_by(outcomes, lambda one: one.rules):
