@@ -5,13 +5,14 @@
         reply = await models.ask("main", [Message(role="user", text="Which model fits this table?")])
 
 Start reading at `client.py`. Models are named as in Inspect: `openai/…`, `anthropic/…`, `google/…`,
-`openai-api/SERVICE/…` for any endpoint that speaks OpenAI's protocol, and `scripted/PATH` for replies from a file. API
-keys come from the environment (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and never enter a setting or a record. Inspect
-takes a second or two to import; that happens at the first `check` or `ask`.
+`openai-api/SERVICE/…` for any endpoint that speaks OpenAI's protocol, `local/smollm2` and `local/PATH.gguf` for a
+model that runs in this process, and `scripted/PATH` for replies from a file. API keys come from the environment
+(`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …) and never enter a setting or a record. Inspect takes a second or two to
+import; that happens at the first `check` or `ask`.
 """
 
 from assay.models.client import Models
-from assay.models.messages import Message, Reply, Stop, Tool, ToolCall, Usage
+from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, ToolCall, Usage
 from assay.models.prices import Price, Prices
 from assay.models.settings import MAIN, ModelSettings, Sampling, settings_by_role
 
@@ -25,6 +26,7 @@ __all__ = [
     "Reply",
     "Sampling",
     "Stop",
+    "TokenLogprob",
     "Tool",
     "ToolCall",
     "Usage",

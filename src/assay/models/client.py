@@ -83,6 +83,10 @@ class Models:
         self._requests[name] += 1
         return await self._client(role).ask(messages, tools, number, choice, sampling)
 
+    async def split_tokens(self, role: str, text: str) -> list[bytes] | None:
+        """Return the tokens of a text, or None if the provider of the model does not say which they are."""
+        return await self._client(role).split_tokens(text)
+
     def estimate_cost(self, role: str, prompt_tokens: int, reply_tokens: int) -> tuple[float, float]:
         """Return what a prompt and a reply of these lengths cost in US dollars; an unknown price counts as 0."""
         name = self.name(role)

@@ -112,7 +112,9 @@ def sampling_config(sampling: Sampling, settings: ModelSettings) -> GenerateConf
     """Return how one request is sampled, as far as the settings leave it open."""
     fields = sampling.unless_set(settings)
     stop = fields.pop("stop", None)
-    return GenerateConfig(**fields, stop_seqs=list(stop) if stop else None)
+    return GenerateConfig(
+        **fields, stop_seqs=list(stop) if stop else None, logprobs=True if "top_logprobs" in fields else None
+    )
 
 
 def _replace_surrogates(message: ChatMessageAssistant) -> ChatMessageAssistant:

@@ -11,7 +11,7 @@ MAX_LENGTH = 500
 # For hints only: Inspect decides which providers exist, and packages can add to them.
 PROVIDERS = (
     "anthropic", "azureai", "bedrock", "cloudflare", "deepseek", "fireworks", "google", "grok", "groq", "hf",
-    "llama-cpp-python", "mistral", "moonshot", "ollama", "openai", "openai-api", "openrouter", "perplexity",
+    "llama-cpp-python", "local", "mistral", "moonshot", "ollama", "openai", "openai-api", "openrouter", "perplexity",
     "sambanova", "scripted", "sglang", "together", "vllm",
 )  # fmt: skip
 

@@ -5,14 +5,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import anyio
-from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, get_model
 from inspect_ai.tool import ToolChoice, ToolFunction
 
 from assay.core.errors import AssayError, PromptTooLong
+from assay.models import local as _local  # noqa: F401 - registers the provider
 from assay.models import provider_state, scripted
 from assay.models.convert import from_inspect, generate_config, sampling_config, to_inspect_all, tool_info
 from assay.models.errors import request_error, setup_error, timeout_error
-from assay.models.messages import Message, Reply, Stop, Tool, Usage
+from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, Usage
 from assay.models.prices import Prices
 from assay.models.settings import ModelSettings, Sampling
 
@@ -72,6 +73,16 @@ class InspectClient:
             raise request_error(self._name, error) from error
         raise timeout_error(self._name, self._settings.timeout)
 
+    async def split_tokens(self, text: str) -> list[bytes] | None:
+        """Return the tokens of a text, or None if the provider does not say which they are."""
+        split: Callable[[str], Awaitable[list[bytes]]] | None = getattr(self._model.api, "split_tokens", None)
+        if split is None:
+            return None
+        try:
+            return await split(text)
+        except Exception as error:  # as above
+            raise request_error(self._name, error) from error
+
     async def close(self) -> None:
         """Close the connections of the client."""
         await self._model.api.aclose()
@@ -94,6 +105,7 @@ class InspectClient:
             number=number,
             seconds=round(seconds, 3),
             waited=round(seconds - working, 3),
+            logprobs=_logprobs(output.choices[0].logprobs),
         )
 
     def _usage(self, reported: ModelUsage | None) -> Usage:
@@ -107,6 +119,18 @@ class InspectClient:
             reasoning_tokens=reported.reasoning_tokens or 0,
         )
         return usage.model_copy(update={"cost": self._prices.cost(self._name, usage)})
+
+
+def _logprobs(reported: Logprobs | None) -> tuple[TokenLogprob, ...] | None:
+    if reported is None:
+        return None
+    found = []
+    for one in reported.content:
+        top: dict[str, float] = {}
+        for other in one.top_logprobs or ():
+            top.setdefault(other.token, other.logprob)  # parts of a character look alike; the most likely comes first
+        found.append(TokenLogprob(token=one.token, logprob=one.logprob, top=top))
+    return tuple(found)
 
 
 def _tool_choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None:

@@ -85,12 +85,20 @@ class Usage(Model):
         )
 
 
+class TokenLogprob(Model):
+    """A token of a reply and its log probability, and those of the most likely tokens at its place."""
+
+    token: str
+    logprob: FiniteFloat
+    top: dict[str, FiniteFloat] = Field(default_factory=dict)
+
+
 class Reply(Model):
     """A model's answer, with its usage and timing.
 
     `seconds` is the time from request to answer, and `waited` the part of it spent on failed attempts, pauses before
     retries, and queueing for a connection. `number` counts the earlier requests to this model in the same trial.
-    `served` is the model name that the provider reports.
+    `served` is the model name that the provider reports. `logprobs` are there if the request asked for them.
     """
 
     message: Message
@@ -101,3 +109,4 @@ class Reply(Model):
     number: int
     seconds: float
     waited: float
+    logprobs: tuple[TokenLogprob, ...] | None = None

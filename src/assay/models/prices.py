@@ -1,4 +1,7 @@
-"""The cost of tokens: list prices from the package `genai-prices`, overridden by prices that the user gives."""
+"""The cost of tokens: list prices from the package `genai-prices`, overridden by prices that the user gives.
+
+A local model costs nothing.
+"""
 
 from collections.abc import Mapping
 
@@ -71,6 +74,8 @@ def _matches(key: str, name: str) -> bool:
 
 def _list_price(name: str, usage: Usage) -> float | None:
     inspect_provider, _, model = name.partition("/")
+    if inspect_provider == "local":
+        return 0.0
     provider = _PROVIDERS.get(inspect_provider)
     if provider is None:
         return None

@@ -46,11 +46,12 @@ class Sampling(Model):
     max_tokens: int | None = Field(default=None, gt=0, le=10**7)
     stop: tuple[Annotated[str, Field(max_length=200)], ...] = Field(default=(), max_length=16)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    top_logprobs: int | None = Field(default=None, ge=1, le=20, description="log probabilities to return per token")
 
     def unless_set(self, settings: ModelSettings) -> dict[str, Any]:
         """Return what is asked for here and not fixed by settings."""
         asked = self.model_dump(exclude_defaults=True)
-        return {name: value for name, value in asked.items() if getattr(settings, name) in (None, ())}
+        return {name: value for name, value in asked.items() if getattr(settings, name, None) in (None, ())}
 
 
 MAIN = "main"
