@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from typing import Any
 
 from pydantic import Field
 
@@ -31,33 +32,49 @@ class AutoML(Agent):
 
     def inapplicable(self, task: Task) -> str | None:
         """Refuse tasks other than predicting columns of a table, from the table or from images named in it."""
-        if task.kind not in KINDS:
-            return f"automl supports tables and images, not {task.kind}"
-        if any(column.type == "text" for column in task.submission.columns.values()):
-            return "automl predicts numbers and classes, not text"
-        data = task.data
-        tables = [data.train, data.test] + ([data.image] if task.kind == "image-classification" else [])
-        if None in tables or not all(name and name.endswith(TABLES) for name in (data.train, data.test)):
-            return "automl needs a table for training and one for testing, and the paths of images in them"
-        return None
+        return find_obstacle("automl", task)
 
     async def work(self, bench: Workbench) -> None:
         """Write the search script and its configuration into the workspace, and run it once."""
-        task, left = bench.task, bench.clock.seconds_left
-        columns = task.submission.columns
-        config = {
-            "kind": task.kind,
-            "data": task.data.model_dump(include={"train", "test", "target", "image"}),
-            "columns": [name for name, column in columns.items() if column.scored],
-            "probabilities": all(column.type == "number" for column in columns.values()),
-            "row_sum": task.submission.row_sum.to if task.submission.row_sum else None,
-            "submission": task.submission.file,
-            "id": task.submission.id,
-            "metric": task.metric.name,
-            "cores": task.resources.cores,
+        left = bench.clock.seconds_left
+        config = describe_task(bench.task) | {
             "seed": bench.seed,
             "search_seconds": min(self.max_seconds, left * self.share, max(2.0, left - MARGIN)),
         }
         await bench.write("automl.json", json.dumps(config, indent=2))
-        await bench.write("automl.py", files("assay.agents.automl").joinpath("search.py").read_bytes())
+        await bench.write("automl.py", read_script())
         await bench.run(["python", "-W", "ignore", "automl.py"])
+
+
+def find_obstacle(agent: str, task: Task) -> str | None:
+    """Return why the pipelines of this module cannot be used on a task, or None if they can."""
+    if task.kind not in KINDS:
+        return f"{agent} supports tables and images, not {task.kind}"
+    if any(column.type == "text" for column in task.submission.columns.values()):
+        return f"{agent} predicts numbers and classes, not text"
+    data = task.data
+    tables = [data.train, data.test] + ([data.image] if task.kind == "image-classification" else [])
+    if None in tables or not all(name and name.endswith(TABLES) for name in (data.train, data.test)):
+        return f"{agent} needs a table for training and one for testing, and the paths of images in them"
+    return None
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """Return what the script needs to know about a task."""
+    columns = task.submission.columns
+    return {
+        "kind": task.kind,
+        "data": task.data.model_dump(include={"train", "test", "target", "image"}),
+        "columns": [name for name, column in columns.items() if column.scored],
+        "probabilities": all(column.type == "number" for column in columns.values()),
+        "row_sum": task.submission.row_sum.to if task.submission.row_sum else None,
+        "submission": task.submission.file,
+        "id": task.submission.id,
+        "metric": task.metric.name,
+        "cores": task.resources.cores,
+    }
+
+
+def read_script() -> bytes:
+    """Return the script that runs in the lab."""
+    return files("assay.agents.automl").joinpath("search.py").read_bytes()

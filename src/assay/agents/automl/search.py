@@ -49,15 +49,25 @@ def main() -> None:
     config = json.loads(Path("automl.json").read_text())
     train, test = (read_table(DATA / config["data"][part]) for part in ("train", "test"))
     labels = find_labels(config, train)
-    submit(config, test, labels, np.zeros((len(train), 1)), np.zeros((len(test), 1)), fit_constant)
+    submit_constant(config, test, labels)
     print("submitted a constant")
-    features = pixel_features if config["kind"] == "image-classification" else table_features
-    inputs, unseen = features(config, train[[name for name in test if name in train]], test)
+    inputs, unseen = find_features(config, train, test)
     submit(config, test, labels, inputs, unseen, fit_default)
     print("submitted a default model")
     left = config["search_seconds"] - (time.monotonic() - STARTED)
     config["search_seconds"] = max(1.0, left / len(labels.columns))
     submit(config, test, labels, inputs, unseen, fit_search)
+
+
+def submit_constant(config: dict, test: pd.DataFrame, labels: pd.DataFrame) -> None:
+    """Submit a prediction that does not depend on the inputs."""
+    submit(config, test, labels, np.zeros((len(labels), 1)), np.zeros((len(test), 1)), fit_constant)
+
+
+def find_features(config: dict, train: pd.DataFrame, test: pd.DataFrame) -> tuple[Table, Table]:
+    """Return what a model learns from and what it predicts from: features of the tables, or pixels of images."""
+    features = pixel_features if config["kind"] == "image-classification" else table_features
+    return features(config, train[[name for name in test if name in train]], test)
 
 
 def submit(config: dict, test: pd.DataFrame, labels: pd.DataFrame, inputs: Table, unseen: Table, fit: Fit) -> None:
