@@ -26,6 +26,8 @@ class Target:
     programs: dict[str, str] = field(default_factory=dict)
     labs: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    weights: bool = False
+    """Whether the weights of the local model are downloaded."""
 
 
 BUBBLEWRAP = {"bwrap": "bubblewrap"}
@@ -42,7 +44,9 @@ TEST_PROGRAMS = {
 TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli")
 TARGETS = {
     "demo": Target("web,mlebench", BUBBLEWRAP, labs=("core",)),
-    "test": Target("test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch", "mlebench"), agents=TEST_AGENTS),
+    "test": Target(
+        "test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch", "mlebench"), agents=TEST_AGENTS, weights=True
+    ),
     "lint": Target("lint,web"),
     "docs": Target("docs"),
     "bench": Target("agents,mlebench", BUBBLEWRAP, labs=("core",)),
@@ -133,6 +137,8 @@ def main(name: str) -> int:
         package = install_package(target.extras)
         if not package[-1]:
             return fail("neither pip nor uv found; run: sudo apt-get install python3-pip")
+        if target.weights:
+            package.append([[str(VENV / "bin" / "python"), "-m", "assay.models.weights"]])
 
     labs, agents = build_environments(target.labs), build_environments(target.agents)
     # Some agents come from npm, which may be one of the system packages: those are installed before, in the same job.

@@ -131,6 +131,13 @@ def trial(coin_home: Home, coin: Task, tmp_path: Path) -> Trial:
     return Trial(coin_home, coin, tmp_path / "trial")
 
 
+@pytest.fixture
+def digits_trial(prepared_home: Home, tmp_path: Path) -> Trial:
+    """A fresh trial of the digits of the pocket suite."""
+    (tmp_path / "trial").mkdir()
+    return Trial(prepared_home, Registry().task("pocket/digits"), tmp_path / "trial")
+
+
 Script = Callable[..., str]
 
 
