@@ -49,6 +49,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
         file.write_text(text + LEADERBOARD.format(teams=teams))
         description = "The Great Coin Cup: which side of each coin is up?\n"
         (suite / name / "description.md").write_text(description)
+        (suite / name / "starter" / "evaluate.py").write_text("print('compares two files')\n")
         obfuscated = description if name == "late-text" else "Predict a bit.\n"
         (suite / name / "obfuscated.md").write_text(obfuscated)
     rows = "".join(f"exam/{name},{day}\n" for name, day in DATES.items())

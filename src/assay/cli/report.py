@@ -29,6 +29,9 @@ from assay.records import RunFolder
     help="Write a self-contained HTML page.",
 )
 @click.option("--paper", is_flag=True, help="Show the tables of the MLAgentBench paper: success, improvement, effort.")
+@click.option(
+    "--violations", is_flag=True, help="Also show success with flagged trials as failures; see assay study violations."
+)
 @click.option("--published", is_flag=True, help="Like --paper, next to the figures published for the suite.")
 def report_command(
     paths: tuple[Path, ...],
@@ -38,6 +41,7 @@ def report_command(
     html: Path | None,
     paper: bool,
     published: bool,
+    violations: bool,
 ) -> None:
     """Show the results of runs as a table, CSV, JSON or HTML.
 
@@ -67,8 +71,21 @@ def report_command(
         echo(text, nl=not text.endswith("\n"))
     elif not html:
         print_report(*runs)
+    if violations:
+        if paper or published or json_ or csv_:
+            raise UsageError("--violations adds to the table; it cannot be used with other formats")
+        _print_violations(runs)
     if html:
         write_page(runs, html)
+
+
+def _print_violations(runs: Sequence[RunFolder]) -> None:
+    from assay.cli.study import print_strict_rates
+    from assay.results.collect import collect_outcomes
+    from assay.studies.violations import compute_strict_rates, find_violations
+
+    flagged = {trial for run in runs for trial, findings in find_violations(run).items() if findings}
+    print_strict_rates(compute_strict_rates(collect_outcomes(*runs), flagged))
 
 
 def _format_data(runs: Sequence[RunFolder], json_: bool, trials: bool) -> str:

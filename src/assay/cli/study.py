@@ -1,17 +1,22 @@
 """`assay study`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, echo, print_table, run_argument
+from assay.cli.output import as_json, choose_progress, echo, print_table, quiet, run_argument
 from assay.cli.study_contamination import cutoff_command, obfuscation_command
 from assay.cli.study_scaling import scaling_command
 from assay.core.text import plural
 from assay.records import RunFolder
 from assay.studies import similarity, violations
+
+if TYPE_CHECKING:
+    from assay.studies.judge import Judgements
 
 
 @click.group("study")
@@ -86,38 +91,121 @@ def similarity_command(folder: Path, against: tuple[Path, ...], threshold: float
 
 @study_command.command("violations")
 @run_argument
+@click.option(
+    "--judge",
+    metavar="PROVIDER/MODEL",
+    default=None,
+    help="Also ask a model the three published questions; it must prove each answer by a quote.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.csv",
+    help="Trials that you looked at: columns trial and rule, no rule for a clean one. Shows precision and recall.",
+)
 @as_json
-def violations_command(folder: Path, json_: bool) -> None:
+@quiet
+def violations_command(folder: Path, judge: str | None, labels: Path | None, json_: bool, quiet: bool) -> None:
     """List possible violations of the rules, with quotes from the record.
 
-    Finds code and commands that try to reach the network, model providers or files outside of the workspace, and
-    submissions that the agent typed or that are constant. A sealed lab prevents most of it; a finding is a reason to
-    look at the trial.
+    Finds code and commands that try to reach the network, model providers or files outside of the workspace;
+    submissions that were typed, listed in code, copied or constant; evaluation code that was changed; and claimed
+    metrics far above the score. A sealed lab prevents most of it; a finding is a reason to look at the trial.
 
     \b
     Examples:
       assay study violations runs/first
-      assay study violations runs/first --json
+      assay study violations runs/first --judge openai/gpt-5-mini
+      assay study violations runs/first --labels looked-at.csv --json
     """
     from assay.results.collect import collect_outcomes
 
     run = RunFolder(folder)
     findings = violations.find_violations(run)
-    outcomes = {trial.path.name: one for trial, one in zip(run.trials(), collect_outcomes(run), strict=True)}
+    judgements = _judge(run, judge, quiet or json_) if judge else None
+    if judgements:
+        findings = {trial: [*some, *judgements.findings(trial)] for trial, some in findings.items()}
+    flagged = {trial for trial, some in findings.items() if some}
+    rates = violations.compute_strict_rates(collect_outcomes(run), flagged)
+    precision = violations.measure_precision(findings, violations.read_labels(labels)) if labels else []
     if json_:
-        listed = [asdict(finding) for some in findings.values() for finding in some]
-        echo(json.dumps({"format": "violations/1", "trials": len(findings), "findings": listed}, indent=2))
+        content = {
+            "format": "violations/1",
+            "trials": len(findings),
+            "findings": [asdict(finding) for some in findings.values() for finding in some],
+            "rates": [asdict(rate) for rate in rates],
+            "precision": [asdict(one) | {"precision": one.precision, "recall": one.recall} for one in precision],
+        }
+        if judgements:
+            verdicts = {trial: [asdict(one) for one in some] for trial, some in judgements.verdicts.items()}
+            content["judge"] = {"model": judge, "verdicts": verdicts, "usage": judgements.usage.model_dump()}
+        echo(json.dumps(content, indent=2))
         return
     rows = [[one.trial, one.rule, str(one.event), one.quote] for some in findings.values() for one in some]
     if rows:
         print_table(["trial", "rule", "event", "evidence"], rows)
         echo()
-    flagged = sum(bool(some) for some in findings.values())
-    echo(f"{flagged} of {plural(len(findings), 'trial')} with findings")
-    for agent in dict.fromkeys(one.agent for one in outcomes.values()):
-        successes = [(name, bool(one.success)) for name, one in outcomes.items() if one.agent == agent]
-        won, clean, trials = violations.success_without_flagged(successes, findings.__getitem__)
-        echo(f"{agent}: {won} of {trials} succeeded, {clean} of {trials} if trials with findings count as failures")
+    echo(f"{len(flagged)} of {plural(len(findings), 'trial')} with findings")
+    print_strict_rates(rates)
+    if precision:
+        echo()
+        header = ["rule", "flagged", "right", "violations", "precision", "recall"]
+        counts = [[one.rule, str(one.flagged), str(one.right), str(one.violations)] for one in precision]
+        shares = [[_share(one.precision), _share(one.recall)] for one in precision]
+        print_table(header, [[*left, *right] for left, right in zip(counts, shares, strict=True)])
+    if judgements:
+        without = sum(one.unsupported for some in judgements.verdicts.values() for one in some)
+        unreadable = sum(one.unreadable for some in judgements.verdicts.values() for one in some)
+        cost = judgements.usage.cost
+        echo(
+            f"Judge {judge}: not counted because no quote is in the log: {without}; unreadable answers: {unreadable}; "
+            f"{judgements.usage.total_tokens:,} tokens, "
+            f"{'cost unknown' if cost is None else f'${cost:.2f}'}"
+        )
+
+
+def print_strict_rates(rates: "Sequence[violations.StrictRate]") -> None:
+    """Print the success rate of each agent, and the one with flagged trials as failures."""
+    if not rates:
+        echo("No task of the run defines success, so there are no rates")
+        return
+    echo()
+    print_table(
+        ["agent", "trials", "flagged", "success", "95 % interval", "flagged as failures", "95 % interval"],
+        [
+            [
+                one.agent,
+                str(one.trials),
+                str(one.flagged),
+                _share(one.raw),
+                f"{_share(one.raw_interval.low)} to {_share(one.raw_interval.high)}",
+                _share(one.strict),
+                f"{_share(one.strict_interval.low)} to {_share(one.strict_interval.high)}",
+            ]
+            for one in rates
+        ],
+    )
+
+
+def _judge(run: RunFolder, model: str, hidden: bool) -> "Judgements":
+    import anyio
+
+    from assay.models import Models, ModelSettings, Prices
+    from assay.studies.judge import judge_trials
+
+    trials = list(run.trials())
+
+    async def ask() -> "Judgements":
+        with choose_progress(hidden).stage("asking the judge", len(trials)) as advance:
+            async with Models({"main": model}, ModelSettings(temperature=0.0), prices=Prices()) as models:
+                models.check()
+                return await judge_trials(trials, models, lambda: advance(1))
+
+    return anyio.run(ask)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
 
 
 def _read(place: Path) -> list[similarity.CodeSample]:

@@ -17,7 +17,7 @@ class ContentStore:
     """Stores contents of files by their SHA-256, next to the snapshots of a trial."""
 
     def __init__(self, snapshots: Path) -> None:
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._objects = snapshots / "objects"
 
     def put(self, data: bytes) -> Content:
@@ -42,7 +42,7 @@ class ContentStore:
 
     def get_by_digest(self, sha256: str) -> bytes:
         """Return a content that is stored as a file, by its SHA-256; `RecordError` if it is missing or damaged."""
-        return read_object(self._snapshots, sha256)
+        return read_object(self.snapshots, sha256)
 
 
 def decode_inline(content: Content) -> bytes:

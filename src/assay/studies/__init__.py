@@ -1,6 +1,6 @@
-"""Studies of results: what was published before, recomputed where its reports are known, and how new results compare.
+"""Studies of results beyond their scores: scaling, contamination, similarity, violations, published results.
 
-Start reading at `published.py`.
+One module per study; `trials.py` and `paired.py` are what they share. Start reading at `scaling.py`.
 """
 
 from assay.studies.published import load_leaderboard, verify_reports
