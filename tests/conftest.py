@@ -14,6 +14,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
+from tiny_run import TinyRun
 
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
 hypothesis.settings.load_profile("assay")
@@ -111,6 +112,15 @@ def assay(home: Home) -> Assay:
 def assay_prepared(prepared_home: Home) -> Assay:
     """The `assay` command on the prepared home."""
     return lambda *words, **options: run_assay(prepared_home, *words, **options)
+
+
+@pytest.fixture
+def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
+    """A prepared tiny suite and a folder for its run."""
+    run = TinyRun(home, tmp_path / "run")
+    assert run.call("prepare", "tiny").returncode == 0
+    yield run
+    run.close()
 
 
 def make_folder() -> Path:

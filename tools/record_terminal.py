@@ -12,10 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import assay
 from assay.core.home import Home
 
 COMMANDS = (
     "assay tasks pocket",
+    "assay show pocket/digits",
     "assay agents",
     "assay prepare pocket/digits --quiet",
     "assay plan pocket/digits --agent starter",
@@ -73,7 +75,8 @@ def record(command: str, width: int, folder: Path) -> str:
 
 def generic(text: str) -> str:
     """Return the text as another machine would show it: other folders, and no load."""
-    folders = {str(Home.default().root): "~/.cache/assay", str(Path.home()): "~"}
+    package = str(Path(assay.__file__).parent)
+    folders = {str(Home.default().root): "~/.cache/assay", package: "src/assay", str(Path.home()): "~"}
     for folder, name in folders.items():
         text = text.replace(folder, name)
     return re.sub(

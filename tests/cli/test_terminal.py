@@ -51,7 +51,17 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize(
-    "words", [("tasks",), ("agents",), ("agents", "aide"), ("config",), ("--help",), ("run", "--help")]
+    "words",
+    [
+        ("tasks",),
+        ("show", "pocket/house-price"),
+        ("agents",),
+        ("agents", "aide"),
+        ("config",),
+        ("published", "table"),
+        ("--help",),
+        ("run", "--help"),
+    ],
 )
 def test_no_line_is_torn(home, words, width):
     lines = plain(on_terminal(home, *words, width=width)).splitlines()
@@ -73,6 +83,13 @@ def test_cells_are_shortened_then_columns_left_out_in_order_and_nothing_in_a_pip
     narrow = fit_table(COLUMNS, ROWS, 20)
     assert narrow.left_out == ("kind",) and len("  ".join(narrow.rows[0])) <= 20
     assert shorten_middle("abcdefghij", 5) == "ab…ij"
+    prose = fit_table([TableColumn("about", shrinks=True, prose=True, min_width=8)], [["what it does"]], 8)
+    assert prose.rows == (("what it…",),)
+
+
+def test_json_is_never_wrapped(home):
+    shown = on_terminal(home, "show", "pocket/house-price", "--json", width=80)
+    assert json.loads(shown)["title"] == "House prices in Ames"
 
 
 def test_names_are_whole_in_a_pipe(assay):
@@ -86,7 +103,8 @@ def test_shells_complete_commands_tasks_agents_and_runs(home, shell, tmp_path):
         [sys.executable, "-m", "assay", "completion", shell], capture_output=True, text=True, check=True
     )
     assert "_ASSAY_COMPLETE" in script.stdout
-    (tmp_path / "runs/first").mkdir(parents=True)
+    (tmp_path / "runs/first/trials/digits-starter-1").mkdir(parents=True)
+    (tmp_path / "runs/first/trials/digits-starter-1/trial.json").write_text("{}")
     (tmp_path / "runs/first/run.json").write_text(
         '{"format": "run/1", "created_at": "2026-11-16T12:00:00", "trials": []}'
     )
@@ -95,6 +113,7 @@ def test_shells_complete_commands_tasks_agents_and_runs(home, shell, tmp_path):
         ("assay run pocket/dig", "pocket/digits"),
         ("assay run pocket --agent ai", "aide"),
         ("assay report runs/", "runs/first"),
+        ("assay logs runs/first/tr", "runs/first/trials/digits-starter-1"),
     ]:
         words = line.split(" ")
         place = words[-1] if shell == "fish" else str(len(words) - 1)

@@ -91,15 +91,6 @@ class RayNodes:
 
 
 @pytest.fixture
-def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
-    """A prepared tiny suite and a folder for its run."""
-    run = TinyRun(home, tmp_path / "run")
-    assert run.call("prepare", "tiny").returncode == 0
-    yield run
-    run.close()
-
-
-@pytest.fixture
 def namespaces() -> Iterator[Namespaces]:
     """Namespaces with a default route, so that there seems to be a network."""
     made = Namespaces(route=True)

@@ -16,15 +16,6 @@ collect_ignore = [] if os.geteuid() == 0 else ["test_disks.py"]
 
 
 @pytest.fixture
-def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
-    """A prepared tiny suite and a folder for its run."""
-    run = TinyRun(home, tmp_path / "run")
-    assert run.call("prepare", "tiny").returncode == 0
-    yield run
-    run.close()
-
-
-@pytest.fixture
 def machine(tiny: TinyRun) -> Iterator[Machine]:
     """A machine in whose namespace disks are mounted."""
     with Machine() as made:

@@ -103,6 +103,17 @@ anyio.run(main)
 """
 
 
+def end_harness(harness: subprocess.Popen[bytes], word: str, how: signal.Signals) -> None:
+    """Send a harness a signal, and fail if a process of its lab outlives it."""
+    sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
+    assert sleepers
+    harness.send_signal(how)
+    harness.wait(30)
+    for sleeper in sleepers:
+        assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
+        os.close(sleeper)
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 async def test_killing_the_harness_leaves_no_process_and_the_next_lab_removes_the_rest(
     home: Home, core: Path, how: signal.Signals
@@ -113,13 +124,7 @@ async def test_killing_the_harness_leaves_no_process_and_the_next_lab_removes_th
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
         name = next(home.labs.iterdir()).name
-        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
-        assert sleepers
-        harness.send_signal(how)
-        harness.wait(30)
-        for sleeper in sleepers:
-            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
-            os.close(sleeper)
+        end_harness(harness, word, how)
     assert host_processes(word) == []
     if how == signal.SIGKILL:
         assert leftovers(home, name) != []
@@ -161,13 +166,7 @@ async def test_a_lab_whose_first_process_was_taken_over_does_not_outlive_the_har
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
-        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
-        assert sleepers
-        harness.kill()
-        harness.wait(30)
-        for sleeper in sleepers:
-            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
-            os.close(sleeper)
+        end_harness(harness, word, signal.SIGKILL)
     assert host_processes(word) == []
 
 
@@ -178,13 +177,7 @@ async def test_a_paused_process_does_not_outlive_the_harness(home: Home, core: P
     with subprocess.Popen(command, stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
-        sleepers = [os.pidfd_open(pid) for pid in host_processes(word) if pid != harness.pid]
-        assert sleepers
-        harness.kill()
-        harness.wait(30)
-        for sleeper in sleepers:
-            assert select.select([sleeper], [], [], 30)[0], "a process outlived its harness"
-            os.close(sleeper)
+        end_harness(harness, word, signal.SIGKILL)
 
 
 async def test_a_lab_ends_at_its_deadline_while_the_event_loop_is_blocked(opened: Open, tmp_path: Path):

@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from assay.agents.agent import Agent, agent_class, agent_names
 from assay.cli.complete import complete_agents
-from assay.cli.output import as_json, echo, echo_wrapped, print_table
+from assay.cli.output import as_json, echo, print_table
 from assay.core.table import TableColumn
 
 
@@ -34,21 +34,21 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
             TableColumn("agent"),
             TableColumn("needs", leave_out=2),
             TableColumn("settings", right=True, leave_out=1),
-            TableColumn("what it does", shrinks=True, min_width=56),
+            TableColumn("what it does", shrinks=True, prose=True, min_width=56),
         ]
         print_table(
             columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]
         )
         echo()
-        echo_wrapped("Settings of one: assay agents AGENT. To change one: --agent AGENT,SETTING=VALUE")
+        echo("Settings of one: assay agents AGENT. To change one: --agent AGENT,SETTING=VALUE")
         return
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] else ""
-        echo_wrapped(f"{row['agent']}: {row['summary']}{needs}", "  ")
+        echo(f"{row['agent']}: {row['summary']}{needs}")
         columns = [
             TableColumn("setting"),
             TableColumn("default", shrinks=True),
-            TableColumn("meaning", shrinks=True, min_width=40),
+            TableColumn("meaning", shrinks=True, prose=True, min_width=40),
         ]
         print_table(
             columns, [[setting, _default(about), about["about"] or ""] for setting, about in row["settings"].items()]

@@ -7,6 +7,7 @@ import click
 
 from assay.cli.output import as_json, choose_progress, echo, print_table, quiet
 from assay.core.home import Home
+from assay.core.table import TableColumn
 
 
 @click.group("lab")
@@ -51,7 +52,10 @@ def lab_doctor_command(json_: bool) -> None:
     if json_:
         echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
-    print_table(["check", "state", "detail"], [[finding.name, finding.state, finding.detail] for finding in findings])
+    print_table(
+        ["check", "state", TableColumn("detail", shrinks=True, prose=True)],
+        [[finding.name, finding.state, finding.detail] for finding in findings],
+    )
     for finding in findings:
         if finding.remedy:
             echo(f"\n{finding.name}: {finding.remedy}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay import __version__
-from assay.cli.output import as_json, echo, echo_wrapped, print_table
+from assay.cli.output import as_json, echo, print_table
 from assay.core.home import Home
 from assay.core.table import TableColumn
 
@@ -61,7 +61,7 @@ def config_command(json_: bool) -> None:
         print_table(["setting", "value", "from"], rows)
     else:
         echo("No settings: every run uses its flags, its plan file and the defaults.")
-    echo_wrapped(f"Environment variables: {', '.join(VARIABLES)}")
+    echo(f"Environment variables: {', '.join(VARIABLES)}")
 
 
 @click.command("doctor")
@@ -81,7 +81,11 @@ def doctor_command(json_: bool) -> None:
     if json_:
         echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
-    columns = [TableColumn("check"), TableColumn("state"), TableColumn("detail", shrinks=True, min_width=30)]
+    columns = [
+        TableColumn("check"),
+        TableColumn("state"),
+        TableColumn("detail", shrinks=True, prose=True, min_width=30),
+    ]
     print_table(columns, [[finding.name, finding.state, finding.detail] for finding in findings])
     for finding in findings:
         if finding.remedy:

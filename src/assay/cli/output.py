@@ -94,9 +94,26 @@ def open_run(path: Path) -> "RunFolder":
     return unpack_bundle(path, folder / path.stem)
 
 
-def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print text that may come from anywhere: control sequences are replaced, so it cannot control the terminal."""
-    click.echo(strip_control(str(text)), err=err, nl=nl)
+def echo(text: object = "", *, err: bool = False, nl: bool = True, indent: int | None = None) -> None:
+    """Print text that may come from anywhere: control sequences are replaced, so it cannot control the terminal.
+
+    On a terminal, lines that are too long continue on the next line, after `indent` spaces, and no word is torn. In a
+    file or a pipe lines are as long as they need to be, and JSON is never touched.
+    """
+    clean = strip_control(str(text))
+    if nl and (sys.stderr if err else sys.stdout).isatty() and not clean.startswith(("{", "[")):
+        width = shutil.get_terminal_size().columns
+        clean = "\n".join(_wrap(line, width, indent) for line in clean.split("\n"))
+    click.echo(clean, err=err, nl=nl)
+
+
+def _wrap(line: str, width: int, indent: int | None) -> str:
+    if len(line) <= width:
+        return line
+    spaces = " " * (len(line) - len(line.lstrip()) + 2 if indent is None else indent)
+    return textwrap.fill(
+        line, width, subsequent_indent=spaces, break_on_hyphens=False, break_long_words=False, replace_whitespace=False
+    )
 
 
 def make_console() -> "Console":
@@ -149,13 +166,14 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
         echo(f"(not shown for lack of space: {', '.join(table.left_out)})")
 
 
-def echo_wrapped(text: str, indent: str = "", *, err: bool = False) -> None:
-    """Print prose, wrapped between words where a terminal is narrower."""
-    on_terminal = (sys.stderr if err else sys.stdout).isatty()
-    width = shutil.get_terminal_size().columns if on_terminal else None
-    lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) if width else [text]
-    for line in lines:
-        echo(line, err=err)
+def print_markdown(text: str) -> None:
+    """Print a document: laid out on a terminal, as it is written in a file or a pipe."""
+    if not sys.stdout.isatty():
+        echo(text)
+        return
+    from rich.markdown import Markdown
+
+    make_console().print(Markdown(strip_control(text), hyperlinks=False))
 
 
 def terminal_width() -> int | None:

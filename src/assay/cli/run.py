@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.complete import complete_trials
-from assay.cli.output import choose_progress, echo, echo_wrapped, quiet
+from assay.cli.output import choose_progress, echo, quiet
 from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
 from assay.cli.report import print_report
 from assay.cli.view import viewing
@@ -200,10 +200,10 @@ def _warn(run: RunFolder) -> None:
     from assay.runs.machine_load import describe_load, read_load
 
     if busy := describe_load(read_load()):
-        echo_wrapped(f"warning: {busy}", err=True)
+        echo(f"warning: {busy}", err=True)
     outdated = [trial for trial in run.trials() if not trial.state.final and is_outdated(trial.file)]
     if outdated:
-        echo_wrapped(
+        echo(
             f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent's code will not "
             f"be run; to remove them, run: assay clean {run.path} --outdated",
             err=True,

@@ -104,7 +104,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         TableColumn("time", leave_out=6),
         TableColumn("tokens", right=True, leave_out=1),
         TableColumn("cost", right=True, leave_out=2),
-        TableColumn("reason", shrinks=True, min_width=20, leave_out=7),
+        TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=7),
     ]
     print_table(columns, rows)
     echo()

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from assay.cli.complete import complete_tasks
-from assay.cli.output import as_json, echo, echo_wrapped, open_registry, print_table
+from assay.cli.output import as_json, echo, open_registry, print_markdown, print_table
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.quantities import format_duration, format_size
@@ -59,9 +59,9 @@ def _print_suite(suite: Suite, rows: list[dict[str, str | list[str] | None]], *,
         return
     if not first:
         echo()
-    echo_wrapped(f"{suite.name}: {suite.title}", "  ")
+    echo(f"{suite.name}: {suite.title}")
     sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
-    echo_wrapped(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""), "    ")
+    echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""))
     columns = {
         "task": TableColumn("task", shrinks=True, min_width=28),
         "kind": TableColumn("kind", shrinks=True, min_width=14, leave_out=2),
@@ -110,7 +110,7 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         return
     echo(f"{found.id}: {found.title}\n{found.summary}\n")
     for name, fact in _facts(found, variants):
-        echo(f"  {name:<11} {fact}")
+        echo(f"  {name:<11} {fact}", indent=14)
     for edition in found.editions:
         _print_rules(edition, found.rules.get(edition))
     if board := found.leaderboard:
@@ -125,7 +125,8 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
             [str(rank), one.name, f"{one.score:.5g}", f"{one.seconds:.1f} s"] for rank, one in enumerate(best_first, 1)
         ]
         print_table(["rank", "solution", "score", "time"], rows)
-    echo("\n" + found.description)
+    echo()
+    print_markdown(found.description)
 
 
 def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:

@@ -12,12 +12,14 @@ class TableColumn:
     """A column of a table.
 
     Where space is short, cells of a `shrinks` column are shortened to no less than `min_width`; if that is not enough,
-    columns are left out by the order of `leave_out`, the lowest number first, and never without one.
+    columns are left out by the order of `leave_out`, the lowest number first, and never without one. Names lose their
+    middle, because their ends tell them apart; `prose` loses its end.
     """
 
     name: str
     right: bool = False
     shrinks: bool = False
+    prose: bool = False
     min_width: int = 20
     leave_out: int | None = None
 
@@ -83,8 +85,12 @@ def _shrink(columns: Sequence[TableColumn], widths: Sequence[int], width: int) -
 
 
 def _pad(cells: Sequence[str], columns: Sequence[TableColumn], widths: Sequence[int]) -> tuple[str, ...]:
-    shown = (shorten_middle(cell, width) for cell, width in zip(cells, widths, strict=True))
-    return tuple(
-        cell.rjust(width) if column.right else cell.ljust(width)
-        for cell, column, width in zip(shown, columns, widths, strict=True)
-    )
+    padded = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        shown = _shorten_end(cell, width) if column.prose else shorten_middle(cell, width)
+        padded.append(shown.rjust(width) if column.right else shown.ljust(width))
+    return tuple(padded)
+
+
+def _shorten_end(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
