@@ -15,6 +15,7 @@ from assay.studies.similarity import (
     histogram,
     read_folder,
     similarity,
+    summarize_relations,
     tokenize,
 )
 
@@ -133,12 +134,43 @@ def test_hostile_text_is_tokenized_in_one_pass(piece: str):
     assert len(tokenize(text)) <= len(text)
 
 
-def test_the_command_compares_the_trials_of_a_run(assay_prepared, tmp_path: Path):
-    run = tmp_path / "run"
+def test_relations_and_coverage_are_told_apart():
+    """A trial that copied half of a notebook: all of it is covered, but the notebook has more."""
+    trial = CodeSample("t1", "t1", ORIGINAL, "trial", "s/a", "x")
+    others = [
+        CodeSample("t2", "t2", RENAMED, "trial", "s/a", "x"),
+        CodeSample("t3", "t3", OTHER, "trial", "s/a", "y"),
+        CodeSample("t4", "t4", OTHER + "\npass", "trial", "s/b", "x"),
+        CodeSample("n.ipynb", "notebooks", ORIGINAL + OTHER, "notebook"),
+    ]
+    found = {match.second: match for match in compare_sources([trial], others)}
+    assert {name: match.relation for name, match in found.items()} == {
+        "t2": "other seed", "t3": "other agent", "t4": "other task", "n.ipynb": "notebook",
+    }  # fmt: skip
+    assert found["n.ipynb"].coverage > 0.8 > 0.6 > found["n.ipynb"].similarity
+    first, *_ = summarize_relations(found.values())
+    assert (first.relation, first.pairs, first.flagged, first.highest) == ("other seed", 1, 1, 1.0)
+
+
+def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared, tmp_path: Path):
+    """Both seeds of the starter are the same code; a notebook with a renamed copy of it is planted."""
+    run, figure = tmp_path / "run", tmp_path / "similarity.svg"
     ran = assay_prepared("run", "pocket/digits", "--agent", "starter", "--seeds", "2", "--out", run, "--quiet")
     assert ran.returncode == 0, ran.stderr
-    shown = assay_prepared("study", "similarity", run)
+    shown = assay_prepared("study", "similarity", run, "--figure", figure)
     assert "2 trials with code" in shown.stdout and "100 %" in shown.stdout, shown.stdout + shown.stderr
-    pairs = json.loads(assay_prepared("study", "similarity", run, "--json").stdout)["pairs"]
-    assert [pair["similarity"] for pair in pairs] == [1.0]
+    assert figure.read_text().startswith("<svg")
+    found = json.loads(assay_prepared("study", "similarity", run, "--json").stdout)
+    assert [(pair["similarity"], pair["relation"]) for pair in found["pairs"]] == [(1.0, "other seed")]
+    notebooks = tmp_path / "notebooks"
+    notebooks.mkdir()
+    copied = (SUITES / "pocket/digits/starter/train.py").read_text().replace("train", "first").replace("test", "second")
+    cell = {"cell_type": "code", "source": copied}
+    (notebooks / "planted.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (notebooks / "clean.py").write_text(OTHER)
+    found = json.loads(assay_prepared("study", "similarity", run, "--against", notebooks, "--panel", "--json").stdout)
+    flagged = {(pair["second"], pair["relation"]) for pair in found["pairs"] if pair["similarity"] > 0.6}
+    assert flagged == {("planted.ipynb", "notebook"), ("pocket/digits/starter/train.py", "starter")}
+    compared = {one["relation"]: one["pairs"] for one in found["relations"]}
+    assert compared == {"notebook": 2, "file": 2, "starter": 2, "reference panel": 2}
     assert assay_prepared("study", "similarity", tmp_path).returncode == 2

@@ -55,8 +55,10 @@ def table(folders: tuple[Path, ...], json_: bool) -> None:
     for row in load_leaderboard():
         lines.append(_row(row))
         if rates := known.get(row.agent):
-            cells = [f"{rate.mean:.2f} ± {rate.errors['tasks'] or 0:.2f}" for rate in rates.values()]
-            lines.append(["  clustered by task", "", "", "", *cells])
+            errors = [f"{rate.mean:.2f} ± {rate.errors['tasks'] or 0:.2f}" for rate in rates.values()]
+            intervals = [f"{rate.low:.1f} to {rate.high:.1f}" for rate in rates.values()]
+            lines.append(["  clustered by task", "", "", "", *errors])
+            lines.append(["  95 % interval over tasks", "", "", "", *intervals])
     print_table(_HEADER, lines)
     echo("Share of competitions with a medal. ±: standard error over seeds, as published; it takes the tasks as fixed.")
     echo("*: leakage is known. Only rows whose reports are known can be given an error clustered by task.")
@@ -113,10 +115,14 @@ def compare(folders: tuple[Path, ...], folder: Path, json_: bool) -> None:
     """
     mine = rate_agents(collect_outcomes(RunFolder(folder)), _splits(folders))
     if json_:
-        content = {agent: _as_json(rates) for agent, rates in mine.items()}
-        echo(
-            json.dumps({"format": "published-comparison/1", "error": "clustered by task", "agents": content}, indent=2)
-        )
+        content = {
+            "format": "published-comparison/2",
+            "error": "clustered by task",
+            "agents": {agent: _as_json(rates) for agent, rates in mine.items()},
+            "published_error": "over seeds",
+            "published": [asdict(row) for row in load_leaderboard()],
+        }
+        echo(json.dumps(content, indent=2))
         return
     lines = [(_row(row), [row.rates[split][0] for split in SPLITS]) for row in load_leaderboard()]
     for agent, rates in mine.items():

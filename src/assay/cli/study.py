@@ -10,6 +10,7 @@ import click
 
 from assay.cli.output import as_json, choose_progress, echo, print_table, quiet, run_argument
 from assay.cli.study_contamination import cutoff_command, obfuscation_command
+from assay.cli.study_runs import figure_option, write_figure
 from assay.cli.study_scaling import scaling_command
 from assay.core.text import plural
 from assay.records import RunFolder
@@ -54,10 +55,20 @@ study_command.add_command(cutoff_command)
     show_default=True,
     help="Similarity in per cent above which a trial is flagged.",
 )
+@click.option("--panel", is_flag=True, help="Also compare with the reference solutions and starters of the tasks.")
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many pairs to show.")
+@figure_option
 @as_json
-def similarity_command(folder: Path, against: tuple[Path, ...], threshold: float, top: int, json_: bool) -> None:
-    """Compare the code of trials with notebooks, other trials or other seeds.
+def similarity_command(
+    folder: Path,
+    against: tuple[Path, ...],
+    threshold: float,
+    panel: bool,
+    top: int,
+    figure: Path | None,
+    json_: bool,
+) -> None:
+    """Compare the code of trials with other agents, other seeds, notebooks or reference solutions.
 
     Winnowing of Python tokens, as in the published study: runs of 23 tokens, windows of 17, flagged above 60 %. Names,
     literals, comments and layout do not count.
@@ -66,26 +77,45 @@ def similarity_command(folder: Path, against: tuple[Path, ...], threshold: float
     Examples:
       assay study similarity runs/first
       assay study similarity runs/first --against notebooks --against runs/second
+      assay study similarity runs/first --panel --figure similarity.svg
     """
+    from assay.studies.study_figures import draw_histogram
+
     sources = similarity.read_run(RunFolder(folder))
-    others = [source for place in against for source in _read(place)] if against else sources
+    others = [source for place in against for source in _read(place)] if against or panel else sources
+    others += similarity.read_panels(RunFolder(folder)) if panel else []
     matches = similarity.compare_sources(sources, others)
     best = similarity.best_matches(matches, sources)
     flagged = [match for match in matches if 100 * match.similarity > threshold]
     counts = similarity.histogram(best)
+    relations = similarity.summarize_relations(matches, threshold / 100)
+    write_figure(figure, lambda: draw_histogram(counts, threshold))
     if json_:
-        content = {"format": "similarity/1", "sources": len(sources), "compared": len(others), "histogram": counts}
+        content = {"format": "similarity/2", "sources": len(sources), "compared": len(others), "histogram": counts}
+        content |= {"relations": [asdict(one) for one in relations]}
         echo(json.dumps(content | {"pairs": [asdict(match) for match in matches[: max(top, len(flagged))]]}, indent=2))
         return
     echo(f"{plural(len(sources), 'trial')} with code, compared with {plural(len(others), 'source')}")
     print_table(
-        ["similarity", "trial", "resembles"],
-        [[f"{100 * match.similarity:.0f} %", match.first, match.second] for match in matches[:top]],
+        ["similarity", "coverage", "trial", "resembles", "which is"],
+        [
+            [_share(match.similarity), _share(match.coverage), match.first, match.second, match.relation]
+            for match in matches[:top]
+        ],
+    )
+    echo()
+    print_table(
+        ["relation", "pairs", "flagged", "median", "highest"],
+        [
+            [one.relation, str(one.pairs), str(one.flagged), _share(one.median), _share(one.highest)]
+            for one in relations
+        ],
     )
     echo()
     echo("Highest similarity of each trial:")
     for tenth, count in enumerate(counts):
         echo(f"  {10 * tenth:>3}–{10 * tenth + 10} %  {'█' * count}{' ' if count else ''}{count}")
+    echo("Coverage: how much of the trial's code is in the other.")
     echo(f"Above {threshold:g} %: {plural(len(flagged), 'pair')}. High similarity is a reason to look, not a verdict.")
 
 

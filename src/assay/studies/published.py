@@ -1,14 +1,14 @@
 """The published leaderboard of MLE-bench: its rows, and their recomputation from grading reports proven by checksum.
 
 The reports behind the leaderboard are stored as large files that few copies of the repository contain. With such a
-copy, each is proven by its SHA-256 and every row is recomputed; for one row the medals themselves are known here.
+copy, each is proven by its SHA-256 and every row is recomputed; for two rows the medals themselves are known here.
 """
 
 import csv
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -86,15 +86,33 @@ def load_known_medals() -> dict[str, dict[str, list[str]]]:
     return medals
 
 
+@cache
+def load_known_counts() -> dict[str, dict[str, tuple[int, int]]]:
+    """Return the medals of rows of which only the number is known, not the seeds: row -> competition -> won, seeds."""
+    text = (resources.files(__package__) / "known_medal_counts.json").read_text(encoding="utf-8")
+    return {row: {name: (won, seeds) for name, (won, seeds) in some.items()} for row, some in json.loads(text).items()}
+
+
 def recompute_known(splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
-    """Return the rates by split of every row whose medals are known here, by the agent's name."""
-    return {
-        agent: {
-            split: _rate({name: _results(name, medals[name]) for name in splits[split]}, splits[split], splits)
-            for split in SPLITS
-        }
-        for agent, medals in load_known_medals().items()
+    """Return the rates by split of every row whose medals are known here, by the agent's name.
+
+    Where only their number is known, there is no error over seeds.
+    """
+    medals = {
+        agent: {name: _results(name, some) for name, some in row.items()} for agent, row in load_known_medals().items()
     }
+    counted = {
+        agent: {name: _results(name, ["any"] * won + ["none"] * (seeds - won)) for name, (won, seeds) in row.items()}
+        for agent, row in load_known_counts().items()
+    }
+    rates = {
+        agent: {split: _rate(results, splits[split], splits) for split in SPLITS}
+        for agent, results in (medals | counted).items()
+    }
+    for agent in counted:
+        for split, rate in rates[agent].items():
+            rates[agent][split] = replace(rate, per_seed=(), errors={**rate.errors, "seeds": None})
+    return rates
 
 
 @cache

@@ -12,12 +12,14 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from assay.core.errors import RecordError
 from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import CallStarted, SnapshotTaken, WriteRequest
+from assay.results.collect import load_tasks
 
 RUN_LENGTH = 23
 WINDOW = 17
@@ -41,20 +43,32 @@ _KEPT = frozenset(keyword.kwlist)
 
 @dataclass(frozen=True)
 class CodeSample:
-    """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with."""
+    """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with.
+
+    A trial's has its task and agent; what else it is compared with has a `kind`.
+    """
 
     name: str
     group: str
     code: str
+    kind: str = "file"
+    task: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Two pieces of code and how much of their fingerprints they share."""
+    """Two pieces of code and how much of their fingerprints they share.
+
+    `coverage` is the share of the first one's that the second has: it stays high where a short script was copied from
+    a long file. `relation` is what the second is to the first: another seed, another agent, a notebook.
+    """
 
     first: str
     second: str
     similarity: float
+    coverage: float
+    relation: str
 
 
 def tokenize(code: str) -> list[str]:
@@ -98,8 +112,49 @@ def compare_sources(sources: Sequence[CodeSample], against: Sequence[CodeSample]
         for other in against
         if source.group != other.group
     }
-    matches = [Match(one.name, other.name, similarity(prints[one], prints[other])) for one, other in pairs.values()]
+    matches = [
+        Match(
+            first=one.name,
+            second=other.name,
+            similarity=similarity(prints[one], prints[other]),
+            coverage=len(prints[one] & prints[other]) / max(1, len(prints[one])),
+            relation=relate(one, other),
+        )
+        for one, other in pairs.values()
+    ]
     return sorted(matches, key=lambda match: -match.similarity)
+
+
+def relate(one: CodeSample, other: CodeSample) -> str:
+    """Return what a piece of code is to that of a trial."""
+    if other.kind != "trial":
+        return other.kind
+    if one.task != other.task:
+        return "other task"
+    return "other seed" if one.agent == other.agent else "other agent"
+
+
+@dataclass(frozen=True)
+class RelationSummary:
+    """All pairs with one relation: how many, how many are flagged, and the median and highest similarity."""
+
+    relation: str
+    pairs: int
+    flagged: int
+    median: float
+    highest: float
+
+
+def summarize_relations(matches: Iterable[Match], threshold: float = FLAGGED) -> list[RelationSummary]:
+    """Return a row for each relation, the most similar first."""
+    by_relation: dict[str, list[float]] = {}
+    for match in matches:
+        by_relation.setdefault(match.relation, []).append(match.similarity)
+    rows = [
+        RelationSummary(relation, len(some), sum(one > threshold for one in some), median(some), max(some))
+        for relation, some in by_relation.items()
+    ]
+    return sorted(rows, key=lambda row: -row.highest)
 
 
 def best_matches(matches: Iterable[Match], sources: Iterable[CodeSample]) -> dict[str, Match]:
@@ -126,7 +181,24 @@ def read_run(run: RunFolder) -> list[CodeSample]:
     for trial in run.trials():
         code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
         if code.strip():
-            sources.append(CodeSample(trial.path.name, trial.path.name, code))
+            file = trial.file
+            name = trial.path.name
+            sources.append(CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label))
+    return sources
+
+
+def read_panels(run: RunFolder) -> list[CodeSample]:
+    """Return the reference solutions of the tasks of a run, and their starters: a file each."""
+    tasks = load_tasks([trial.file for trial in run.trials()])
+    sources = []
+    for name, task in sorted(tasks.items()):
+        panel = task.path("panel.py")
+        if panel.is_file():
+            sources.append(CodeSample(f"{name}/panel.py", "panel", panel.read_text("utf-8"), kind="reference panel"))
+        for path, content in task.starter.items():
+            if path.endswith(".py"):
+                code = content.decode(errors="replace")
+                sources.append(CodeSample(f"{name}/starter/{path}", "panel", code, kind="starter"))
     return sources
 
 
@@ -138,7 +210,8 @@ def read_folder(folder: Path) -> list[CodeSample]:
             with path.open("rb") as file:
                 text = file.read(4 * MAX_SIZE).decode(errors="replace")
             code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
-            sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code))
+            kind = "notebook" if path.suffix == ".ipynb" else "file"
+            sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code, kind=kind))
     return sources
 
 
