@@ -8,6 +8,11 @@ from typing import Literal
 from assay.models import Reply
 
 
+MAX_CODE = 200_000
+"""Characters of a script beyond which it is not parsed: Python's parser takes seconds for unusual code of that length,
+and nothing else runs meanwhile."""
+
+
 class UnreadableReply(Exception):
     """A reply that does not follow the requested format; its message says why."""
 
@@ -91,6 +96,8 @@ def _split_blocks(text: str) -> list[_Block]:
 
 
 def _compiles(code: str) -> bool:
+    if len(code) > MAX_CODE:
+        return False
     try:
         ast.parse(code)
     except (SyntaxError, ValueError, MemoryError, RecursionError):

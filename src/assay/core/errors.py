@@ -83,7 +83,12 @@ class UnsafePath(AssayError):
 
 
 class InvalidSubmission(AssayError):
-    """A submission cannot be graded; the message says why."""
+    """A submission cannot be graded; the message says why. It may quote the submission, so its length is limited."""
+
+    max_length: ClassVar[int] = 4_000
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= self.max_length else f"{message[: self.max_length - 1]}…")
 
 
 class RecordError(AssayError):

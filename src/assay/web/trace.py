@@ -1,6 +1,5 @@
 """What happened in a trial, in order, as its page shows it: steps, calls inside them, and what went wrong first."""
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
 from assay.core.text import one_line, plural
 from assay.lab.snapshots import Snapshot, load_snapshot, read_object
@@ -288,7 +288,7 @@ class _Builder:
         self._files[path] = text
         if before is None or len(text) + len(before) > _MAX_DIFFED:
             return Block(path, text, "code", path=path)
-        lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "before", "after", lineterm="", n=3)
+        lines = unified_diff(before.splitlines(), text.splitlines(), "before", "after")
         return Block(f"changes to {path}", "\n".join(list(lines)[2:]) or "No change.", "diff", path=path)
 
     def _compare_snapshot(self, event: SnapshotTaken, at: float) -> None:

@@ -116,4 +116,4 @@ class Research(ActionAgent):
 
 def strip_marks(plan: str) -> str:
     """Return a plan without code fences and without the marks of what is new in it."""
-    return re.sub(r"^\s*```\w*\s*$", "", plan, flags=re.MULTILINE).replace("**", "").strip()
+    return re.sub(r"^[ \t]*+```\w*+[ \t]*+$", "", plan, flags=re.MULTILINE).replace("**", "").strip()

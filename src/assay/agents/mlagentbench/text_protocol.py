@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.agents.mlagentbench.actions import Action
 from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn, find_unserializable
-from assay.agents.replies import UnreadableReply
+from assay.agents.replies import MAX_CODE, UnreadableReply
 
 ACTION = ThoughtField("Action", "the name of one action, exactly as it appears in the list")
 INPUT = ThoughtField("Action Input", "the arguments of that action, as one JSON object")
@@ -73,7 +73,8 @@ def _describe_action(action: Action) -> str:
 def _split_sections(text: str, names: Sequence[str]) -> dict[str, str]:
     """Return the text under the first heading of each name; the arguments extend to the end of the text."""
     any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-    heading = re.compile(rf"^[ \t]*[*_#>`\-]*[ \t]*({any_name})[ \t]*[*_`]*[ \t]*:[ \t]*[*_]*", re.I | re.M)
+    # Possessive, so that a long line of blanks takes linear time.
+    heading = re.compile(rf"^[ \t]*+[*_#>`\-]*+[ \t]*+({any_name})[ \t]*+[*_`]*+[ \t]*+:[ \t]*+[*_]*+", re.I | re.M)
     canonical = {name.lower(): name for name in names}
     first: dict[str, re.Match[str]] = {}
     for match in heading.finditer(text):
@@ -91,9 +92,20 @@ def _split_anywhere(text: str, names: Sequence[str]) -> dict[str, str] | None:
 
     Some models write all fields on one line. As there, the last of several equal names counts.
     """
-    pattern = "".join(rf"{re.escape(name)}:(.*)" for name in names)
-    match = re.search(pattern, text.partition("\nObservation:")[0], re.S)
-    return dict(zip(names, match.groups(), strict=True)) if match else None
+    text = text.partition("\nObservation:")[0]
+    sections: dict[str, str] = {}
+    end = len(text)
+    for name in reversed(names[1:]):
+        start = text.rfind(f"{name}:", 0, end)
+        if start < 0:
+            return None
+        sections[name] = text[start + len(name) + 1 : end]
+        end = start
+    first = f"{names[0]}:"
+    start = text.find(first, 0, end)
+    if start < 0:
+        return None
+    return {names[0]: text[start + len(first) : end], **sections}
 
 
 def _parse_name(text: str) -> str:
@@ -126,6 +138,8 @@ def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str | None]:
 def _parse_python(text: str) -> dict[str, Any] | None:
     """Parse a dictionary in Python syntax."""
     body = text.partition("\nObservation:")[0].strip().removesuffix("```").strip()
+    if len(body) > MAX_CODE:
+        return None
     try:
         value = ast.literal_eval(body)
         json.dumps(value, allow_nan=False)

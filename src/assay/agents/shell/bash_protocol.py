@@ -9,7 +9,8 @@ from assay.agents.replies import UnreadableReply
 from assay.models import Message, Reply, Tool, ToolCall
 
 Protocol = Literal["tools", "text"]
-BLOCK = re.compile(r"^```(?:bash|sh)[ \t]*(\S*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_OPENING = re.compile(r"^```(?:bash|sh)[ \t]*+(\S*+)[ \t]*+\n", re.MULTILINE)
+_CLOSING = re.compile(r"^```[ \t]*+$", re.MULTILINE)
 MAX_COMMAND_BYTES = 100_000
 BASH_TOOL = Tool(
     name="bash",
@@ -43,7 +44,7 @@ def parse_commands(reply: Reply, protocol: Protocol) -> list[BashCommand]:
         if not reply.message.tool_calls:
             raise UnreadableReply("It does not call the tool `bash`.")
         return [_parse_call(call) for call in reply.message.tool_calls]
-    blocks = BLOCK.findall(reply.message.text)
+    blocks = _find_blocks(reply.message.text)
     if len(blocks) != 1:
         raise UnreadableReply(
             f"It contains {len(blocks) or 'no'} blocks that start with ```bash; it must contain exactly one."
@@ -62,6 +63,18 @@ def rejection_messages(reply: Reply, fault: str) -> list[Message]:
 def result_message(text: str, call_id: str | None = None) -> Message:
     """Return the message with the result of a command, in answer to a tool call if it came in one."""
     return Message(role="tool" if call_id else "user", text=text, tool_call_id=call_id)
+
+
+def _find_blocks(text: str) -> list[tuple[str, str]]:
+    """Return the time limit and the content of each closed block, in one pass over the text."""
+    blocks, position = [], 0
+    while opening := _OPENING.search(text, position):
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:
+            break
+        blocks.append((opening[1], text[opening.end() : closing.start()]))
+        position = closing.end()
+    return blocks
 
 
 def _parse_call(call: ToolCall) -> BashCommand:

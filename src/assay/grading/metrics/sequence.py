@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission, MissingDependency
+from assay.core.text import quote
 
 
 def kendall_tau_pooled(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
@@ -50,7 +51,7 @@ def _numbers(row: str) -> list[int]:
     try:
         return [int(item) for item in row.split()]
     except ValueError:
-        raise InvalidSubmission(f"{row!r} is not a sequence of whole numbers separated by spaces.") from None
+        raise InvalidSubmission(f"{quote(row)} is not a sequence of whole numbers separated by spaces.") from None
 
 
 def _places(true: list[str], given: list[str]) -> list[int]:
@@ -64,9 +65,9 @@ def _places(true: list[str], given: list[str]) -> list[int]:
 def _explain(true: list[str], given: list[str]) -> str:
     for item, times in Counter(given).items():
         if times > 1:
-            return f"the item {item!r} is listed {times} times in a row that may hold it once."
+            return f"the item {quote(item)} is listed {times} times in a row that may hold it once."
     if unknown := next((item for item in given if item not in set(true)), None):
-        return f"the item {unknown!r} is listed in a row where it does not belong."
+        return f"the item {quote(unknown)} is listed in a row where it does not belong."
     return f"{len(given)} items are listed in a row that has {len(true)}."
 
 

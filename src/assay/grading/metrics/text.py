@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission
+from assay.core.text import quote
 from assay.grading.metrics.combine import mean
 from assay.grading.metrics.sequence import edit_distance
 
@@ -89,4 +90,4 @@ def _answer(text: str) -> str | tuple[int, int]:
     try:
         return int(start), int(end)
     except ValueError:
-        raise InvalidSubmission(f"{text!r} is not an answer: it should be start:end, YES, NO, or empty.") from None
+        raise InvalidSubmission(f"{quote(text)} is not an answer: it should be start:end, YES, NO, or empty.") from None

@@ -1,6 +1,5 @@
 """Edits by a model: the old version is backed up, the diff is shown, and truncated replies are never written."""
 
-import difflib
 import posixpath
 import re
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from assay.agents.mlagentbench.actions.files import (
 )
 from assay.agents.observation import ActionFailed
 from assay.agents.replies import NoCodeBlock, extract_code_block
+from assay.core.diff import unified_diff
 from assay.core.text import cut_middle
 from assay.models import Message
 from assay.records.events import FailureCause
@@ -135,7 +135,7 @@ async def _save(context: ActionContext, path: str, script_name: str, before: str
 
 
 def _unified_diff(before: str, after: str, old: str, new: str) -> list[str]:
-    lines = difflib.unified_diff(split_lines(before), split_lines(after), old, new)
+    lines = unified_diff(split_lines(before), split_lines(after), old, new)
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
