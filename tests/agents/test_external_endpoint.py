@@ -41,7 +41,8 @@ class Reached:
     def http(self):
         import httpx2
 
-        client = httpx2.AsyncClient(transport=httpx2.AsyncHTTPTransport(uds=str(self.path)), base_url="http://lab")
+        transport = httpx2.AsyncHTTPTransport(uds=str(self.path))
+        client = httpx2.AsyncClient(transport=transport, base_url="http://lab", timeout=120)
         self._clients.append(client)
         return client
 

@@ -7,7 +7,6 @@ from typing import Literal
 
 from assay.models import Reply
 
-
 MAX_CODE = 200_000
 """Characters of a script beyond which it is not parsed: Python's parser takes seconds for unusual code of that length,
 and nothing else runs meanwhile."""

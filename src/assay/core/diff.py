@@ -2,11 +2,12 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 _MAX_COMPARED = 10**6
 _CONTEXT = 3
 
-Opcode = tuple[str, int, int, int, int]
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 def unified_diff(before: Sequence[str], after: Sequence[str], old: str, new: str) -> Iterator[str]:
@@ -20,9 +21,7 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old: str, new: str
     ending = "\n" if any(line.endswith("\n") for line in (*before[:1], *after[:1])) else ""
     yield f"--- {old}{ending}"
     yield f"+++ {new}{ending}"
-    matcher = difflib.SequenceMatcher()
-    matcher.opcodes = _compare(before, after)  # `get_grouped_opcodes` uses these instead of its own
-    for group in matcher.get_grouped_opcodes(_CONTEXT):
+    for group in _Matcher(_compare(before, after)).get_grouped_opcodes(_CONTEXT):
         first, last = group[0], group[-1]
         yield f"@@ -{_format_range(first[1], last[2])} +{_format_range(first[3], last[4])} @@{ending}"
         for tag, start, end, new_start, new_end in group:
@@ -31,6 +30,18 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old: str, new: str
                 continue
             yield from (f"-{line}" for line in before[start:end])
             yield from (f"+{line}" for line in after[new_start:new_end])
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """Groups given opcodes as `difflib` groups its own."""
+
+    def __init__(self, opcodes: list[Opcode]) -> None:
+        super().__init__()
+        self._opcodes = opcodes
+
+    def get_opcodes(self) -> list[Opcode]:
+        """Return the given opcodes."""
+        return list(self._opcodes)
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
@@ -43,11 +54,9 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
     middle: list[Opcode] = [("replace", 0, end - head, 0, new_end - head)]
     if (end - head) * (new_end - head) <= _MAX_COMPARED:
         middle = difflib.SequenceMatcher(None, before[head:end], after[head:new_end]).get_opcodes()
-    return [
-        *([("equal", 0, head, 0, head)] if head else []),
-        *((tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle),
-        *([("equal", end, len(before), new_end, len(after))] if tail else []),
-    ]
+    opcodes: list[Opcode] = [("equal", 0, head, 0, head), ("equal", end, len(before), new_end, len(after))]
+    opcodes[1:1] = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in middle]
+    return [opcode for opcode in opcodes if opcode[1] < opcode[2] or opcode[3] < opcode[4]]
 
 
 def _format_range(start: int, end: int) -> str:

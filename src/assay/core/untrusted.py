@@ -23,6 +23,8 @@ MAX_LOG = 8 * 2**30
 MAX_LINE = 256 * 2**20
 MAX_CONTENT = 2**30
 MAX_DEPTH = 100
+MAX_VALUE_DEPTH = 64
+"""Max depth of a value from outside that is recorded, which leaves room for the levels around it."""
 MAX_ENTRIES = 5_000_000
 
 _MAX_DIGITS = 20
@@ -80,6 +82,28 @@ def parse_json(content: bytes, name: object) -> Any:
         raise RecordError(f"{name} is not valid JSON: {reason}") from None
     _check_depth(value, name)
     return value
+
+
+def find_unrecordable(value: object) -> str | None:
+    """Return why a record must not contain this JSON value, because `parse_json` would refuse it; None if it may.
+
+    Values that come from models and agents are checked before they are recorded. Numbers that are not finite are
+    recorded as null.
+    """
+    level = [value]
+    for _ in range(MAX_VALUE_DEPTH):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below.extend(one.values())
+            elif isinstance(one, list | tuple):
+                below.extend(one)
+            elif isinstance(one, int) and abs(one) >= 10 ** (_MAX_DIGITS - 1):
+                return f"a number has more than {_MAX_DIGITS - 1} digits"
+        if not below:
+            return None
+        level = below
+    return f"it is nested more than {MAX_VALUE_DEPTH} levels deep"
 
 
 def read_json(path: Path, max_size: int = MAX_JSON) -> Any:

@@ -22,6 +22,8 @@ Kind = Literal["file", "folder", "link", "other"]
 
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 64
+MAX_CHARACTERS = 32 * 10**6
+"""Max length of all paths and link targets of a workspace together, in which they are kept in memory and recorded."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -145,9 +147,10 @@ def walk(
     """Yield everything below `root` in order of names, folders before their content, except the top name `without`.
 
     A folder that is deeper than `max_depth` or cannot be opened has `readable` off and is not entered. Names count when
-    they are listed, over all folders, so that many large folders inside each other are refused in bounded memory.
+    they are listed, over all folders, so that many large folders inside each other are refused in bounded memory. So
+    do the characters of all paths: with long names and deep folders, few names on disk can make gigabytes of paths.
     """
-    listed = 0
+    listed = characters = 0
     open_folders: list[tuple[int, str, Iterator[str]]] = []
 
     def enter(folder: int, prefix: str, skip: str | None = None) -> None:
@@ -173,6 +176,9 @@ def walk(
             except FileNotFoundError:
                 continue
             kind = _kind(found.st_mode)
+            characters += len(prefix) + len(name) + (found.st_size if kind == "link" else 0)
+            if characters > MAX_CHARACTERS:
+                raise UnsafePath(f"the paths in the workspace have more than {MAX_CHARACTERS:,} characters in all")
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
                 enter(inner, f"{prefix}{name}/")

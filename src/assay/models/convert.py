@@ -1,6 +1,7 @@
 """Conversion of messages, tools and settings to Inspect's types, and of messages back. Imports Inspect."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from inspect_ai.model import (
@@ -17,6 +18,7 @@ from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolInfo, ToolParams
 
 from assay.core.errors import UsageError
+from assay.core.untrusted import find_unrecordable
 from assay.models.messages import Message, Tool, ToolCall
 from assay.models.settings import ModelSettings, Sampling
 
@@ -56,7 +58,7 @@ def from_inspect(message: ChatMessage, name: str, state: dict[str, Any] | None =
     if not isinstance(message, ChatMessageAssistant):
         call_id = message.tool_call_id if isinstance(message, ChatMessageTool) else None
         return Message(role=message.role, text=message.text, tool_call_id=call_id)
-    message = _replace_surrogates(message)
+    message = _replace_surrogates(_refuse_arguments(message))
     plain = Message(
         role="assistant",
         text=message.text,
@@ -115,6 +117,18 @@ def sampling_config(sampling: Sampling, settings: ModelSettings) -> GenerateConf
     return GenerateConfig(
         **fields, stop_seqs=list(stop) if stop else None, logprobs=True if "top_logprobs" in fields else None
     )
+
+
+def _refuse_arguments(message: ChatMessageAssistant) -> ChatMessageAssistant:
+    """Make arguments that cannot be recorded, such as very deep ones, a fault of their call."""
+    reasons = [find_unrecordable(call.arguments) for call in message.tool_calls or ()]
+    if not any(reasons):
+        return message
+    calls = [
+        replace(call, arguments={}, parse_error=f"The arguments cannot be used: {why}.") if why else call
+        for call, why in zip(message.tool_calls or (), reasons, strict=True)
+    ]
+    return message.model_copy(update={"tool_calls": calls})
 
 
 def _replace_surrogates(message: ChatMessageAssistant) -> ChatMessageAssistant:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.core.untrusted import find_unrecordable
+
 
 @dataclass(frozen=True)
 class ThoughtField:
@@ -50,4 +52,4 @@ def find_unserializable(arguments: Mapping[str, Any]) -> str | None:
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         return str(error)
-    return None
+    return find_unrecordable(arguments)

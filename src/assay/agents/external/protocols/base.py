@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from assay.core.text import describe_validation_error
+from assay.core.untrusted import find_unrecordable
 from assay.models import Message, Reply, Sampling, Tool, ToolCall
 
 Json = Mapping[str, Any]
@@ -16,7 +17,6 @@ Json = Mapping[str, Any]
 NOT_TEXT = "[content other than text was omitted]"
 CHARACTERS_PER_TOKEN = 4
 MAX_VALUES = 200_000
-MAX_DEPTH = 100
 MAX_MESSAGES = 10_000
 MAX_PARTS = 10_000
 MAX_TOOLS = 500
@@ -65,7 +65,7 @@ class RequestLimits:
             value = json.loads(text)
         except (ValueError, RecursionError):
             raise Malformed("the body is not valid JSON") from None
-        _check_depth(value)
+        _check_recordable(value)
         return value
 
     def load_arguments(self, arguments: object) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class RequestLimits:
                 arguments = json.loads(arguments)
             except (ValueError, RecursionError):
                 return {}
-            _check_depth(arguments)
+            _check_recordable(arguments)
         return arguments if isinstance(arguments, dict) else {}
 
     def take_schema_node(self, characters: int) -> None:
@@ -176,23 +176,14 @@ def count_characters(request: ClientRequest) -> int:
     return texts + calls + sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
 
 
+def _check_recordable(value: object) -> None:
+    """Refuse values over which later recursive code would stumble, or that would make a record invalid."""
+    if why := find_unrecordable(value):
+        raise Malformed(f"the JSON cannot be recorded: {why}")
+
+
 def _part_text(part: object) -> str:
     if isinstance(part, str):
         return part
     text = require_object(part, "a part of the content").get("text")
     return text if isinstance(text, str) else NOT_TEXT
-
-
-def _check_depth(value: object) -> None:
-    """Refuse deep nesting, over which later recursive code would stumble."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return
-    raise Malformed(f"the JSON is nested more than {MAX_DEPTH} levels deep")
