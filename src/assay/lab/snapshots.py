@@ -25,6 +25,9 @@ from assay.core.untrusted import MAX_CONTENT, open_plain, parse_json, read_plain
 from assay.lab import workspace
 from assay.lab.workspace import Owner, WorkspaceEntry
 
+QUOTA_FACTOR = 10
+"""How many times the disk limit of a lab all snapshots of a trial may take together."""
+
 _FORMAT = "snapshot/1"
 _CHUNK = 2**20
 _MAX_MANIFEST = 2**29
@@ -81,14 +84,47 @@ class Snapshot:
         return sum(file.size for file in self.files.values())
 
 
+class StoreQuota:
+    """How much of the host's disk the snapshots of a trial may take.
+
+    Without it, code that keeps changing a large file could fill the disk, while each snapshot is within its limit.
+    Large files are left out first, so that there is space for scripts; then all files are.
+    """
+
+    def __init__(self, store: Path, max_size: int) -> None:
+        self._max_size = max_size
+        self._used = sum(_size_on_disk(path) for name in ("objects", "manifests") for path in (store / name).glob("*"))
+
+    def has_space(self, size: int) -> bool:
+        """Whether a file of this size may be stored."""
+        return self._used + size <= (self._max_size if size < _CHUNK else 0.8 * self._max_size)
+
+    def add(self, path: Path) -> None:
+        """Count a file that was stored."""
+        self._used += _size_on_disk(path)
+
+    def check(self) -> None:
+        """Raise `UnsafePath` if even the names of files that are left out take too much space."""
+        if self._used > 1.2 * self._max_size:
+            raise UnsafePath(f"the snapshots of the workspace take more than {self._max_size:,} bytes")
+
+
 def take_snapshot(
-    root: Path, store: Path, before: Snapshot | None = None, *, max_size: int, without: str | None = None
+    root: Path,
+    store: Path,
+    before: Snapshot | None = None,
+    *,
+    max_size: int,
+    without: str | None = None,
+    quota: StoreQuota | None = None,
 ) -> Snapshot:
     """Store what is below `root`; files unchanged since `before` are not read, and if all are, return `before`.
 
     Sizes count as `ls` shows them and once per name, so that neither sparse files nor hard links can make a snapshot
-    larger than `max_size`: what does not fit is left out.
+    larger than `max_size`: what does not fit is left out. So is what does not fit into the `quota` of the store.
     """
+    quota = quota or StoreQuota(store, QUOTA_FACTOR * max_size)
+    quota.check()
     objects, manifests = store / "objects", store / "manifests"
     for folder in (objects, manifests):
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,7 +141,7 @@ def take_snapshot(
                 left_out.append(entry.path)
                 continue
             try:
-                files[entry.path] = _unchanged(entry, before) or _store_file(entry, objects, settled_ns, digests)
+                files[entry.path] = _unchanged(entry, before) or _store_file(entry, objects, settled_ns, digests, quota)
                 total += entry.stat.st_size
             except UnsafePath:
                 left_out.append(entry.path)
@@ -119,7 +155,10 @@ def take_snapshot(
     if snapshot == before:
         return before
     sync_folder(objects)
-    atomic_write(manifests / f"{snapshot.id}.json", snapshot.manifest)
+    manifest = manifests / f"{snapshot.id}.json"
+    if not manifest.exists():
+        atomic_write(manifest, snapshot.manifest)
+        quota.add(manifest)
     return snapshot
 
 
@@ -198,6 +237,10 @@ def open_object(store: Path, sha256: str, max_size: int = sys.maxsize) -> Iterat
         yield file
 
 
+def _size_on_disk(path: Path) -> int:
+    return path.lstat().st_blocks * 512
+
+
 def _check_types(snapshot: Snapshot) -> None:
     """Raise `TypeError` unless a snapshot that was read has the types that it was written with."""
     numbers = [
@@ -232,19 +275,23 @@ def _unchanged(entry: WorkspaceEntry, before: Snapshot | None) -> SnapshotFile |
     return file if now == (file.ctime_ns, file.inode, file.size) else None
 
 
-def _store_file(entry: WorkspaceEntry, objects: Path, settled_ns: int, digests: dict[int, str]) -> SnapshotFile:
+def _store_file(
+    entry: WorkspaceEntry, objects: Path, settled_ns: int, digests: dict[int, str], quota: StoreQuota
+) -> SnapshotFile:
     """Store a file; `digests` has those of the inodes that were stored before under another name."""
     found = entry.stat
     sha256 = digests.get(found.st_ino)
     if sha256 is None:
+        if not quota.has_space(found.st_blocks * 512):
+            raise UnsafePath(f"{entry.path!r} does not fit into the space for snapshots")
         with workspace.open_at(entry.folder, entry.name, entry.path) as source:
-            sha256 = _store_content(source, found.st_size, objects)
+            sha256 = _store_content(source, found.st_size, objects, quota)
         digests[found.st_ino] = sha256
     changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
     return SnapshotFile(sha256, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
 
 
-def _store_content(source: BinaryIO, size: int, objects: Path) -> str:
+def _store_content(source: BinaryIO, size: int, objects: Path, quota: StoreQuota) -> str:
     """Store the content of an open file unless it is stored already, and return its digest."""
     if size < _CHUNK:
         # Most files are small, and most of these are stored already.
@@ -259,6 +306,7 @@ def _store_content(source: BinaryIO, size: int, objects: Path) -> str:
             if not target.exists():
                 os.fdatasync(copy.fileno())
                 temporary.rename(target)
+                quota.add(target)
     finally:
         # If the disk is full, half a copy would take the space that is needed to record it.
         temporary.unlink(missing_ok=True)
