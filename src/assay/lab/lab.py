@@ -21,7 +21,7 @@ from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
 from assay.lab.sandboxes.base import Sandbox, StartedCommand, sealed_file
-from assay.lab.snapshots import Snapshot, restore_snapshot, take_snapshot
+from assay.lab.snapshots import QUOTA_FACTOR, Snapshot, StoreQuota, restore_snapshot, take_snapshot
 
 DATA = "data"
 """The name of the data folder in the workspace."""
@@ -75,6 +75,7 @@ class SandboxedLab:
         self._processes = processes
         self._data = setup.data
         self._without = DATA if setup.data else None
+        self._quotas: dict[Path, StoreQuota] = {}
         self._live: set[StartedCommand] = set()
         self._expired = False
         self._kill_timer: threading.Timer | None = None
@@ -125,7 +126,10 @@ class SandboxedLab:
 
     async def snapshot(self, store: Path, before: Snapshot | None = None) -> Snapshot:
         """Store the content of the workspace in `store`; files unchanged since `before` are not read."""
-        take = partial(take_snapshot, max_size=self._limits.disk, without=self._without)
+        if store not in self._quotas:
+            self._quotas[store] = await _in_thread(partial(StoreQuota, store, QUOTA_FACTOR * self._limits.disk))
+        quota = self._quotas[store]
+        take = partial(take_snapshot, max_size=self._limits.disk, without=self._without, quota=quota)
         return await self._at_rest(partial(take, self._slot.workspace, store, before))
 
     async def restore(self, store: Path, snapshot: Snapshot) -> None:

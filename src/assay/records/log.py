@@ -17,10 +17,12 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from assay.core.disk import atomic_write
-from assay.core.errors import RecordError
+from assay.core.errors import AssayError, RecordError
 from assay.core.untrusted import MAX_LINE, MAX_LOG, open_plain, parse_json, read_lines, read_plain, refuse_links
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
+MAX_SIZE = 10**9
+"""Bytes of a log beyond which an agent can make no more calls; what ends a trial is still recorded."""
 START = "0" * 64
 """The `chain` before the first line."""
 
@@ -28,6 +30,10 @@ Written = TypeVar("Written", bound=EventBase)
 _CHAIN = b',"chain":"%s"}\n'
 _CHAIN_LENGTH = len(_CHAIN % START.encode())
 _FIRST_BLOCK = 2**16
+
+
+class LogTooLarge(AssayError):
+    """An agent had so much recorded that its work ends; the machine is not to blame."""
 
 
 class EventLog:
@@ -87,6 +93,11 @@ class EventLog:
         self._write(line[:-1] + _CHAIN % chain.encode())
         self._number, self._chain = self._number + 1, chain
         return stamped.model_copy(update={"chain": chain})
+
+    def check_size(self) -> None:
+        """Raise `LogTooLarge` if an agent has recorded so much that readers would run out of memory."""
+        if self._size > MAX_SIZE:
+            raise LogTooLarge(f"the log of the trial has more than {MAX_SIZE:,} bytes")
 
     def close(self) -> None:
         """Close the file."""

@@ -101,6 +101,7 @@ class Tape:
         """Carry out a call and record it, or return what was recorded last time."""
         if self.replays(lane):
             return self._replay(request, lane)
+        self._log.check_size()
         number = self._start(request, step=step, changes=changes, lane=lane)
         return self._finish(number, request, await perform(), step=step, used=used(), changes=changes, lane=lane)
 
