@@ -140,7 +140,8 @@ async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers
 async def test_the_boot_parameters_configuration_and_disks_of_the_host_are_not_seen(opened: Open):
     look = """
 import glob, os
-for path in ['/proc/cmdline', '/proc/config.gz', '/proc/diskstats', *glob.glob('/proc/fs/**', recursive=True)]:
+paths = [f'/proc/{name}' for name in ('cmdline', 'config.gz', 'diskstats', 'partitions')]
+for path in [*paths, *glob.glob('/proc/fs/**', recursive=True)]:
     try:
         if os.path.isfile(path) and open(path, 'rb').read(1):
             print(path)

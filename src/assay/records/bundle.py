@@ -2,39 +2,62 @@
 
 import shutil
 import zipfile
+import zlib
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.untrusted import is_plain_name
+from assay.core.quantities import format_size
+from assay.core.text import quote
+from assay.core.untrusted import is_plain_name, open_plain
 from assay.records.run import RunFolder
 
 MAX_MEMBERS = 200_000
 MAX_BYTES = 20 * 10**9
 _MAX_DEPTH = 6
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what `assay export` writes
+_DAMAGED = (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, zlib.error)
 
 
 def unpack_bundle(path: Path, folder: Path) -> RunFolder:
-    """Unpack a zip file of `assay export` into a new folder; `UsageError` if it is anything else."""
+    """Unpack a zip file of `assay export` into a new folder; `UsageError` if it is anything else.
+
+    All members are examined before anything is written.
+    """
     try:
-        with zipfile.ZipFile(path) as archive:
+        # A link to the file is the user's own; anything but a regular file could be read forever.
+        with open_plain(path.resolve(), MAX_BYTES) as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
-            if "run.json" not in archive.namelist():
-                raise UsageError(f"{path} is not an exported run: it has no run.json")
-            if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_BYTES:
-                raise UsageError(f"{path} is too large for an exported run")
+            _check(members, path, shutil.disk_usage(folder.parent).free)
             for member in members:
-                _unpack(archive, member, path, folder)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+                target = folder.joinpath(member.filename)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as source, target.open("xb") as copy:
+                    shutil.copyfileobj(source, copy)
+    except _DAMAGED as error:
         raise UsageError(f"{path} is neither a run folder nor a zip file of assay export: {error}") from None
     return RunFolder(folder)
 
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, folder: Path) -> None:
-    """Write one member, whose name must be plain and whose content must have the size it claims."""
-    parts = member.filename.split("/")
-    if len(parts) > _MAX_DEPTH or not all(map(is_plain_name, parts)):
-        raise UsageError(f"{path} has a member with the name {member.filename!r}, which no exported run has")
-    target = folder.joinpath(*parts)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(member) as source, target.open("xb") as file:
-        shutil.copyfileobj(source, file)
+def _check(members: list[zipfile.ZipInfo], path: Path, free: int) -> None:
+    """Raise `UsageError` unless these are the members of an exported run: plain files with plain, different names."""
+    names = {member.filename for member in members}
+    if "run.json" not in names:
+        raise UsageError(f"{path} is not an exported run: it has no run.json")
+    size = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS or size > MAX_BYTES:
+        raise UsageError(f"{path} is too large for an exported run")
+    if size > free:
+        raise UsageError(f"{path} unpacks to {format_size(size)}, and the disk has only {format_size(free)} free")
+    if len(names) < len(members):
+        raise UsageError(f"{path} has a member twice, which no exported run has")
+    folders = {
+        "/".join(parts[:depth]) for name in names for parts in [name.split("/")] for depth in range(1, len(parts))
+    }
+    for member in members:
+        parts = member.filename.split("/")
+        if len(parts) > _MAX_DEPTH or not all(map(is_plain_name, parts)) or member.orig_filename != member.filename:
+            raise UsageError(
+                f"{path} has a member with the name {quote(member.filename, 200)}, which no exported run has"
+            )
+        if member.compress_type not in _METHODS or member.filename in folders:
+            raise UsageError(f"{path} has a member {quote(member.filename, 200)} that no exported run has")

@@ -22,6 +22,7 @@ from assay.results.statistics import group_by
 SPLITS = ("low", "medium", "high", "all")
 ReportState = Literal["proven", "pointer", "different", "missing"]
 _POINTER = b"version https://git-lfs"
+_MAX_REPORT = 50 * 10**6
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,8 @@ def rate_agents(outcomes: Sequence[Outcome], splits: Mapping[str, Sequence[str]]
 def _check_file(path: Path, sha256: str) -> ReportState:
     if not path.is_file():
         return "missing"
+    if path.stat().st_size > _MAX_REPORT:
+        return "different"
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == sha256:
         return "proven"

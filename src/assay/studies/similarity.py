@@ -7,7 +7,9 @@ reformatting do not change it. Similarity is the share of common fingerprints, 2
 
 import json
 import keyword
+import os
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from assay.core.errors import RecordError
+from assay.core.untrusted import MAX_DEPTH, open_plain
 from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.content_store import ContentStore
@@ -25,6 +28,7 @@ RUN_LENGTH = 23
 WINDOW = 17
 FLAGGED = 0.6
 """Above this similarity the published study looked at a submission by hand."""
+MAX_FILES = 10_000
 MAX_SIZE = 2_000_000
 """Bytes of one source file beyond which it is cut off: code is shorter, and data is not worth comparing."""
 
@@ -203,16 +207,39 @@ def read_panels(run: RunFolder) -> list[CodeSample]:
 
 
 def read_folder(folder: Path) -> list[CodeSample]:
-    """Return the Python files and notebooks below a folder; links are not followed."""
+    """Return the Python files and notebooks below a folder, which may come from a stranger.
+
+    Links and special files are left out; `RecordError` if there are too many files, or a folder is nested too deeply.
+    """
     sources = []
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in (".py", ".ipynb") and path.is_file() and not path.is_symlink():
-            with path.open("rb") as file:
-                text = file.read(4 * MAX_SIZE).decode(errors="replace")
-            code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
-            kind = "notebook" if path.suffix == ".ipynb" else "file"
-            sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code, kind=kind))
+    for path in sorted(_find_files(folder)):
+        with open_plain(path, sys.maxsize) as file:
+            text = file.read(4 * MAX_SIZE).decode(errors="replace")
+        code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
+        kind = "notebook" if path.suffix == ".ipynb" else "file"
+        sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code, kind=kind))
     return sources
+
+
+def _find_files(folder: Path) -> Iterator[Path]:
+    pending, count = [(folder, 0)], 0
+    while pending:
+        parent, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise RecordError(f"{folder} has folders that are nested more than {MAX_DEPTH} levels deep")
+        try:
+            with os.scandir(parent) as found:
+                entries = list(found)
+        except OSError as error:
+            raise RecordError(f"{parent} cannot be read: {error.strerror}") from None
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((Path(entry.path), depth + 1))
+            elif entry.name.endswith((".py", ".ipynb")) and entry.is_file(follow_symlinks=False):
+                count += 1
+                if count > MAX_FILES:
+                    raise RecordError(f"{folder} has more than {MAX_FILES:,} Python files and notebooks")
+                yield Path(entry.path)
 
 
 def _trial_scripts(trial: TrialFolder) -> dict[str, str]:

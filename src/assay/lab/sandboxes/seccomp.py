@@ -2,7 +2,8 @@
 
 Agents may run anything, so this is not an allow-list. It denies what widens the attack surface of the kernel
 (namespaces, mounts, tracing, keys, modules, io_uring), what reaches past the network namespace (unusual socket
-families), memory that control groups do not count (buffers of sockets), and ways to outlive the harness.
+families), memory that control groups do not count (buffers of sockets), what all programs of a machine share a fixed
+number of (contexts of asynchronous I/O), and ways to outlive the harness.
 """
 
 import errno
@@ -79,7 +80,7 @@ class _Processor:
 _DENIED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 467)
 _CLONE3 = 435
 
-_DENIED = {  # name: (x86_64, aarch64); 0 where the processor has no such call
+_DENIED = {  # name: (x86_64, aarch64); None where the processor has no such call
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "fanotify_init": (300, 262),
@@ -92,9 +93,10 @@ _DENIED = {  # name: (x86_64, aarch64); 0 where the processor has no such call
     "syslog": (103, 116), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
     "adjtimex": (159, 171), "sethostname": (170, 161), "setdomainname": (171, 162), "vhangup": (153, 58),
     "lookup_dcookie": (212, 18), "nfsservctl": (180, 42), "move_pages": (279, 239), "migrate_pages": (256, 238),
-    "iopl": (172, 0), "ioperm": (173, 0), "modify_ldt": (154, 0), "uselib": (134, 0), "ustat": (136, 0),
-    "sysfs": (139, 0), "_sysctl": (156, 0), "create_module": (174, 0), "get_kernel_syms": (177, 0),
-    "query_module": (178, 0),
+    "iopl": (172, None), "ioperm": (173, None), "modify_ldt": (154, None), "uselib": (134, None), "ustat": (136, None),
+    "sysfs": (139, None), "_sysctl": (156, None), "create_module": (174, None), "get_kernel_syms": (177, None),
+    "query_module": (178, None),
+    "io_setup": (206, 0),
 }  # fmt: skip
 
 _PROCESSORS = {
@@ -115,7 +117,7 @@ _PROCESSORS = {
         setsockopt=208,
         prctl=167,
         sched_setaffinity=122,
-        denied=(*(arm for _, arm in _DENIED.values() if arm), *_DENIED_EVERYWHERE),
+        denied=(*(arm for _, arm in _DENIED.values() if arm is not None), *_DENIED_EVERYWHERE),
     ),
 }
 
