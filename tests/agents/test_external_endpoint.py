@@ -17,7 +17,7 @@ from assay.agents.external.protocols import Gemini, Malformed, OpenAIChat, OpenA
 from assay.agents.external.protocols.schemas import make_tool
 from assay.agents.model_budget import ModelBudget
 from assay.models import Message, Models, ModelSettings, Prices, Sampling
-from assay.records import Clock, OutOfBudget
+from assay.records import Clock, OutOfBudget, read_events
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
@@ -476,6 +476,26 @@ async def test_hostile_schemas_and_bodies_are_refused_and_cost_nothing(trial, re
             assert (answer.status_code, bool(answer.json()["error"]["message"])) == (400, True), body[:100]
         assert (await client.post("/v1/chat/completions", content=chat_body())).status_code == 200
     assert len(trial.calls("model")) == 1
+
+
+async def test_no_client_or_model_makes_a_record_that_cannot_be_verified(trial, reached):
+    """A reader of records refuses numbers of many digits and deep nesting, so none must get into one."""
+    hostile = {"deep": json.loads("[" * 90 + "]" * 90), "long": 10**400}
+    calls = [{"name": "f", "arguments": {"a": value}, "id": name} for name, value in hostile.items()]
+    async with reached({"tool_calls": calls}, "Fine.") as door, door.http() as client:
+        answer = await client.post("/v1/chat/completions", content=chat_body(tools=[tool_with({})]))
+        made = answer.json()["choices"][0]["message"]["tool_calls"]
+        assert [call["function"]["arguments"] for call in made] == ["{}", "{}"]
+        for value in hostile.values():
+            call = {"id": "a", "function": {"name": "f", "arguments": json.dumps({"a": value})}}
+            for body in (
+                chat_body(messages=[{"role": "assistant", "tool_calls": [call]}]),
+                chat_body(tools=[tool_with({"properties": {"a": {"type": "string", "default": value}}})]),
+            ):
+                assert (await client.post("/v1/chat/completions", content=body)).status_code == 400
+        assert (await client.post("/v1/chat/completions", content=chat_body())).status_code == 200
+    assert len(trial.calls("model")) == 2
+    assert read_events(trial.events, strict=True)
 
 
 @pytest.mark.parametrize("inside", [False, True])

@@ -155,3 +155,9 @@ def test_a_formatted_turn_can_be_parsed_again():
 
 def test_marks_and_fences_are_removed_from_a_plan():
     assert strip_marks("```\n1. a\n2. **b**\n```") == "1. a\n2. b"
+
+
+@pytest.mark.parametrize("value", ["[" * 90 + "]" * 90, "9" * 30])
+def test_arguments_that_no_record_can_hold_are_a_fault(value):
+    call = parse_text(f'Thought: go\nAction: List Files\nAction Input: {{"dir_path": {value}}}', ONE)
+    assert call.arguments == {} and "cannot be serialized" in (call.parse_error or "")

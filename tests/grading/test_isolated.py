@@ -91,3 +91,13 @@ def test_an_honest_submission_has_the_same_score_in_and_out_of_isolation(
     validate_isolated(path.read_bytes(), task, tweets)
     with pytest.raises(InvalidSubmission, match="rows"):
         validate_isolated(sample(tweets) + b"x,y\n" * SMALL, task, tweets)
+
+
+def test_a_message_that_would_quote_megabytes_is_no_failure_of_the_machine(home_of_tweets: Home) -> None:
+    task = Registry().task("mlebench/AI4Code")
+    ready = prepare(home_of_tweets, task, "v1", "synthetic-0", progress=NoProgress())
+    head, first, *others = sample(ready).splitlines()
+    for size in (SMALL // 2, 3 * SMALL):
+        hostile = b"\n".join([head, first + b" " + b"x" * size, *others])
+        judgement = judge_isolated(hostile, task.in_edition("v1"), ready)
+        assert judgement.why is not None and "does not belong" in judgement.why and len(judgement.why) < 200

@@ -1,6 +1,7 @@
 """Code in a lab plants traps for the host, which reads, walks, snapshots, restores and deletes the workspace."""
 
 import os
+import tracemalloc
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -8,6 +9,7 @@ from inside import Open, python, shell
 
 from assay.core.errors import UnsafePath
 from assay.lab import workspace
+from assay.lab.snapshots import take_snapshot
 
 pytestmark = pytest.mark.anyio
 
@@ -202,3 +204,32 @@ def test_large_folders_inside_each_other_are_refused_before_all_their_names_are_
             seen += 1
     # The folder "0" sorts first, so each level is listed before any file of the levels above is visited.
     assert seen == 1
+
+
+def test_few_names_with_long_paths_are_refused_before_they_fill_the_memory(tmp_path: Path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(60):  # 15,360 characters, which the code of an agent can reach one folder at a time
+        os.mkdir("x" * 255, dir_fd=folder)
+        inner = os.open("x" * 255, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(os.open("file", os.O_CREAT, dir_fd=folder))
+    for number in range(3_000):
+        os.link("file", str(number), src_dir_fd=folder, dst_dir_fd=folder)
+    os.close(folder)
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnsafePath, match="characters"):
+            take_snapshot(tmp_path, tmp_path.with_name("store"), max_size=10**9)
+        assert tracemalloc.get_traced_memory()[1] < 3 * workspace.MAX_CHARACTERS
+    finally:
+        tracemalloc.stop()
+        workspace.remove_tree(tmp_path)
+
+
+def test_the_targets_of_links_count_as_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(workspace, "MAX_CHARACTERS", 10_000)
+    for number in range(3):
+        (tmp_path / str(number)).symlink_to("x" * 4_000)
+    with pytest.raises(UnsafePath, match="characters"):
+        list(workspace.walk(tmp_path))

@@ -12,6 +12,7 @@ from inside import SMALL, Open, shell
 
 from assay.core.errors import RecordError, UnsafePath
 from assay.lab import snapshots
+from assay.lab.snapshots import QUOTA_FACTOR, StoreQuota, take_snapshot
 
 pytestmark = pytest.mark.anyio
 
@@ -130,6 +131,32 @@ async def test_many_names_of_one_large_file_are_read_once_and_bounded_by_the_dis
     assert kept.size <= SMALL.disk
     assert kept.left_out, "ten names of three megabytes do not fit into sixteen"
     assert len(list((tmp_path / "objects").iterdir())) == 1
+
+
+async def test_a_file_that_keeps_changing_cannot_fill_the_disk_of_the_host(opened: Open, tmp_path: Path):
+    limits = dataclasses.replace(SMALL, disk=4 * 10**6)
+    kept = None
+    async with opened(limits=limits) as lab:
+        for number in range(20):
+            await shell(lab, f"head --bytes 3M /dev/urandom > large; echo {number} > script.py")
+            kept = await lab.snapshot(tmp_path, kept)
+        assert kept is not None and (list(kept.files), kept.left_out) == (["script.py"], ("large",))
+    assert stored_bytes(tmp_path) < QUOTA_FACTOR * limits.disk
+    # A trial that is resumed has no more space than before.
+    async with opened(limits=limits) as lab:
+        await shell(lab, "head --bytes 3M /dev/urandom > large")
+        assert (await lab.snapshot(tmp_path)).left_out == ("large",)
+
+
+def test_names_that_keep_changing_end_the_work_at_last(tmp_path: Path):
+    work, store = tmp_path / "work", tmp_path / "store"
+    work.mkdir()
+    quota = StoreQuota(store, 100_000)
+    with pytest.raises(UnsafePath, match="snapshots of the workspace take more"):
+        for number in range(200):
+            (work / f"{number}").touch()
+            take_snapshot(work, store, max_size=10**6, quota=quota)
+    assert stored_bytes(store) < 200_000
 
 
 @pytest.mark.parametrize("how", ["path", "link", "other content"])

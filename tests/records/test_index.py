@@ -206,3 +206,9 @@ def test_links_in_a_run_are_refused(run, home, tmp_path):
     trial.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RecordError, match="is a link"):
         steps(run, home)
+
+
+def test_times_that_no_clock_has_are_read(run, home):
+    for trial in run.trials():
+        os.utime(trial.path / "state.json", ns=(0, 15_000_000_000 * 10**9))  # the year 2445
+    assert steps(run, home) == list(range(MIN_TRIALS))

@@ -20,6 +20,7 @@ from assay.records.events import (
     PythonResult,
     Started,
 )
+from assay.records.log import LogTooLarge
 from assay.records.tape import Diverged, Tape, past_of
 
 STARTED = Started(trial="test", trial_file_sha256="0" * 64, attempt=1)
@@ -187,3 +188,14 @@ def test_a_live_result_is_what_will_be_replayed(tmp_path: Path) -> None:
     assert live == replayed
     arguments = live.reply.message.tool_calls[0].arguments
     assert arguments == {"nan": None, "tuple": [1, 2], "text": "half of a smile: ?"}
+
+
+def test_an_agent_whose_log_is_too_large_makes_no_more_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.records.log.MAX_SIZE", 10_000)
+    agent = Agent(tmp_path / "log")
+    with pytest.raises(LogTooLarge):
+        anyio.run(agent.work, [("x" * 1_000, False)] * 100)
+    assert len(agent.done) < 20
+    assert (tmp_path / "log").stat().st_size < 20_000
+    with EventLog(tmp_path / "log", 1) as log:  # the end of the trial is still recorded
+        assert log.append(STARTED).number == len(read_events(tmp_path / "log")) - 1

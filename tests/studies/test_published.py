@@ -116,6 +116,13 @@ def test_a_file_that_is_not_the_published_one_leaves_its_row_out(
     assert bool(found.wrong) == (state == "different")
 
 
+def test_a_report_of_a_terabyte_is_not_read(tmp_path: Path, checkout: dict[str, str]):
+    name = next(iter(checkout))
+    with (tmp_path / "runs" / name).open("wb") as file:
+        file.truncate(10**12)
+    assert verify(tmp_path, checkout).wrong == (name,)
+
+
 def test_a_folder_without_reports_is_an_error(tmp_path: Path):
     with pytest.raises(UsageError, match="none of the published reports"):
         verify_reports(tmp_path, TOY_SPLITS)

@@ -1,6 +1,7 @@
 """Copied code is found whatever it is renamed to, and independent code is not."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,32 @@ def test_hostile_text_is_tokenized_in_one_pass(piece: str):
     """Would take hours if a pattern backtracked."""
     text = piece * 300_000
     assert len(tokenize(text)) <= len(text)
+
+
+def test_a_hostile_folder_neither_hangs_nor_leads_outside(tmp_path: Path):
+    (tmp_path / "secret.py").write_text("secret")
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "mine.py").write_text("pass")
+    os.mkfifo(folder / "pipe.py")
+    (folder / "link.py").symlink_to(tmp_path / "secret.py")
+    (folder / "zero.ipynb").symlink_to("/dev/zero")
+    (folder / "again").symlink_to(".")
+    assert [source.name for source in read_folder(folder)] == ["mine.py"]
+    deep = folder
+    for _ in range(150):
+        deep = deep / "d"
+        deep.mkdir()
+    with pytest.raises(RecordError, match="nested more than 100"):
+        read_folder(folder)
+
+
+def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.studies.similarity.MAX_FILES", 3)
+    for number in range(4):
+        (tmp_path / f"{number}.py").touch()
+    with pytest.raises(RecordError, match="more than 3"):
+        read_folder(tmp_path)
 
 
 def test_relations_and_coverage_are_told_apart():
