@@ -42,7 +42,7 @@ def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArr
     """
     found: dict[int, Facts] = {}
     for name, facts in _describe_files(public):
-        row = next((rows[spelling] for spelling in _spellings(name) if spelling in rows), None)
+        row = next((rows[spelling] for spelling in spellings(name) if spelling in rows), None)
         if row is not None:
             found.setdefault(row, {}).update(facts)
     with_file = sorted(found)
@@ -53,9 +53,9 @@ def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArr
         values = [found[row].get(property_) for row in with_file]
         if any(value is None for value in values) or len(set(values)) == 1:
             continue
-        ranks = _rank(np.unique(np.array(values), return_inverse=True)[1])
+        ranks = rank(np.unique(np.array(values), return_inverse=True)[1])
         for column, column_labels in labels.items():
-            label, deviations = _strongest_association(ranks, column_labels[with_file])
+            label, deviations = strongest_association(ranks, column_labels[with_file])
             if deviations > _MAX_DEVIATIONS:
                 leaks.append(FileLeak(property_, f"{column} {label}".strip(), deviations))
     return len(with_file), leaks
@@ -100,7 +100,7 @@ def _parts_of_name(name: str) -> Facts:
     return {"name": name, "folder": name.rpartition("/")[0], "suffix": name.rpartition(".")[2]}
 
 
-def _spellings(name: str) -> Iterator[str]:
+def spellings(name: str) -> Iterator[str]:
     """Yield the ids that a file may belong to: its path, its name with and without suffix, its folder's name."""
     yield name
     base = name.rpartition("/")[2]
@@ -109,14 +109,14 @@ def _spellings(name: str) -> Iterator[str]:
     yield name.rpartition("/")[0].rpartition("/")[2]
 
 
-def _strongest_association(ranks: NDArray[Any], labels: NDArray[Any]) -> tuple[str, float]:
+def strongest_association(ranks: NDArray[Any], labels: NDArray[Any]) -> tuple[str, float]:
     """Return the label whose rows stand out most in a ranking, in standard deviations from chance."""
     classes = np.unique(labels)
     is_number = classes.dtype.kind in "fiu"
     if len(classes) > _MAX_CLASSES or (classes.dtype.kind == "f" and len(classes) > 20):
         if not is_number:
             return "", 0.0
-        correlation = np.corrcoef(ranks, _rank(labels))[0, 1]
+        correlation = np.corrcoef(ranks, rank(labels))[0, 1]
         return "", float(abs(correlation) * np.sqrt(len(labels) - 1))
     if len(classes) < 2:
         return "", 0.0
@@ -131,6 +131,6 @@ def _rank_sum_deviation(ranks: NDArray[Any], positive: NDArray[np.bool_]) -> flo
     return float(abs(ranks[positive].sum() - positives * ranks.mean()) / spread) if spread else 0.0
 
 
-def _rank(values: NDArray[Any]) -> NDArray[Any]:
+def rank(values: NDArray[Any]) -> NDArray[Any]:
     """Return ranks from 1, with the mean rank for ties."""
     return np.asarray(pd.Series(values).rank())

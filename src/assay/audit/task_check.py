@@ -5,18 +5,17 @@ names than the submission's, are taken as the grader takes them.
 """
 
 import hashlib
-import io
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from assay.audit.answer_key import AnswerKey
 from assay.audit.file_leaks import find_leaks
 from assay.audit.public_tables import read_columns
 from assay.audit.table_leaks import search_tables
@@ -27,7 +26,6 @@ from assay.data.store import Prepared
 from assay.grading.by_running.checkpoint import with_predictions_table
 from assay.grading.grade import find_medal, grade_submission
 from assay.grading.result import Grade, Medal
-from assay.grading.submission.answers import read_answers
 from assay.tasks import Task
 
 
@@ -46,7 +44,7 @@ def check_task(prepared: Prepared, home: Home) -> list[CheckResult]:
         return _check_checkpoint_task(prepared, home)
     if prepared.task.submission.form != "csv":
         return [CheckResult("answers", None, "submissions are graded by running them"), _check_private_files(prepared)]
-    key = _AnswerKey(prepared)
+    key = AnswerKey(prepared)
     return [
         _check_ids(key),
         _check_disjoint(prepared),
@@ -60,12 +58,12 @@ def check_task(prepared: Prepared, home: Home) -> list[CheckResult]:
 
 def perfect_submission(prepared: Prepared) -> bytes | str:
     """Return the content of a submission with all answers, or why none can be made."""
-    return _AnswerKey(prepared).perfect_submission()
+    return AnswerKey(prepared).perfect_submission()
 
 
 def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[CheckResult]:
     """Check what can be checked without a checkpoint: inputs exist, and correct predictions would be scored as such."""
-    key = _AnswerKey(replace(prepared, task=with_predictions_table(prepared.task)))
+    key = AnswerKey(replace(prepared, task=with_predictions_table(prepared.task)))
     return [
         _check_hidden_inputs(prepared),
         _check_ids(key),
@@ -75,63 +73,12 @@ def _check_checkpoint_task(prepared: Prepared, home: Home) -> list[CheckResult]:
     ]
 
 
-@dataclass(frozen=True)
-class _AnswerKey:
-    """The answers of a prepared task as text, by the names of its submission rules."""
-
-    prepared: Prepared
-
-    @property
-    def task(self) -> Task:
-        return self.prepared.task
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        content = read_answers(self.task, self.prepared.private / self.task.data.answers)
-        return _read_text(io.BytesIO(content))
-
-    @property
-    def id_columns(self) -> list[str]:
-        """The columns that together name a row; none where rows count by their order alone."""
-        submission = self.task.submission
-        if submission.id is None or submission.id not in self.table.columns:
-            return []
-        return [submission.id, *submission.id_with]
-
-    @property
-    def targets(self) -> dict[str, str]:
-        """The graded columns that the answers hold, and what they call them; a checkpoint's answers may lack some."""
-        columns = {name: rule.answer or name for name, rule in self.task.submission.columns.items() if rule.scored}
-        return {name: column for name, column in columns.items() if column in self.table.columns}
-
-    def labels(self) -> pd.DataFrame:
-        """The true values by the submission's column names."""
-        return pd.DataFrame({name: self.table[column] for name, column in self.targets.items()})
-
-    def perfect_submission(self) -> bytes | str:
-        """The content of a submission with all answers, or why none can be made."""
-        gold, submission = self.task.data.gold, self.task.submission
-        if gold:
-            table = _read_text(self.prepared.private / gold.removeprefix("private/"))
-            sources = {name: name for name in submission.columns}
-        else:
-            table = self.table
-            sources = {name: rule.answer or name for name, rule in submission.columns.items()}
-            if any(rule.truth for rule in submission.columns.values()):
-                return "answers and submissions differ in form, and task.toml names no gold submission"
-        ids = [submission.id, *submission.id_with] if submission.id else []
-        columns = {**{name: name for name in ids}, **sources}
-        if missing := [source for source in columns.values() if source not in table.columns]:
-            return f"the answers have no column {missing[0]!r}, and task.toml names no gold submission"
-        return str(pd.DataFrame({name: table[source] for name, source in columns.items()}).to_csv(index=False)).encode()
-
-
 def _check_hidden_inputs(prepared: Prepared) -> CheckResult:
     inputs = [path for path in (prepared.private / "inputs").rglob("*") if path.is_file()]
     return CheckResult("hidden inputs exist", bool(inputs), f"{len(inputs):,} files; no checkpoint was run")
 
 
-def _check_ids(key: _AnswerKey) -> CheckResult:
+def _check_ids(key: AnswerKey) -> CheckResult:
     name, submission = "ids are unique", key.task.submission
     if not key.id_columns:
         return CheckResult(name, None, "rows have no ids")
@@ -183,7 +130,7 @@ def _reachable_medal(grade: Grade, task: Task) -> Medal | None:
     return None if score is None else find_medal(score, task.leaderboard, task.metric)
 
 
-def _check_gold(key: _AnswerKey, home: Home) -> CheckResult:
+def _check_gold(key: AnswerKey, home: Home) -> CheckResult:
     """Grade the answers as a submission with the columns that are asked for and no others."""
     name, task = "the answers win gold", key.task
     submission = key.perfect_submission()
@@ -196,7 +143,7 @@ def _check_gold(key: _AnswerKey, home: Home) -> CheckResult:
     return CheckResult(name, _reachable_medal(grade, task) == "gold", detail)
 
 
-def _check_tables(key: _AnswerKey) -> CheckResult:
+def _check_tables(key: AnswerKey) -> CheckResult:
     """Search every public table for a column that equals the true values of the test rows."""
     name = "no public table holds the answers"
     if not key.id_columns:
@@ -232,7 +179,7 @@ def _check_private_files(prepared: Prepared) -> CheckResult:
     return CheckResult(name, True, f"{count:,} files")
 
 
-def _check_files(key: _AnswerKey) -> CheckResult:
+def _check_files(key: AnswerKey) -> CheckResult:
     """Compare what can be seen of the test rows' files with their labels."""
     name, data = "file properties do not reveal labels", key.task.data
     if not key.id_columns:
@@ -243,7 +190,7 @@ def _check_files(key: _AnswerKey) -> CheckResult:
     if data.image and data.test:
         for chunk in read_columns(key.prepared.public / data.test, [key.id_columns[0], data.image]):
             rows |= {path: rows[id] for id, path in chunk.itertuples(index=False)}
-    labels = {str(column): _parse_numbers(values) for column, values in key.labels().items()}
+    labels = {str(column): parse_numbers(values) for column, values in key.labels().items()}
     files, leaks = find_leaks(key.prepared.public, rows, labels)
     if not files:
         return CheckResult(name, None, "test rows have no files of their own")
@@ -260,10 +207,6 @@ def _is_sample(prepared: Prepared, path: Path) -> bool:
     return bool(re.search("sample", path.name, re.IGNORECASE)) and "sample" in prepared.task.data.sample
 
 
-def _read_text(source: Path | io.BytesIO) -> pd.DataFrame:
-    return pd.read_csv(source, dtype=str, keep_default_na=False)
-
-
 def _ids(path: Path, column: str) -> Iterator[set[str]]:
     """Yield the ids of a public table chunk by chunk."""
     try:
@@ -273,7 +216,7 @@ def _ids(path: Path, column: str) -> Iterator[set[str]]:
         raise AssayError(f"{path.name} has no column {column!r}, which task.toml names as its id") from None
 
 
-def _parse_numbers(column: "pd.Series[Any]") -> "np.ndarray[Any, Any]":
+def parse_numbers(column: "pd.Series[Any]") -> "np.ndarray[Any, Any]":
     numbers = pd.to_numeric(column, errors="coerce")
     return np.asarray(column if numbers.isna().any() else numbers)
 

@@ -84,3 +84,46 @@ def _empty_array(order: str) -> bytes:
 
 def _element(kind: int, body: bytes, order: str) -> bytes:
     return struct.pack(f"{order}II", kind, len(body)) + body + bytes(-len(body) % 8)
+
+
+def list_fields(content: bytes) -> dict[str, int]:
+    """Return the size in bytes of each variable that is no structure, and of each field of those that are.
+
+    A field is named `Variable.Field`. An empty array has the size 0.
+    """
+    order = _BYTE_ORDERS.get(content[_HEADER - 2 : _HEADER])
+    if order is None:
+        raise SourceError("a .mat file is not in the format of MATLAB 5")
+    sizes: dict[str, int] = {}
+    try:
+        for element in _elements(content[_HEADER:], order):
+            for variable in _unpack(element, order):
+                sizes |= _sizes(variable, order)
+    except (struct.error, zlib.error, IndexError, UnicodeDecodeError, ValueError) as error:
+        raise SourceError(f"a .mat file is damaged: {error}") from None
+    return sizes
+
+
+def _unpack(element: _Element, order: str) -> Iterator[_Element]:
+    if element.kind == _COMPRESSED:
+        yield from _elements(zlib.decompress(element.body), order)
+    else:
+        yield element
+
+
+def _sizes(element: _Element, order: str) -> dict[str, int]:
+    if element.kind != _MATRIX:
+        return {}
+    flags, _, name, *parts = _elements(element.body, order)
+    variable = name.body.decode()
+    if struct.unpack_from(f"{order}I", flags.body)[0] & 0xFF != _STRUCT:
+        return {variable: sum(len(part.body) for part in parts)}
+    length, names, *values = parts
+    step = struct.unpack_from(f"{order}i", length.body)[0]
+    fields = [names.body[at : at + step].partition(b"\0")[0].decode() for at in range(0, len(names.body), step)]
+    sizes = dict.fromkeys((f"{variable}.{field}" for field in fields), 0)
+    for place, value in enumerate(values):
+        sizes[f"{variable}.{fields[place % len(fields)]}"] += (
+            0 if value.whole == _empty_array(order) else len(value.body)
+        )
+    return sizes

@@ -13,7 +13,9 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write 300 comments for training and 150 for the test, one in three of them without a date."""
     make.csv(job.raw / "train.csv", comments(make, 300))
     usage = make.rng.choice(["PublicTest", "PrivateTest"], 150)
-    make.csv(job.raw / "test_with_solutions.csv", {**comments(make, 150), "Usage": usage.tolist()})
+    test = comments(make, 150)
+    test["Comment"] = repeat_some(test["Comment"])
+    make.csv(job.raw / "test_with_solutions.csv", {**test, "Usage": usage.tolist()})
 
 
 def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
@@ -24,6 +26,11 @@ def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
         "Date": [date(make) if number % 3 else None for number in range(count)],
         "Comment": [comment(make, label) for label in labels],
     }
+
+
+def repeat_some(texts: Sequence[object]) -> list[object]:
+    """Return the texts with every tenth one in place of the one after it: two people may call the same thing differently."""
+    return [texts[place - 1] if place % 10 == 1 else text for place, text in enumerate(texts)]
 
 
 def date(make: Miniature) -> str:

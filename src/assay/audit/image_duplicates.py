@@ -1,0 +1,116 @@
+"""Files that are in train and in test: equal content under any name, and images that look the same.
+
+Images are compared by a difference hash of 256 bits, which survives resizing and compression; pairs with nearly the
+same hash are compared again by their small gray copies.
+"""
+
+import hashlib
+import io
+import warnings
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.audit.finding import AuditFinding
+from assay.audit.subject import Subject
+from assay.audit.test_files import MAX_FILES, PublicFile, list_files, match_rows
+
+FILES, IMAGES = "duplicate files", "near-duplicate images"
+
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp", ".gif")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".parquet", ".npy", ".zip", ".xml")
+_MAX_FILES = 10 * MAX_FILES
+_MAX_IMAGES = 1500
+_SIZE = 16
+_MAX_DISTANCE = 20
+_MAX_DIFFERENCE = 6.0
+"""Mean difference of gray levels, of 255, up to which two small copies count as the same."""
+_MIN_CONTRAST = 4.0
+_MIN_COUNT = 3
+_MIN_SHARE = 0.01
+
+
+def check_files(subject: Subject) -> list[AuditFinding]:
+    """Compare the content of test files with that of training files."""
+    sides: dict[str, dict[str, str]] = {"train": {}, "test": {}}
+    counts = {"train": 0, "test": 0}
+    for file, side in _files_by_side(subject, _MAX_FILES):
+        if file.suffix in _TABLES:
+            continue
+        content = file.read()
+        if len(content) >= 16:
+            counts[side] += 1
+            sides[side].setdefault(hashlib.sha256(content).hexdigest(), file.name)
+    computed_on = f"{counts['train']:,} training and {counts['test']:,} test files, at most {_MAX_FILES:,} in all"
+    if not counts["train"] or not counts["test"]:
+        return [AuditFinding(FILES, "skipped", "there are no files on both sides", (), computed_on)]
+    shared = sorted({*sides["train"]} & {*sides["test"]})
+    share = len(shared) / len(sides["test"])
+    text = f"{len(shared):,} of {len(sides['test']):,} test files ({share:.1%}) are in train with the same content"
+    if len(shared) < _MIN_COUNT or share < _MIN_SHARE:
+        return [AuditFinding(FILES, "none", text, (), computed_on)]
+    evidence = tuple(f"{sides['test'][one]} = {sides['train'][one]}" for one in shared[:3])
+    return [AuditFinding(FILES, "high" if share >= 0.1 else "medium", text, evidence, computed_on)]
+
+
+def check_images(subject: Subject) -> list[AuditFinding]:
+    """Look for test images that look like a training image."""
+    try:
+        import PIL  # noqa: F401
+    except ModuleNotFoundError:
+        return [AuditFinding(IMAGES, "skipped", "Pillow is not installed; pip install 'mlassay[mlebench]'")]
+    sides: dict[str, list[tuple[str, NDArray[Any], NDArray[Any]]]] = defaultdict(list)
+    for file, side in _files_by_side(subject, _MAX_FILES):
+        if file.suffix in _SUFFIXES and len(sides[side]) < _MAX_IMAGES and (hashed := hash_image(file.read())):
+            sides[side].append((file.name, *hashed))
+    train, test = sides["train"], sides["test"]
+    computed_on = f"{len(train):,} training and {len(test):,} test images, at most {_MAX_IMAGES:,} of each"
+    if not train or not test:
+        return [AuditFinding(IMAGES, "skipped", "there are no images with contrast on both sides", (), computed_on)]
+    bits = np.stack([one[1] for one in train])
+    looks = np.stack([one[2] for one in train])
+    pairs = []
+    for name, pattern, look in test:
+        distance = (bits != pattern).sum(axis=1)
+        for place in np.flatnonzero(distance <= _MAX_DISTANCE):
+            if np.abs(looks[place] - look).mean() <= _MAX_DIFFERENCE:
+                pairs.append((name, train[place][0], int(distance[place])))
+                break
+    share = len(pairs) / len(test)
+    text = f"{len(pairs):,} of {len(test):,} test images ({share:.1%}) look like a training image"
+    if len(pairs) < _MIN_COUNT or share < _MIN_SHARE:
+        return [AuditFinding(IMAGES, "none", text, (), computed_on)]
+    evidence = tuple(f"{test_} ~ {train_} ({distance} of 256 bits differ)" for test_, train_, distance in pairs[:3])
+    return [AuditFinding(IMAGES, "high" if share >= 0.1 else "medium", text, evidence, computed_on)]
+
+
+def hash_image(content: bytes) -> tuple[NDArray[np.bool_], NDArray[np.float32]] | None:
+    """Return the difference hash of an image and a small gray copy; None if it is no image or has no contrast."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(content)) as image:
+                if image.width * image.height > 50_000_000:
+                    return None
+                image.draft("L", (2 * _SIZE, 2 * _SIZE))
+                small = np.asarray(image.convert("L").resize((_SIZE + 1, _SIZE), Image.Resampling.BOX), np.float32)
+    except (OSError, ValueError, SyntaxError):
+        return None
+    if float(small.std()) < _MIN_CONTRAST:
+        return None
+    return (small[:, 1:] > small[:, :-1]).ravel(), small.ravel()
+
+
+def _files_by_side(subject: Subject, limit: int) -> list[tuple[PublicFile, str]]:
+    """Return the files of both sides: by the id of a test row, or by the folder that they are in."""
+    found = []
+    for file in list_files(subject.public, limit):
+        if match_rows(file.name, subject.rows_of_id):
+            found.append((file, "test"))
+        elif file.side:
+            found.append((file, file.side))
+    return found

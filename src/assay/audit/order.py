@@ -1,0 +1,98 @@
+"""Whether order and time give labels away: ids that follow them, sorted rows, test rows among the training times."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.audit.file_leaks import rank, strongest_association
+from assay.audit.finding import AuditFinding
+from assay.audit.subject import Subject
+from assay.audit.task_check import parse_numbers
+
+ORDER, TIME = "order of ids and rows", "timestamps"
+
+_MIN_ROWS = 20
+_MAX_DEVIATIONS = 4.5
+_MIN_PARSED = 0.95
+_DATE_WORDS = re.compile(r"(^|_|\b)(date|time|datetime|timestamp|created|posted|pickup|unix)", re.IGNORECASE)
+_DATED_NAME = re.compile(r"(19|20)\d{2}[-_]?(0\d|1[0-2])[-_]?([0-2]\d|3[01])")
+
+
+def check_order(subject: Subject) -> list[AuditFinding]:
+    """Compare the labels with the order of the ids and with the place of each row in the public files."""
+    if not len(subject.labels) or len(subject.rows_of_id) < _MIN_ROWS:
+        return [AuditFinding(ORDER, "skipped", f"there are no {_MIN_ROWS} answers with ids")]
+    chosen = [rows[0] for rows in subject.rows_of_id.values()]
+    computed_on = f"{len(chosen):,} answers, one for each id"
+    findings, tried = [], []
+    for name, places in _orders(subject):
+        tried.append(name)
+        found = [
+            (f"{target} {label}".strip(), deviations)
+            for target in subject.labels.columns
+            for label, deviations in [
+                strongest_association(rank(places[chosen]), parse_numbers(subject.labels[target])[chosen])
+            ]
+        ]
+        label, deviations = max(found, key=lambda pair: pair[1])
+        if deviations > _MAX_DEVIATIONS:
+            text = f"{name} is associated with {label}: {deviations:.1f} standard deviations from chance"
+            findings.append(AuditFinding(ORDER, "medium", text, (), computed_on))
+    text = f"no label follows {' or '.join(tried)}"
+    return findings or [AuditFinding(ORDER, "none", text, (), computed_on)]
+
+
+def check_times(subject: Subject) -> list[AuditFinding]:
+    """Report columns of times, and dated ids, whose test rows lie among the training rows."""
+    if subject.train is None or subject.test_rows is None:
+        return [AuditFinding(TIME, "skipped", "there are no two tables of rows to compare")]
+    computed_on = f"{subject.train.name}, {subject.test_rows.name}"
+    findings, columns = [], 0
+    for column in subject.train.table.columns:
+        if column not in subject.test_rows.table.columns or not _DATE_WORDS.search(str(column)):
+            continue
+        train, test = (_parse_times(side.table[column]) for side in (subject.train, subject.test_rows))
+        if train is None or test is None or len({*train}) < _MIN_ROWS:
+            continue
+        columns += 1
+        inside = float(((test >= train.min()) & (test <= train.max())).mean())
+        if inside > 0.5:
+            text = f"{inside:.0%} of the test rows lie within the training times by {column}"
+            evidence = ("a model can learn from what came later",)
+            findings.append(AuditFinding(TIME, "low", text, evidence, computed_on))
+    dated = [id for id in list(subject.rows_of_id)[:1000] if _DATED_NAME.search(id)]
+    if len(dated) > 0.9 * min(1000, max(1, len(subject.rows_of_id))):
+        text = "the ids of the test rows hold a date"
+        findings.append(AuditFinding(TIME, "low", text, (f"for example: {dated[0]}",), computed_on))
+    text = f"{columns} columns of times; the test comes after train" if columns else "no column holds times"
+    return findings or [AuditFinding(TIME, "none" if columns else "skipped", text, (), computed_on)]
+
+
+def _orders(subject: Subject) -> Iterator[tuple[str, NDArray[Any]]]:
+    first = subject.table[subject.ids[0]]
+    numbers = pd.to_numeric(first, errors="coerce")
+    keys = numbers if numbers.notna().all() else first
+    yield "the order of the ids", np.unique(keys.to_numpy(), return_inverse=True)[1]
+    if subject.test is not None and {*subject.ids} <= {*subject.test.table.columns}:
+        from assay.audit.subject import index_rows, join_ids
+
+        places = index_rows(join_ids(subject.test.table, subject.ids))
+        known = np.array([places.get(id, -1) for id in subject.row_ids])
+        if (known >= 0).all():
+            yield "the place in the test table", known
+
+
+def _parse_times(column: "pd.Series[Any]") -> NDArray[np.float64] | None:
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().mean() >= _MIN_PARSED:
+        values = numbers.dropna().to_numpy(float)
+        plausible = [(values > 6e8 * unit) & (values < 2.2e9 * unit) for unit in (1, 1e3)]
+        return values if any(test.mean() >= _MIN_PARSED for test in plausible) else None
+    dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
+    if dates.notna().mean() < _MIN_PARSED:
+        return None
+    return dates.dropna().dt.tz_localize(None).to_numpy().astype("datetime64[ns]").astype(np.float64)

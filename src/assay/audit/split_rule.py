@@ -1,0 +1,78 @@
+"""The split itself: how large its sides are, and whether anybody with the raw data can make it again."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from assay.audit.finding import AuditFinding
+from assay.audit.public_tables import find_tables
+from assay.audit.subject import Subject, take_rows
+
+SHARE, REBUILD = "sizes of train and test", "split can be rebuilt"
+
+_SEEDS = (0, 42, 8, 1, 2, 123, 1234, 2020, 2021)
+_MAX_ROWS = 1_000_000
+
+
+def check_share(subject: Subject) -> list[AuditFinding]:
+    """Report a training set that is smaller than the test set."""
+    if subject.train is None or subject.test is None:
+        return [AuditFinding(SHARE, "skipped", "there are no two tables of rows to compare")]
+    sizes = [_count(side.table, subject) for side in (subject.train, subject.test)]
+    text = f"{sizes[0]:,} training and {sizes[1]:,} test rows"
+    computed_on = f"{subject.train.name}, {subject.test.name}"
+    if sizes[0] < sizes[1]:
+        return [AuditFinding(SHARE, "low", f"{text}: there is less to learn from than to predict", (), computed_on)]
+    return [AuditFinding(SHARE, "none", text, (), computed_on)]
+
+
+def check_rebuild(subject: Subject) -> list[AuditFinding]:
+    """Try the usual seeds of a random split on the ids of both sides, in their own and in the raw data's order."""
+    train = _train_ids(subject)
+    test = list(dict.fromkeys(subject.table[subject.ids[0]])) if subject.ids else []
+    if not train or len(test) < 3:
+        return [AuditFinding(REBUILD, "skipped", "there are no ids on both sides")]
+    if {*train} & {*test} or len(train) + len(test) > _MAX_ROWS:
+        return [AuditFinding(REBUILD, "skipped", "both sides use the same ids, or have too many of them")]
+    computed_on = f"{len(train):,} training and {len(test):,} test ids, seeds {', '.join(map(str, _SEEDS))}"
+    for name, ids in _orders(subject, train, test):
+        for seed in _SEEDS:
+            drawn = np.random.RandomState(seed).permutation(len(ids))[: len(test)]
+            if {ids[place] for place in drawn} == {*test}:
+                text = f"a random split with seed {seed} of the ids in {name} gives the test rows"
+                evidence = ("whoever has the labeled raw data and this rule has the answers",)
+                return [AuditFinding(REBUILD, "low", text, evidence, computed_on)]
+    return [AuditFinding(REBUILD, "none", "no usual seed gives the test rows", (), computed_on)]
+
+
+def _count(table: object, subject: Subject) -> int:
+    import pandas as pd
+
+    assert isinstance(table, pd.DataFrame)
+    groups = [name for name in table.columns if name in ("StudyInstanceUID", "patient_id", "PatientID")]
+    return int(table[groups[0]].nunique()) if groups else len(table)
+
+
+def _train_ids(subject: Subject) -> list[str]:
+    task = subject.prepared.task if subject.prepared else None
+    name = (task.data.id if task else None) or (subject.ids[0] if subject.ids else None)
+    if subject.train is None or name is None or name not in subject.train.table.columns:
+        return []
+    return list(dict.fromkeys(subject.train.table[name]))
+
+
+def _orders(subject: Subject, train: Sequence[str], test: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    union = [*train, *test]
+    yield "alphabetical order", sorted(union)
+    if all(id.isdigit() for id in union):
+        yield "numerical order", sorted(union, key=int)
+    if subject.raw is None:
+        return
+    wanted = {*union}
+    for table in find_tables(subject.raw):
+        rows = take_rows(table.chunks())
+        for column in rows.columns:
+            ids = [id for id in dict.fromkeys(rows[column]) if id in wanted]
+            if len(ids) == len(wanted) and math.isclose(len(ids), len(union)):
+                yield f"raw {table.name}", ids

@@ -1,0 +1,155 @@
+"""Audit a task or a folder of data: run all checks, each on bounded samples, and collect what they find.
+
+Start reading at `audit_task`. Every check is a function that returns at least one finding, also when it finds nothing.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.audit import (
+    duplicates,
+    grader_probes,
+    groups,
+    image_duplicates,
+    known_leaks,
+    leaderboard,
+    metadata_leaks,
+    order,
+    predictors,
+    references,
+    side_files,
+    split_rule,
+    trivial,
+)
+from assay.audit.finding import SEVERITIES, AuditFinding, Severity
+from assay.audit.subject import Subject
+from assay.audit.task_check import check_task
+from assay.core.errors import AssayError
+from assay.core.home import Home
+from assay.core.progress import Progress
+from assay.data.store import Prepared
+
+FORMAT = "audit/1"
+MAX_SECONDS = 900.0
+
+Check = Callable[[], list[AuditFinding]]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything that was found about one task or folder."""
+
+    name: str
+    edition: str | None
+    variant: str | None
+    findings: tuple[AuditFinding, ...]
+    seconds: float
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def found(self) -> list[AuditFinding]:
+        """The defects, the most serious first."""
+        defects = [finding for finding in self.findings if finding.found]
+        return sorted(defects, key=lambda finding: SEVERITIES.index(finding.severity))
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as JSON data."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "edition": self.edition,
+            "variant": self.variant,
+            "seconds": round(self.seconds, 2),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def audit_task(prepared: Prepared, home: Home, *, progress: Progress, max_seconds: float = MAX_SECONDS) -> Audit:
+    """Audit a prepared task: everything that `check_task` checks, and further."""
+    started = time.monotonic()
+    findings = [_from_check(finding.check, finding.passed, finding.detail) for finding in check_task(prepared, home)]
+    findings += known_leaks.list_known(prepared)
+    task = prepared.task
+    if task.judged_in_lab or task.submission.form != "csv":
+        findings.append(AuditFinding("data", "skipped", "submissions are graded by running them"))
+        checks: dict[str, Check] = {}
+    else:
+        subject, sample_score = Subject.of_task(prepared), _published_sample_score(prepared)
+        checks = {
+            **_data_checks(subject),
+            "trivial submissions": lambda: trivial.check_trivial(subject, home),
+            "published sample submission": lambda: trivial.check_published_sample(subject, sample_score),
+            "grader": lambda: grader_probes.check_grader(subject, home),
+            "crowded leaderboard": lambda: leaderboard.check_leaderboard(subject, sample_score),
+        }
+    findings += _run(task.id, checks, started, max_seconds, progress)
+    return Audit(task.id, prepared.edition, prepared.variant, tuple(findings), time.monotonic() - started)
+
+
+def audit_folder(subject: Subject, *, progress: Progress, max_seconds: float = MAX_SECONDS) -> Audit:
+    """Audit a folder of data that no task describes, as far as that goes without a grader."""
+    started = time.monotonic()
+    findings = _run(subject.name, _data_checks(subject), started, max_seconds, progress)
+    return Audit(subject.name, None, None, tuple(findings), time.monotonic() - started)
+
+
+def _data_checks(subject: Subject) -> dict[str, Check]:
+    return {
+        "single predictors": lambda: predictors.check_predictors(subject),
+        "duplicate rows": lambda: duplicates.check_rows(subject),
+        "near-duplicate texts": lambda: duplicates.check_texts(subject),
+        "shared measurements": lambda: duplicates.check_values(subject),
+        "duplicate files": lambda: image_duplicates.check_files(subject),
+        "near-duplicate images": lambda: image_duplicates.check_images(subject),
+        "groups on both sides": lambda: groups.check_groups(subject),
+        "gaps in numbering": lambda: groups.check_gaps(subject),
+        "order of ids and rows": lambda: order.check_order(subject),
+        "timestamps": lambda: order.check_times(subject),
+        "metadata of test files": lambda: metadata_leaks.check_metadata(subject),
+        "answers in test files": lambda: side_files.check_side_files(subject),
+        "test items in training files": lambda: references.check_references(subject),
+        "inputs of test rows": lambda: references.check_inputs(subject),
+        "labels that are not asked for": lambda: references.check_unasked(subject),
+        "headers of text files": lambda: references.check_headers(subject),
+        "words read as missing": lambda: references.check_lost_words(subject),
+        "sizes of train and test": lambda: split_rule.check_share(subject),
+        "split can be rebuilt": lambda: split_rule.check_rebuild(subject),
+    }
+
+
+def _run(
+    name: str, checks: dict[str, Check], started: float, max_seconds: float, progress: Progress
+) -> Iterable[AuditFinding]:
+    """Run the checks; one that cannot read the data is reported, and the others go on."""
+    findings: list[AuditFinding] = []
+    with progress.stage(f"{name}: auditing", len(checks)) as advance:
+        for title, check in checks.items():
+            if time.monotonic() - started > max_seconds:
+                findings.append(AuditFinding(title, "skipped", f"the time limit of {max_seconds:g} s was reached"))
+                continue
+            try:
+                findings += check()
+            except (AssayError, OSError, ValueError, KeyError, MemoryError) as error:
+                what = f"{type(error).__name__}: {error}"
+                findings.append(AuditFinding(title, "skipped", f"the data could not be read: {what[:200]}"))
+            advance(1)
+    return findings
+
+
+def _from_check(name: str, passed: bool | None, detail: str) -> AuditFinding:
+    severity: Severity = "none" if passed else "skipped" if passed is None else "high"
+    return AuditFinding(name, severity, detail, (), "all prepared files; see assay check")
+
+
+def _published_sample_score(prepared: Prepared) -> float | None:
+    path = Path(prepared.task.folder.parent, "sample_scores.json")
+    if not path.is_file():
+        return None
+    score = json.loads(path.read_text("utf-8"))["scores"].get(prepared.task.name)
+    return float(score) if isinstance(score, int | float) else None
