@@ -369,7 +369,7 @@ def _probe_sample(grader: Grader) -> Result:
 
 
 def _probe_classes(grader: Grader) -> Result:
-    """Compare the answers and the sample with the classes that the competition asks for, whatever the edition accepts."""
+    """Compare the answers and the sample with the classes of the competition, whatever the edition accepts."""
     content = tomllib.loads((grader.task.folder / "task.toml").read_text("utf-8"))
     columns = expand_columns(content["submission"]).get("columns", {})
     sample = _read_sample(grader)

@@ -48,14 +48,13 @@ def check_order(subject: Subject) -> list[AuditFinding]:
 
 def check_times(subject: Subject) -> list[AuditFinding]:
     """Report columns of times, and dated ids, whose test rows lie among the training rows."""
-    if subject.train is None or subject.test_rows is None:
-        return [AuditFinding(TIME, "skipped", "there are no two tables of rows to compare")]
-    computed_on = f"{subject.train.name}, {subject.test_rows.name}"
+    train_rows, test_rows = subject.train, subject.test_rows
+    computed_on = f"{subject.train_name}, {test_rows.name if test_rows else 'no test table'}"
     findings, columns = [], 0
-    for column in subject.train.table.columns:
-        if column not in subject.test_rows.table.columns or not _DATE_WORDS.search(str(column)):
+    for column in train_rows.table.columns if train_rows and test_rows else ():
+        if not train_rows or not test_rows or column not in test_rows.table or not _DATE_WORDS.search(str(column)):
             continue
-        train, test = (_parse_times(side.table[column]) for side in (subject.train, subject.test_rows))
+        train, test = (_parse_times(side.table[column]) for side in (train_rows, test_rows))
         if train is None or test is None or len({*train}) < _MIN_ROWS:
             continue
         columns += 1

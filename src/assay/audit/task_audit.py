@@ -5,8 +5,8 @@ Start reading at `audit_task`. Every check is a function that returns at least o
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from assay.audit import (
 from assay.audit.finding import SEVERITIES, AuditFinding, Severity
 from assay.audit.subject import Subject
 from assay.audit.task_check import check_task
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.data.store import Prepared
@@ -37,10 +37,11 @@ FORMAT = "audit/1"
 MAX_SECONDS = 900.0
 
 Check = Callable[[], list[AuditFinding]]
+"""Makes one check of one subject."""
 
 
 @dataclass(frozen=True)
-class Audit:
+class TaskAudit:
     """Everything that was found about one task or folder."""
 
     name: str
@@ -70,33 +71,49 @@ class Audit:
         }
 
 
-def audit_task(prepared: Prepared, home: Home, *, progress: Progress, max_seconds: float = MAX_SECONDS) -> Audit:
-    """Audit a prepared task: everything that `check_task` checks, and further."""
+def audit_task(
+    prepared: Prepared,
+    home: Home,
+    *,
+    progress: Progress,
+    max_seconds: float = MAX_SECONDS,
+    only: Collection[str] = (),
+) -> TaskAudit:
+    """Audit a prepared task: everything that `check_task` checks, and further.
+
+    Args:
+        prepared: The task's data.
+        home: Where graders may keep files.
+        progress: Shown the checks.
+        max_seconds: Checks that would begin later are skipped, which their findings say.
+        only: Beginnings of the names of checks to run; without any, all are run.
+    """
     started = time.monotonic()
-    findings = [_from_check(finding.check, finding.passed, finding.detail) for finding in check_task(prepared, home)]
-    findings += known_leaks.list_known(prepared)
     task = prepared.task
-    if task.judged_in_lab or task.submission.form != "csv":
-        findings.append(AuditFinding("data", "skipped", "submissions are graded by running them"))
-        checks: dict[str, Check] = {}
-    else:
+    checks: dict[str, Check] = {
+        "assay check": lambda: [_from_check(*astuple(result)) for result in check_task(prepared, home)],
+        "known from outside": lambda: known_leaks.list_known(prepared),
+    }
+    if not task.judged_in_lab and task.submission.form == "csv":
         subject, sample_score = Subject.of_task(prepared), _published_sample_score(prepared)
-        checks = {
+        checks |= {
             **_data_checks(subject),
             "trivial submissions": lambda: trivial.check_trivial(subject, home),
             "published sample submission": lambda: trivial.check_published_sample(subject, sample_score),
             "grader": lambda: grader_probes.check_grader(subject, home),
             "crowded leaderboard": lambda: leaderboard.check_leaderboard(subject, sample_score),
         }
-    findings += _run(task.id, checks, started, max_seconds, progress)
-    return Audit(task.id, prepared.edition, prepared.variant, tuple(findings), time.monotonic() - started)
+    findings = _run(task.id, checks, started, max_seconds, progress, only)
+    return TaskAudit(task.id, prepared.edition, prepared.variant, tuple(findings), time.monotonic() - started)
 
 
-def audit_folder(subject: Subject, *, progress: Progress, max_seconds: float = MAX_SECONDS) -> Audit:
+def audit_folder(
+    subject: Subject, *, progress: Progress, max_seconds: float = MAX_SECONDS, only: Collection[str] = ()
+) -> TaskAudit:
     """Audit a folder of data that no task describes, as far as that goes without a grader."""
     started = time.monotonic()
-    findings = _run(subject.name, _data_checks(subject), started, max_seconds, progress)
-    return Audit(subject.name, None, None, tuple(findings), time.monotonic() - started)
+    findings = _run(subject.name, _data_checks(subject), started, max_seconds, progress, only)
+    return TaskAudit(subject.name, None, None, tuple(findings), time.monotonic() - started)
 
 
 def _data_checks(subject: Subject) -> dict[str, Check]:
@@ -124,12 +141,20 @@ def _data_checks(subject: Subject) -> dict[str, Check]:
 
 
 def _run(
-    name: str, checks: dict[str, Check], started: float, max_seconds: float, progress: Progress
-) -> Iterable[AuditFinding]:
+    name: str,
+    checks: dict[str, Check],
+    started: float,
+    max_seconds: float,
+    progress: Progress,
+    only: Collection[str],
+) -> list[AuditFinding]:
     """Run the checks; one that cannot read the data is reported, and the others go on."""
+    chosen = {title: check for title, check in checks.items() if not only or title.startswith(tuple(only))}
+    if not chosen:
+        raise UsageError(f"no check begins with {' or '.join(map(repr, only))}; there are: {', '.join(checks)}")
     findings: list[AuditFinding] = []
-    with progress.stage(f"{name}: auditing", len(checks)) as advance:
-        for title, check in checks.items():
+    with progress.stage(f"{name}: auditing", len(chosen)) as advance:
+        for title, check in chosen.items():
             if time.monotonic() - started > max_seconds:
                 findings.append(AuditFinding(title, "skipped", f"the time limit of {max_seconds:g} s was reached"))
                 continue

@@ -27,6 +27,7 @@ COMMANDS = {
     "show": ("tasks", "Show details of a task."),
     "prepare": ("prepare", "Download the data of tasks and split off the answers."),
     "check": ("check", "Check that prepared tasks can be graded and do not leak answers."),
+    "audit": ("audit", "Search tasks or data for leaks and for faults of the grader."),
     "doctor": ("machine", "Check this machine: extras, environments, API keys, sandbox."),
     "config": ("machine", "Show the configuration file and the settings that apply."),
     "completion": ("machine", "Print the completion script for bash, zsh or fish."),

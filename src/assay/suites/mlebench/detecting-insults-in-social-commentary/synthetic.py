@@ -29,7 +29,7 @@ def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
 
 
 def repeat_some(texts: Sequence[object]) -> list[object]:
-    """Return the texts with every tenth one in place of the one after it: two people may call the same thing differently."""
+    """Return the texts with every tenth one in place of the next, so that a comment has two labels."""
     return [texts[place - 1] if place % 10 == 1 else text for place, text in enumerate(texts)]
 
 
