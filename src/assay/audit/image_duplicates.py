@@ -1,6 +1,6 @@
 """Files that are in train and in test: equal content under any name, and images that look the same.
 
-Images are compared by a difference hash of 256 bits, which survives resizing and compression; pairs with nearly the
+Images are compared by a difference hash of 64 bits, which survives resizing and compression; pairs with nearly the
 same hash are compared again by their small gray copies.
 """
 
@@ -23,9 +23,10 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp", ".gif")
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".parquet", ".npy", ".zip", ".xml")
 _MAX_FILES = 10 * MAX_FILES
 _MAX_IMAGES = 1500
-_SIZE = 16
-_MAX_DISTANCE = 20
-_MAX_DIFFERENCE = 6.0
+_SIZE = 8
+_LOOK = 16
+_MAX_DISTANCE = 6
+_MAX_DIFFERENCE = 8.0
 """Mean difference of gray levels, of 255, up to which two small copies count as the same."""
 _MIN_CONTRAST = 4.0
 _MIN_COUNT = 3
@@ -82,7 +83,9 @@ def check_images(subject: Subject) -> list[AuditFinding]:
     text = f"{len(pairs):,} of {len(test):,} test images ({share:.1%}) look like a training image"
     if len(pairs) < _MIN_COUNT or share < _MIN_SHARE:
         return [AuditFinding(IMAGES, "none", text, (), computed_on)]
-    evidence = tuple(f"{test_} ~ {train_} ({distance} of 256 bits differ)" for test_, train_, distance in pairs[:3])
+    evidence = tuple(
+        f"{test_} ~ {train_} ({distance} of {_SIZE * _SIZE} bits differ)" for test_, train_, distance in pairs[:3]
+    )
     return [AuditFinding(IMAGES, "high" if share >= 0.1 else "medium", text, evidence, computed_on)]
 
 
@@ -96,13 +99,17 @@ def hash_image(content: bytes) -> tuple[NDArray[np.bool_], NDArray[np.float32]] 
             with Image.open(io.BytesIO(content)) as image:
                 if image.width * image.height > 50_000_000:
                     return None
-                image.draft("L", (2 * _SIZE, 2 * _SIZE))
-                small = np.asarray(image.convert("L").resize((_SIZE + 1, _SIZE), Image.Resampling.BOX), np.float32)
+                image.draft("L", (4 * _LOOK, 4 * _LOOK))
+                gray = image.convert("L")
+                small, look = (
+                    np.asarray(gray.resize(size, Image.Resampling.BOX), np.float32)
+                    for size in ((_SIZE + 1, _SIZE), (_LOOK, _LOOK))
+                )
     except (OSError, ValueError, SyntaxError):
         return None
     if float(small.std()) < _MIN_CONTRAST:
         return None
-    return (small[:, 1:] > small[:, :-1]).ravel(), small.ravel()
+    return (small[:, 1:] > small[:, :-1]).ravel(), look.ravel()
 
 
 def _files_by_side(subject: Subject, limit: int) -> list[tuple[PublicFile, str]]:

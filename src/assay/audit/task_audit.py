@@ -78,6 +78,7 @@ def audit_task(
     progress: Progress,
     max_seconds: float = MAX_SECONDS,
     only: Collection[str] = (),
+    label: str | None = None,
 ) -> TaskAudit:
     """Audit a prepared task: everything that `check_task` checks, and further.
 
@@ -87,6 +88,7 @@ def audit_task(
         progress: Shown the checks.
         max_seconds: Checks that would begin later are skipped, which their findings say.
         only: Beginnings of the names of checks to run; without any, all are run.
+        label: What the progress is called.
     """
     started = time.monotonic()
     task = prepared.task
@@ -103,7 +105,7 @@ def audit_task(
             "grader": lambda: grader_probes.check_grader(subject, home),
             "crowded leaderboard": lambda: leaderboard.check_leaderboard(subject, sample_score),
         }
-    findings = _run(task.id, checks, started, max_seconds, progress, only)
+    findings = _run(label or f"{task.id}: auditing", checks, started, max_seconds, progress, only)
     return TaskAudit(task.id, prepared.edition, prepared.variant, tuple(findings), time.monotonic() - started)
 
 
@@ -112,7 +114,7 @@ def audit_folder(
 ) -> TaskAudit:
     """Audit a folder of data that no task describes, as far as that goes without a grader."""
     started = time.monotonic()
-    findings = _run(subject.name, _data_checks(subject), started, max_seconds, progress, only)
+    findings = _run(f"{subject.name}: auditing", _data_checks(subject), started, max_seconds, progress, only)
     return TaskAudit(subject.name, None, None, tuple(findings), time.monotonic() - started)
 
 
@@ -141,7 +143,7 @@ def _data_checks(subject: Subject) -> dict[str, Check]:
 
 
 def _run(
-    name: str,
+    label: str,
     checks: dict[str, Check],
     started: float,
     max_seconds: float,
@@ -153,7 +155,7 @@ def _run(
     if not chosen:
         raise UsageError(f"no check begins with {' or '.join(map(repr, only))}; there are: {', '.join(checks)}")
     findings: list[AuditFinding] = []
-    with progress.stage(f"{name}: auditing", len(chosen)) as advance:
+    with progress.stage(label, len(chosen)) as advance:
         for title, check in chosen.items():
             if time.monotonic() - started > max_seconds:
                 findings.append(AuditFinding(title, "skipped", f"the time limit of {max_seconds:g} s was reached"))

@@ -92,19 +92,18 @@ def audit_command(
 
     home, progress, audits = Home.default(), choose_progress(quiet), []
     subjects = [subject for name in names for subject in _find_subjects(folders, name, target, id_, answers)]
-    with progress.stage("auditing", len(subjects)) as advance:
-        for subject in subjects:
-            if isinstance(subject, Task):
-                data = load_data(home, subject, edition, variant)
-                audit = audit_task(data, home, progress=progress, max_seconds=max_time, only=only)
-            else:
-                audit = audit_folder(subject, progress=progress, max_seconds=max_time, only=only)
-            audits.append(audit)
-            if html:
-                write_card(audit, html)
-            if not json_:
-                _print(audit, all_)
-            advance(1)
+    for number, subject in enumerate(subjects, 1):
+        if isinstance(subject, Task):
+            data = load_data(home, subject, edition, variant)
+            label = f"auditing {subject.id} ({number} of {len(subjects)})"
+            audit = audit_task(data, home, progress=progress, max_seconds=max_time, only=only, label=label)
+        else:
+            audit = audit_folder(subject, progress=progress, max_seconds=max_time, only=only)
+        audits.append(audit)
+        if html:
+            write_card(audit, html)
+        if not json_:
+            _print(audit, all_)
     if json_:
         echo(json.dumps([audit.to_json() for audit in audits], indent=2))
     else:
