@@ -117,7 +117,7 @@ def test_a_sound_task_passes_every_check(check: Check) -> None:
     findings = check()
     assert {finding.passed for finding in findings.values()} == {True}, findings
     assert "300 files of test rows" in findings[FILES].detail
-    assert findings[TABLES].detail == "2 tables name test rows"
+    assert findings[TABLES].detail == "test rows are named in 2 tables"
 
 
 @pytest.mark.parametrize(

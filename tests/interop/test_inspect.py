@@ -245,6 +245,16 @@ def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
     assert score.explanation == "the machine broke"
 
 
+CRASHES = """from assay.agents import Agent, Workbench
+
+
+class Crashes(Agent):
+    async def work(self, bench: Workbench) -> None:
+        await bench.run(["sh", "-c", "exit 3"])
+        raise KeyError("lost")
+"""
+
+
 @pytest.mark.slow
 def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
@@ -255,12 +265,14 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
     script = tmp_path / "replies.json"
     script.write_text(json.dumps([bash("ls data"), bash("python train.py"), bash("submit")]))
     run = tmp_path / "run"
-    agents = ["--agent", "shell", "--agent", "starter", "--model", f"scripted/{script}"]
-    done = assay_prepared("run", "pocket/digits", *agents, "--out", run, cwd=tmp_path)
+    (tmp_path / "crashes.py").write_text(CRASHES)
+    agents = ["--agent", "shell", "--agent", "starter", "--agent", "crashes.py:Crashes"]
+    words = ("--model", f"scripted/{script}", "--seeds", "1", "--out", run)
+    done = assay_prepared("run", "pocket/digits", *agents, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     done = assay_prepared("export", run, "--inspect", tmp_path / "logs")
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 2
+    assert len(done.stdout.splitlines()) == 3
 
     logs = {log.eval.solver: log for log in (read_eval_log(name) for name in list_eval_logs(str(tmp_path / "logs")))}
     shell = next(log for agent, log in logs.items() if agent and agent.startswith("shell"))
@@ -272,6 +284,24 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
     assert sample.messages[-1].text == "The work has ended."
     assert sample.model_usage[f"scripted/{script}"].total_tokens > 0
     assert sample.metadata["sealing"]["sealed"] is True and sample.metadata["status"] == "done"
+
+    assert all(log.eval.tags == [agent] and log.eval.task_args["agent"] == agent for agent, log in logs.items())
+    kinds = [event.event for event in sample.events]
+    assert kinds[0] == "sample_init" and kinds[-1] == "score" and kinds.count("model") == 3
+    replies = [event for event in sample.events if event.event == "model"]
+    assert [message.role for message in replies[0].input] == ["system", "user"]
+    assert [message.role for message in replies[1].input] == ["assistant", "tool"], "only what is new"
+    trained = next(event for event in sample.events if event.event == "tool" and "train.py" in str(event.arguments))
+    assert "accuracy on the held-out fifth" in str(trained.result) and trained.error is None
+
+    (crashed,) = logs["Crashes"].samples
+    assert (
+        crashed.error.message.startswith("crash: the agent crashed: ") and "KeyError: 'lost'" in crashed.error.traceback
+    )
+    assert [event.event for event in crashed.events if event.event in ("tool", "error")] == ["tool", "error"]
+    failed = next(event for event in crashed.events if event.event == "tool")
+    assert failed.failed and failed.error.message == "exit code 3 (exit)"
+    assert crashed.scores["grade"].as_dict()["success"] == 0
 
     starter = logs["starter"]
     (sample,) = starter.samples

@@ -22,6 +22,7 @@ from assay.audit.table_leaks import search_tables
 from assay.core.disk import hash_file
 from assay.core.errors import AssayError
 from assay.core.home import Home
+from assay.core.text import plural
 from assay.data.store import Prepared
 from assay.grading.by_running.checkpoint import with_predictions_table
 from assay.grading.grade import find_medal, grade_submission
@@ -152,7 +153,7 @@ def _check_tables(key: AnswerKey) -> CheckResult:
     if search.leak:
         where = f"{search.leak.table}, column {search.leak.column}"
         return CheckResult(name, False, f"{where}, equals {search.leak.target} of the answers")
-    detail = f"{search.tables} tables name test rows"
+    detail = f"test rows are named in {plural(search.tables, 'table')}"
     return CheckResult(name, True, "; searched ".join([detail, *search.cut]))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _EXTRAS = {
     "agents": "inspect_ai",
+    "local": "xllamacpp",
     "web": "altair",
     "mlebench": "PIL",
     "kaggle": "kaggle",

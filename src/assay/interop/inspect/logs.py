@@ -8,8 +8,8 @@ from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+from inspect_ai.dataset import Sample
 from inspect_ai.log import (
     EvalConfig,
     EvalDataset,
@@ -18,31 +18,33 @@ from inspect_ai.log import (
     EvalPlan,
     EvalPlanStep,
     EvalSample,
+    EvalSampleLimit,
     EvalSpec,
     EvalStats,
     recompute_metrics,
     write_eval_log,
 )
 from inspect_ai.log._log import EvalMetricDefinition, EvalScorer  # a log needs them, and Inspect exports them nowhere
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage
+from inspect_ai.model import ModelUsage
 from inspect_ai.viewer import ViewerConfig
 
 from assay import __version__
 from assay.agents.briefing import task_prompt
 from assay.interop.inspect.conversations import conversation_of, last_reply
 from assay.interop.inspect.scorer import to_score
+from assay.interop.inspect.transcript import LIMITS, NO_MODEL, make_error, make_transcript, model_output, model_usage
 from assay.models import MAIN
 from assay.models.convert import to_inspect_all
 from assay.models.messages import Usage
-from assay.records import RunFolder, TrialFolder, read_events
-from assay.records.tape import Call, past_of
+from assay.records import Event, RunFolder, TrialFile, TrialFolder, read_events
+from assay.records.events import AgentCrashed, BudgetExhausted
+from assay.records.tape import past_of
 from assay.results.collect import collect_outcomes
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.trajectory import read_trajectory
 from assay.runs.descriptions import description_of
 from assay.runs.trial import task_of
 
-NO_MODEL = "none/none"
 _METRICS = {"success": ("mean", "stderr"), "valid": ("mean",)}
 
 
@@ -103,8 +105,9 @@ def _log(
             created=run.file.created_at,
             task=f"assay/{rules.suite}",
             task_version=__version__,
-            task_display_name=rules.suite,
-            task_args={"edition": rules.edition, "variant": rules.variant},
+            task_display_name=f"{rules.suite}: {agent}",
+            task_args={"agent": agent, "edition": rules.edition, "variant": rules.variant},
+            tags=[agent],
             solver=agent,
             dataset=EvalDataset(name=rules.suite, samples=len(names), sample_ids=names),
             model=file.models.get(MAIN, NO_MODEL),
@@ -144,18 +147,21 @@ def _stats(samples: Sequence[EvalSample]) -> EvalStats:
 def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
     file, state, trajectory = folder.file, folder.state, read_trajectory(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
-    past = past_of(read_events(folder.events))
+    events = read_events(folder.events)
+    past = past_of(events)
     opening = task_prompt(task, description_of(file, task), file.budget)
     model = file.models.get(MAIN, NO_MODEL)
     sealed = not outcome.unsealed
+    score = to_score(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)
     return EvalSample(
         id=task.name,
         epoch=epoch,
         input=opening,
         target="",
         messages=to_inspect_all(conversation_of(past, opening), model),
-        output=_output(past.calls, model),
-        scores={"grade": to_score(outcome.grade, task, outcome.reason, sealed=sealed, sandbox=file.sandbox)},
+        output=model_output(last_reply(past.calls), model),
+        scores={"grade": score},
+        events=make_transcript(events, past.prompts, file.models, Sample(input=opening, id=task.name), score),
         metadata={
             "trial": file.id,
             "task": file.task,
@@ -178,24 +184,16 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
             "versions": file.versions,
         },
         model_usage=_by_model(trajectory.usage, file.models),
-        role_usage={role: _usage(used) for role, used in trajectory.usage.items()},
+        role_usage={role: model_usage(used) for role, used in trajectory.usage.items()},
         started_at=state.started_at,
         completed_at=state.ended_at,
         total_time=state.elapsed,
         working_time=state.elapsed - state.waited,
         uuid=file.id,
-        error=_error(outcome),
+        error=_error(outcome, events),
+        limit=_limit(file, events),
         time_limit=round(file.budget.time),
     )
-
-
-def _output(calls: Sequence[Call], model: str) -> ModelOutput:
-    reply = last_reply(calls)
-    if reply is None:
-        return ModelOutput(model=model)
-    message = to_inspect_all([reply.message], model)[0]
-    assert isinstance(message, ChatMessageAssistant)
-    return ModelOutput(model=model, choices=[ChatCompletionChoice(message=message)], usage=_usage(reply.usage))
 
 
 def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str, ModelUsage]:
@@ -203,24 +201,21 @@ def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str
     for role, used in usage.items():
         model = models.get(role) or models.get(MAIN, NO_MODEL)
         found[model] = found.get(model, Usage.zero()) + used
-    return {model: _usage(used) for model, used in found.items()}
+    return {model: model_usage(used) for model, used in found.items()}
 
 
-def _usage(used: Usage) -> ModelUsage:
-    return ModelUsage(
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        total_tokens=used.total_tokens,
-        input_tokens_cache_read=used.cached_tokens,
-        input_tokens_cache_write=used.cache_write_tokens,
-        reasoning_tokens=used.reasoning_tokens,
-        total_cost=used.cost,
-    )
-
-
-def _error(outcome: Outcome) -> EvalError | None:
-    """What broke, where neither the agent nor the user is to blame; such a trial counts as a failure all the same."""
-    if outcome.failure != "infrastructure":
+def _error(outcome: Outcome, events: Sequence[Event]) -> EvalError | None:
+    """Return why a trial failed, which Inspect shows; its score counts as a failure all the same."""
+    if outcome.failure is None:
         return None
-    fields: dict[str, Any] = dict.fromkeys(("message", "traceback", "traceback_ansi"), outcome.reason or "")
-    return EvalError(**fields)
+    crashed = next((event for event in reversed(events) if isinstance(event, AgentCrashed)), None)
+    return make_error(f"{outcome.failure_name}: {outcome.reason or ''}", crashed.traceback if crashed else "")
+
+
+def _limit(file: TrialFile, events: Sequence[Event]) -> EvalSampleLimit | None:
+    """Return the limit of the budget that ended the agent's work, if one did."""
+    ended = next((event for event in reversed(events) if isinstance(event, BudgetExhausted)), None)
+    if ended is None:
+        return None
+    budget = file.budget.model_dump() | {"working_time": file.budget.working}
+    return EvalSampleLimit(type=LIMITS[ended.limit], limit=budget[ended.limit] or 0, reason=ended.reason)
