@@ -44,7 +44,7 @@ model = chance.choice([
     make_pipeline(StandardScaler(), linear(C=strength, max_iter=200) if classes else linear(alpha=strength)),
     make_pipeline(StandardScaler(), nearest(neighbors)),
 ])
-y = target if classes else np.log1p(target)
+y = target if classes else np.log1p(target)  # errors of prices are relative
 rows = np.random.default_rng(seed).permutation(len(train))
 valid, fit = rows[: task["validation"]], rows[task["validation"]:][:1500]
 x, unseen = features(train), features(test)

@@ -11,6 +11,7 @@ def test_following_the_readme_prepares_runs_and_reads(home, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     output = follow_page(tmp_path / "examples" / "README.md", home, tmp_path)
     assert "my-suite/waves: prepared" in output
+    assert "RandomSearch steps=3: 1 task, 1 trial" in output
     summary = output.partition("count")[2]
     assert "Forest" in summary and "starter" in summary
     assert summary.count("graded") == 6, "two agents with three seeds each, all graded"

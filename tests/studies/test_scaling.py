@@ -86,6 +86,7 @@ def test_attempts_are_drawn_from_the_seeds(study):
     found = study("scaling", "Gambler", "early-coin", "early-text", "--seeds", "3", "--over", "attempts")
     (curve,) = found["curves"]
     assert [point["value"] for point in curve["points"]] == pytest.approx([1 / 6, 1 / 3, 1 / 2])
+    assert curve["points"][0]["interval"]["high"] == pytest.approx(1 / 3), "the better of the two tasks, drawn twice"
     hours = [point["hours"] for point in curve["points"]]
     assert hours == pytest.approx([hours[0], 2 * hours[0], 3 * hours[0]])
     assert curve["points"][1]["per_hour"] == pytest.approx(1 / 6 / hours[0])

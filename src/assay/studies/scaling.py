@@ -274,7 +274,7 @@ def _curve_over_attempts(
             Point(
                 level=k,
                 value=inference.mean_over_tasks(best),
-                interval=inference.bootstrap_interval(best) if len(best) > 1 else None,
+                interval=_interval_over_tasks(best, measure),
                 oracle=None,
                 hours=k * hours,
                 dollars=None if dollars is None else k * dollars,
@@ -351,6 +351,15 @@ def _interval(sample: Sample, measure: Measure) -> Interval | None:
     if measure in RATES:
         return inference.rate_interval(sample)
     return inference.bootstrap_interval(sample) if len(sample) > 1 else None
+
+
+def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
+    """Return the interval of a mean with one value per task; where all tasks always succeed or fail, it is Wilson's."""
+    if len(values) < 2:
+        return None
+    if measure in RATES and inference.mean_over_tasks(values) in (0, 1):
+        return inference.rate_interval(values)
+    return inference.bootstrap_interval(values)
 
 
 def _with_gains(points: Sequence[Point], *, times: bool = True) -> tuple[Point, ...]:

@@ -70,8 +70,9 @@ def draw_scaling(scaling: Scaling) -> str:
     ]
     if any(point.oracle is not None for curve in scaling.curves for point in curve.points):
         layers.append(data.mark_line(strokeWidth=1.5, strokeDash=[2, 3]).encode(x=x, y=y("oracle"), color=hue))
-    if scaling.measure == "success" and scaling.over in ("attempts", "gpus"):
-        layers += _published(scaling.over, x, y("published"))
+    if scaling.measure == "success":
+        layers += _published_levels(y("published")) if scaling.over == "time" else []
+        layers += _published_curves(scaling.over, x, y("published")) if scaling.over in ("attempts", "gpus") else []
     return to_svg(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
 
 
@@ -130,7 +131,23 @@ def draw_histogram(counts: Sequence[int], threshold: float) -> str:
     return to_svg(alt.layer(*layers).properties(width=_WIDTH, height=150))
 
 
-def _published(factor: Factor, x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
+def _published_levels(y: "alt.Y") -> "list[alt.Chart]":
+    """Draw published shares as lines across, because their hours are seldom on the scale."""
+    import altair as alt
+
+    (curve,) = load_paper_figures().curves("time")
+    rows: list[Row] = [
+        {"published": share, "text": f"published, {format_duration(level)}"} for level, share in curve.points
+    ]
+    return [
+        chart(rows).mark_rule(color=PANEL, strokeDash=[5, 3]).encode(y=y),
+        chart(rows)
+        .mark_text(color=MUTED, align="right", dy=-5, fontSize=10)
+        .encode(x=alt.value(_WIDTH), y=y, text="text:N"),
+    ]
+
+
+def _published_curves(factor: Factor, x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
     layers = []
     for curve in load_paper_figures().curves(factor):
         rows: list[Row] = [{"x": level, "published": share} for level, share in curve.points]
