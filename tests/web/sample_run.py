@@ -69,6 +69,7 @@ class Texts:
     label: str = "research"
     reason: str = "the agent's code raised NameError"
     code: str = FIRST
+    submissions: tuple[bytes | None, bytes] = (None, b"id,label\n1,2\n")
 
 
 def write_run(
@@ -193,13 +194,15 @@ def write_calls(log: EventLog, texts: Texts, contents: ContentStore, store: Path
     failing = CommandResult(ended="exit", code=1, stdout=texts.output, stderr=texts.error, seconds=1.5)
     call(log, 1, train, failing, changes=True, action=action.number)
     finish(log, action.number, ActionResult(observation=texts.error, cause="crash", seconds=1.6), 1)
-    save_files(log, 1, store, {"notes.txt": b"started\n", file_name(texts.path): texts.code.encode(errors="replace")})
+    files = {"notes.txt": b"started\n", file_name(texts.path): texts.code.encode(errors="replace")}
+    earlier, later = texts.submissions
+    save_files(log, 1, store, files if earlier is None else files | {"submission.csv": earlier})
     more = ModelRequest(role="main", base=first, shared=2, messages=(Message(role="tool", text=texts.output),))
     ask(log, 2, more, texts)
     write(log, 2, texts.path, texts.code.replace(FIRST, SECOND), contents)
     call(log, 2, PythonRequest(code=texts.code, seconds=60), PythonResult(output=texts.output, seconds=2.0))
     call(log, 2, train, command(texts.output), changes=True)
-    files = {"notes.txt": b"started\nfinished\n", "model.bin": b"\0\1\2", "submission.csv": b"id,label\n1,2\n"}
+    files = {"notes.txt": b"started\nfinished\n", "model.bin": b"\0\1\2", "submission.csv": later}
     save_files(log, 2, store, files | {"out.txt": texts.output.encode(errors="replace")})
     call(log, 3, ReadRequest(path=texts.path), ReadResult(content=contents.put(texts.code.encode(errors="replace"))))
     call(log, 3, ListRequest(), ListResult(files=(texts.path, "submission.csv")))
@@ -268,7 +271,7 @@ def call(log: EventLog, step: int, request, result, *, changes: bool = False, ac
 
 
 def finish(log: EventLog, number: int, result, step: int) -> None:
-    log.append(CallFinished(call=number, result=result, used=BudgetUsed(steps=step)))
+    log.append(CallFinished(call=number, result=result, used=BudgetUsed(elapsed=20.0 * step, steps=step)))
 
 
 def make_grade(file: TrialFile, strong: bool) -> Grade:

@@ -10,6 +10,9 @@ from playwright.sync_api import expect, sync_playwright
 from sample_run import MEDAL_TASKS, TASKS, Texts, write_run, write_trial
 from viewing import serving
 
+from assay.data.store import load_prepared
+from assay.tasks import Registry
+
 PATIENCE = 120_000
 """Milliseconds that a busy machine may take; nothing waits for them to pass."""
 
@@ -181,6 +184,28 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     expect(page.get_by_text("wins on 4 tasks")).to_be_visible()
 
 
+def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_home, monkeypatch, open_page):
+    """The agent has a perfect submission after its first step, and replaces it by the sample submission."""
+    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
+    data = load_prepared(prepared_home, Registry().task("pocket/digits"))
+    perfect, poor = (data.private / "answers.csv").read_bytes(), (data.public / "sample_submission.csv").read_bytes()
+    run = write_run(tmp_path / "run", seeds=2, tasks=("digits",), texts=Texts(submissions=(perfect, poor)))
+    with serving(run.path) as viewer:
+        page = open_page(viewer, "/curves?measure=score&axis=steps")
+        row = page.get_by_role("region", name="Values at the end").get_by_role("row").filter(has_text="research")
+        # It is graded in the background; the final grade in this record is 1.2 times the starter's.
+        expect(row).to_contain_text(re.compile(r"0\.46\d+\s+1\s", re.DOTALL))
+        figure = page.get_by_role("img", name="Curves of 2 agents over steps")
+        expect(figure.locator("polyline.own")).to_have_count(2)
+        expect(figure.locator("polyline.best-so-far")).to_have_count(2)
+        check_accessibility(page)
+        page.get_by_label("Over").select_option("time")
+        expect(page.get_by_role("heading", name="Score over time")).to_be_visible()
+        page.get_by_label("Measure").select_option("success")
+        expect(page.get_by_role("heading", name="Success over time")).to_be_visible()
+        page.close()
+
+
 def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
     run = write_run(tmp_path / "running", seeds=2, tasks=("digits",), pending=True)
     trial = next(trial for trial in run.trials() if trial.state.status == "running")
@@ -208,7 +233,7 @@ def test_phones_and_dark_mode(viewer, open_page, run):
     trial = next(trial for trial in run.trials() if trial.file.agent == "research").path.name
     page = open_page(viewer, viewport={"width": 360, "height": 700}, color_scheme="dark")
     home = page.url
-    for path in ("", "/compare", "/failures", "/task/pocket/digits", f"/trial/{trial}"):
+    for path in ("", "/compare", "/curves", "/failures", "/task/pocket/digits", f"/trial/{trial}"):
         page.goto(home + path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than the screen"
         check_accessibility(page)

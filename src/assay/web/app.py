@@ -3,6 +3,8 @@
     /                                       all runs, or the only one
     /run/RUN?suite=&split=&category=…       leaderboard and grid of a run, or of a part of it
     /run/RUN/compare?measure=&baseline=     its agents compared, also with other runs (with=RUN)
+    /run/RUN/pair/TRIAL/TRIAL               two trials step by step, side by side
+    /run/RUN/curves?measure=&axis=&task=    what each agent had reached over time, steps or cost
     /run/RUN/failures                       failed trials by what they failed by
     /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
     /run/RUN/trial/TRIAL                    what happened in a trial, in order
@@ -35,7 +37,9 @@ from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
 from assay.web import drawing, markup, pages
+from assay.web.curves import CurveQuery, StepGrader, make_curves_page
 from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
+from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
 from assay.web.selection import Selection
 from assay.web.text import clean_and_cut, clean_text, clean_value
@@ -58,6 +62,9 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
             Route("/run/{run}", site.page(site.overview), methods=["GET"]),
             Route("/run/{run}/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/compare", site.page(site.compare), methods=["GET"]),
+            Route("/run/{run}/pair/{first}/{second}", site.page(site.pair), methods=["GET"]),
+            Route("/run/{run}/curves", site.page(site.curves), methods=["GET"]),
+            Route("/run/{run}/curves/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/failures", site.page(site.failures), methods=["GET"]),
             Route("/run/{run}/task/{suite}/{task}", site.page(site.task), methods=["GET"]),
             Route("/run/{run}/trial/{trial}", site.page(site.trial), methods=["GET"]),
@@ -80,6 +87,7 @@ class _Site:
     def __init__(self, runs: Runs, is_stopping: Callable[[], bool]) -> None:
         self._runs, self._is_stopping = runs, is_stopping
         self._environment = make_environment()
+        self._grader = StepGrader(is_stopping)
 
     def page(self, compute: Callable[[Request], Response]) -> Callable[[Request], Response]:
         """Return an endpoint; Starlette calls it in a thread because it is not a coroutine."""
@@ -111,6 +119,21 @@ class _Site:
         content = self._runs.keep(view, ("compare", query.key, versions), partial(pages.make_comparison, view, query))
         return self._render("compare", view, page="compare", rest=rest, query=query, **content)
 
+    def pair(self, request: Request) -> Response:
+        """Two trials step by step, side by side."""
+        view = self._view(request)
+        content = make_pair(view, request.path_params["first"], request.path_params["second"])
+        if content is None:
+            raise HTTPException(404, "This run has no such pair of trials.")
+        return self._render("pair", view, page="pair", budget=markup.PageBudget(), **content)
+
+    def curves(self, request: Request) -> Response:
+        """What each agent had reached over time, steps or cost."""
+        view = self._view(request)
+        query, version = CurveQuery.read(request.query_params, view), f"{view.version}-{self._grader.finished}"
+        content = make_curves_page(view, query, self._grader)
+        return self._render("curves", view, page="curves", version=version, query=query, **content)
+
     def failures(self, request: Request) -> Response:
         """Failed trials by what they failed by."""
         view = self._view(request)
@@ -128,11 +151,14 @@ class _Site:
         """What happened in a trial, in order."""
         view = self._view(request)
         name = request.path_params["trial"]
+        version = self._runs.version(view.key, request.path_params["trial"])
         content = pages.make_trial(view, name)
         if content is None:
             raise HTTPException(404, "This run has no such trial.")
         links = markup.TraceLinks(f"/run/{view.key}/trial/{name}")
-        return self._render("trial", view, page="trial", budget=markup.PageBudget(), links=links, **content)
+        return self._render(
+            "trial", view, page="trial", version=version, budget=markup.PageBudget(), links=links, **content
+        )
 
     def prompt(self, request: Request) -> Response:
         """The whole prompt of a model call."""
@@ -184,7 +210,13 @@ class _Site:
 
     async def updates(self, request: Request) -> Response:
         """Send a message whenever a file of the run or trial changes."""
-        find = partial(self._runs.version, request.path_params["run"], request.path_params.get("trial"))
+        run, trial = request.path_params["run"], request.path_params.get("trial")
+        with_curves = request.url.path.endswith("/curves/updates")
+
+        def find() -> str | None:
+            version = self._runs.version(run, trial)
+            return f"{version}-{self._grader.finished}" if version and with_curves else version
+
         version = await anyio.to_thread.run_sync(find)
         if version is None:
             raise HTTPException(404, "There is no such run.")
@@ -223,6 +255,7 @@ class _Site:
     def _render(self, name: str, view: RunView | None = None, status: int = 200, **content: Any) -> Response:
         template = self._environment.get_template(f"{name}.html.jinja")
         home = self._runs.only is None
+        content = {"version": view.version if view else "", **content}
         return HTMLResponse(template.render(run=view, home=home, **content), status)
 
 

@@ -1,15 +1,21 @@
 """Small figures as SVG, drawn without scripts and inline styles: intervals, forest plots, scores on a line."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from assay.core.quantities import format_duration
 from assay.core.text import one_line
 from assay.results.comparison import PairComparison
+from assay.results.curves import Curve, CurveAxis
 from assay.results.inference import Interval
 from assay.results.wording import format_number, short_task_name
 from assay.web.text import clean_text
+
+_TIMES = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800)
+"""Distances between round times, in seconds."""
 
 
 def draw_interval(mean: float, interval: Interval | None, color: int) -> Markup:
@@ -134,6 +140,77 @@ def draw_score_line(trials: Sequence[Mark], references: Sequence[Mark], lines: S
             )
         )
     return _svg("scores", width, height, parts, "Scores of trials, better to the right")
+
+
+def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveAxis, *, percent: bool) -> Markup:
+    """Return lines of agents: own picks with a band, and dashed the best so far."""
+    width, height, left, top, bottom = 720, 340, 56, 12, 36
+    values = [
+        value
+        for curve in curves
+        for value in (*curve.own, *curve.best, *(end for one in curve.interval if one for end in (one.low, one.high)))
+        if value is not None
+    ]
+    end = max((curve.x[-1] for curve in curves), default=0.0)
+    if not values or end <= 0:
+        return Markup("")
+    rows = (0.0, 0.25, 0.5, 0.75, 1.0) if percent else _choose_ticks(min(values), max(values), (1, 2, 2.5, 5))
+    distances = _TIMES if axis == "time" else (1, 2, 5)
+    columns = [tick for tick in _choose_ticks(0.0, end, distances, whole=axis != "cost") if tick <= end]
+    low, high = rows[0], rows[-1]
+
+    def x(value: float) -> float:
+        return left + (width - left - 12) * value / end
+
+    def y(value: float) -> float:
+        return top + (height - top - bottom) * (1 - (value - low) / (high - low))
+
+    parts = []
+    for value in rows:
+        label = f"{100 * value:.0f} %" if percent else format_number(value)
+        parts += [
+            Markup('<line class="axis" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(
+                left, y(value), width - 12, y(value)
+            ),
+            Markup('<text class="muted" x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
+                left - 8, y(value) + 4, label
+            ),
+        ]
+    for at in columns:
+        text = Markup('<text class="muted" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
+        parts.append(text.format(x(at), height - 14, _axis_label(at, axis)))
+    for curve in curves:
+        color = colors[curve.agent]
+        band = [(at, one) for at, one in zip(curve.x, curve.interval, strict=True) if one]
+        upper = " ".join(f"{x(at):.1f},{y(one.high):.1f}" for at, one in band)
+        lower = " ".join(f"{x(at):.1f},{y(one.low):.1f}" for at, one in reversed(band))
+        if band:
+            parts.append(Markup('<polygon class="band c{}" points="{} {}"/>').format(color, upper, lower))
+        for name, found in (("best-so-far", curve.best), ("own", curve.own)):
+            line = " ".join(f"{x(at):.1f},{y(v):.1f}" for at, v in zip(curve.x, found, strict=True) if v is not None)
+            parts.append(Markup('<polyline class="{} c{}" points="{}"/>').format(name, color, line))
+    return _svg("curves", width, height, parts, f"Curves of {len(curves)} agents over {axis}")
+
+
+def _choose_ticks(low: float, high: float, steps: Sequence[float], *, whole: bool = False) -> tuple[float, ...]:
+    """Return at most seven round numbers that enclose a range; `steps` are the distances between them to try."""
+    reach = max(abs(low), abs(high))
+    if high - low <= 1e-9 * reach:  # practically one number
+        low, high = (low - 0.1 * reach, high + 0.1 * reach) if reach else (0.0, 1.0)
+    span = high - low
+    scale = 1.0 if whole else 10.0 ** math.floor(math.log10(span / 10))
+    while True:
+        for step in steps:
+            first, last = math.floor(low / (step * scale)), math.ceil(high / (step * scale))
+            if last - first <= 6:
+                return tuple(place * step * scale for place in range(first, max(last, first + 1) + 1))
+        scale *= 10
+
+
+def _axis_label(value: float, axis: CurveAxis) -> str:
+    if axis == "time":
+        return format_duration(round(value))
+    return f"{value:.0f}" if axis == "steps" else f"${value:.2f}"
 
 
 def _svg(kind: str, width: float, height: float, parts: Sequence[Markup], label: str) -> Markup:

@@ -20,6 +20,7 @@ from assay.results.outcome import Outcome
 from assay.results.search_tree import make_tree
 from assay.results.tables import describe_caveats
 from assay.web.drawing import Mark, draw_forest, draw_score_line
+from assay.web.pair import match_trials
 from assay.web.runs import RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.trace import Block, Entry, Trace, make_trace
@@ -185,9 +186,15 @@ def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
     try:
         found = view.compare(query.measure, query.baseline, query.others, query.ignore)
     except UsageError as error:
-        return {"comparisons": [], "forests": {}, "problem": str(error), "agents": _agents(view, query)}
-    forests = {(one.suite, pair.first, pair.second): draw_forest(pair) for one in found for pair in one.pairs[:15]}
-    return {"comparisons": found, "forests": forests, "problem": None, "agents": _agents(view, query)}
+        return {"comparisons": [], "forests": {}, "matches": {}, "problem": str(error), "agents": _agents(view, query)}
+    shown = [(one, pair) for one in found for pair in one.pairs[:15]]
+    return {
+        "comparisons": found,
+        "forests": {(one.suite, pair.first, pair.second): draw_forest(pair) for one, pair in shown},
+        "matches": {(one.suite, pair.first, pair.second): match_trials(view.outcomes, pair) for one, pair in shown},
+        "problem": None,
+        "agents": _agents(view, query),
+    }
 
 
 def group_failures(view: RunView) -> list[FailureGroup]:
@@ -248,6 +255,11 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
         "colors": number_colors(view),
         "before": order[place - 1] if place else None,
         "after": order[place + 1] if place + 1 < len(order) else None,
+        "rivals": [
+            one
+            for one in view.outcomes
+            if (one.task, one.seed) == (outcome.task, outcome.seed) and one.agent != outcome.agent and one.ran
+        ],
         "siblings": [one for one in view.outcomes if one.task == outcome.task],
         "last_snapshot": next((one.number for one in reversed(events) if isinstance(one, SnapshotTaken)), None),
         "place": name,

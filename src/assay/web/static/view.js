@@ -100,7 +100,7 @@
   const live = document.getElementById("live");
   if (address) {
     const source = new EventSource(address);
-    let version = null;
+    let version = document.body.dataset.version;
     let busy = false;
     let again = false;
     const refresh = async () => {
@@ -123,7 +123,7 @@
     };
     source.addEventListener("message", (message) => {
       live.textContent = "Live";
-      if (version !== null && version !== message.data) refresh();
+      if (version !== message.data) refresh();
       version = message.data;
     });
     source.addEventListener("error", () => {
