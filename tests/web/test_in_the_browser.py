@@ -159,6 +159,7 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         expect(grid.locator("tbody tr")).to_have_count(2)
         expect(board.get_by_role("row")).to_have_count(3)
         expect(board.get_by_role("columnheader", name="Any medal")).to_be_visible()
+        expect(grid.get_by_role("row").nth(1)).to_contain_text("1 silver · percentile 95")
         page.get_by_label("Published results").check()
         published = board.locator("tr.published")
         expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8 %.*± 0\.4, seeds", re.DOTALL))
@@ -170,6 +171,12 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         page.get_by_label("Split").select_option("")
         page.get_by_label("Category").select_option("Tabular")
         expect(page.get_by_text("Published rates are not known by category.")).to_be_visible()
+        grid.get_by_role("link", name="Predicting Molecular Properties").click()
+        scores = page.get_by_role("img", name="Scores of trials")
+        expect(scores).to_contain_text("gold")
+        assert scores.locator("rect.teams").count() > 5, "the distribution of human teams"
+        expect(page.get_by_role("heading", name="Quirks and repairs")).to_be_visible()
+        check_accessibility(page)
         page.close()
 
 
@@ -179,6 +186,17 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     expect(forest).to_contain_text("+92")
     assert forest.locator("circle").count() == len(TASKS)
     check_accessibility(page)
+    page.get_by_text("Trials of the same task and seed").click()
+    page.get_by_role("listitem").filter(has_text="digits").get_by_role("link", name="seed 1").click()
+    expect(page.get_by_role("heading", name="research, seed 1")).to_be_visible()
+    expect(page.get_by_role("heading", name="starter, seed 1")).to_be_visible()
+    steps = page.get_by_role("heading", name=re.compile("^Step"))
+    assert steps.all_inner_texts() == ["STEP 1", "STEP 2", "STEP 3"]
+    expect(page.locator("#b-e2")).to_contain_text("python starter.py")
+    page.keyboard.press("n")
+    expect(page.locator(".entry.current")).to_contain_text("Execute Script")
+    check_accessibility(page)
+    page.go_back()
     page.get_by_label("Measure").select_option("wins")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_text("wins on 4 tasks")).to_be_visible()
@@ -194,7 +212,7 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_hom
         page = open_page(viewer, "/curves?measure=score&axis=steps")
         row = page.get_by_role("region", name="Values at the end").get_by_role("row").filter(has_text="research")
         # It is graded in the background; the final grade in this record is 1.2 times the starter's.
-        expect(row).to_contain_text(re.compile(r"0\.46\d+\s+1\s", re.DOTALL))
+        expect(row).to_contain_text(re.compile(r"0\.46\d+\s+1\.000", re.DOTALL))
         figure = page.get_by_role("img", name="Curves of 2 agents over steps")
         expect(figure.locator("polyline.own")).to_have_count(2)
         expect(figure.locator("polyline.best-so-far")).to_have_count(2)
@@ -203,6 +221,10 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_hom
         expect(page.get_by_role("heading", name="Score over time")).to_be_visible()
         page.get_by_label("Measure").select_option("success")
         expect(page.get_by_role("heading", name="Success over time")).to_be_visible()
+        page.goto(page.url.partition("/curves")[0] + "/task/pocket/digits")
+        data = page.get_by_role("region", name="First rows of train.csv")
+        expect(data.get_by_role("row").nth(1)).to_contain_text("train/0000.png")
+        check_accessibility(page)
         page.close()
 
 

@@ -93,10 +93,19 @@ class Mark:
     color: int | None = None
 
 
-def draw_score_line(trials: Sequence[Mark], references: Sequence[Mark], lines: Sequence[Mark], higher: bool) -> Markup:
-    """Return scores on a line, better to the right: trials as dots, references as ticks, thresholds as named lines."""
+def draw_score_line(
+    trials: Sequence[Mark],
+    references: Sequence[Mark],
+    lines: Sequence[Mark],
+    higher: bool,
+    teams: Sequence[float] = (),
+) -> Markup:
+    """Return scores on a line, better to the right: trials as dots, references as ticks, thresholds as named lines.
+
+    `teams` are scores of human teams at equally spaced percentiles, drawn as a histogram.
+    """
     needed = [mark.value for mark in (*trials, *lines)]
-    values = needed + [mark.value for mark in references]
+    values = needed + [mark.value for mark in references] + list(teams)
     if not values:
         return Markup("")
     low, high = min(values), max(values)
@@ -106,13 +115,14 @@ def draw_score_line(trials: Sequence[Mark], references: Sequence[Mark], lines: S
         low, high = max(low, min(needed) - reach), min(high, max(needed) + reach)
     margin = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
     low, high = low - margin, high + margin
-    width, height, base = 720, 96, 62
+    width, height, base = 720, 176 if teams else 96, 142 if teams else 62
 
     def x(value: float) -> float:
         share = (value - low) / (high - low)
         return 10 + (width - 20) * (share if higher else 1 - share)
 
-    parts = [Markup('<line class="axis" x1="10" y1="{0}" x2="{1}" y2="{0}"/>').format(base, width - 10)]
+    parts = _draw_histogram([value for value in map(x, teams) if 10 <= value <= width - 10], width, base - 52, base)
+    parts += [Markup('<line class="axis" x1="10" y1="{0}" x2="{1}" y2="{0}"/>').format(base, width - 10)]
     for mark in references:
         if low <= mark.value <= high:
             at = x(mark.value)
@@ -140,6 +150,22 @@ def draw_score_line(trials: Sequence[Mark], references: Sequence[Mark], lines: S
             )
         )
     return _svg("scores", width, height, parts, "Scores of trials, better to the right")
+
+
+def _draw_histogram(places: Sequence[float], width: int, height: int, base: int) -> list[Markup]:
+    """Return bars of how many of the places are where."""
+    size = 10
+    counts = [0] * (width // size)
+    for place in places:
+        counts[min(int(place // size), len(counts) - 1)] += 1
+    top = max(counts, default=0)
+    return [
+        Markup('<rect class="teams" x="{}" y="{:.1f}" width="{}" height="{:.1f}"/>').format(
+            number * size + 0.5, base - height * count / top, size - 1, height * count / top
+        )
+        for number, count in enumerate(counts)
+        if count
+    ]
 
 
 def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveAxis, *, percent: bool) -> Markup:

@@ -19,6 +19,7 @@ from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, 
 from assay.results.outcome import Outcome
 from assay.results.search_tree import make_tree
 from assay.results.tables import describe_caveats
+from assay.web.data_preview import preview_data
 from assay.web.drawing import Mark, draw_forest, draw_score_line
 from assay.web.pair import match_trials
 from assay.web.runs import RunView
@@ -223,12 +224,16 @@ def make_task(view: RunView, name: str) -> dict[str, Any]:
         trials = [one for one in section.outcomes if one.task == name]
         if trials:
             parts.append((section.rules, trials, _draw_task(view, trials, colors)))
-    quirks = {edition: rules.quirks for edition, rules in task.rules.items() if rules.quirks}
+    shown = [rules for rules, _, _ in parts]
+    # Quirks are kept by the editions that name them; repairs say what an edition does instead.
+    notes = {edition: rules for edition, rules in task.rules.items() if rules.quirks or rules.repairs}
     return {
         "task": task,
         "parts_of_task": parts,
         "colors": colors,
-        "quirks": quirks,
+        "notes": notes,
+        "previews": [(rules, preview_data(task, rules.edition, rules.variant)) for rules in shown],
+        "teams": task.leaderboard.teams if task.leaderboard else None,
         "description": task.description,
     }
 
@@ -343,7 +348,8 @@ def _draw_task(view: RunView, trials: Sequence[Outcome], colors: Mapping[str, in
             ("starter", grade.baseline),
         )
         levels = [Mark(value, name) for name, value in named if value is not None]
-    return draw_score_line(dots, panel, levels, higher=trials[0].direction == "higher")
+    teams = list(task.leaderboard.percentiles.values()) if task.leaderboard else []
+    return draw_score_line(dots, panel, levels, higher=trials[0].direction == "higher", teams=teams)
 
 
 def _points(share: float) -> str:
