@@ -1,9 +1,11 @@
 """`assay ls` and `assay logs`."""
 
 import json
+import sys
+import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +15,12 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.table import TableColumn
 from assay.core.text import one_line, plural
 from assay.records import RunFolder, TrialFolder, read_trials
+
+if TYPE_CHECKING:
+    from assay.records import Event
+
+_UNFINISHED = ("waiting", "running", "submitted")
+_POLL_SECONDS = 0.5
 
 
 @click.command("ls")
@@ -80,43 +88,77 @@ def _summarize(path: Path) -> dict[str, Any]:
     shell_complete=complete_trials,
 )
 @click.option("--step", type=click.IntRange(0), default=None, help="Only this step.")
+@click.option("--follow", "-f", is_flag=True, help="Show what happens until the trial has ended.")
 @click.option("--lines", default=12, show_default=True, type=click.IntRange(1), help="Lines of each text to show.")
 @as_json
-def logs_command(trial: Path, step: int | None, lines: int, json_: bool) -> None:
+def logs_command(trial: Path, step: int | None, follow: bool, lines: int, json_: bool) -> None:
     """Show what an agent did in a trial, in order: prompts' replies, commands, outputs, its crash, its grade.
 
     \b
     Examples:
       assay logs runs/first/trials/digits-automl-1-0a1b2c3d4e
       assay logs runs/first/trials/digits-aide-1-0a1b2c3d4e --step 3 --lines 100
+      assay logs runs/first/trials/digits-aide-1-0a1b2c3d4e --follow
     """
-    from assay.records import read_events
-    from assay.records.events import AgentCrashed, CallFinished, CallStarted, describe_event
-
     if not (trial / "trial.json").exists():
-        hint = f"; to list the trials of this run, run: assay status {trial}" if (trial / "run.json").exists() else ""
-        raise UsageError(f"{trial} is not a trial: it has no trial.json{hint}")
+        raise UsageError(f"{trial} is not a trial: it has no trial.json")
+    if follow and json_:
+        raise UsageError("--follow and --json exclude each other")
     folder = TrialFolder(trial)
-    events = read_events(folder.events) if folder.events.exists() else []
-    steps = {event.number: event.step for event in events if isinstance(event, CallStarted)}
-    if step is not None:
-        events = [
-            event
-            for event in events
-            if steps.get(event.call if isinstance(event, CallFinished) else event.number) == step
-        ]
+    log = _LogReader(folder, step)
     if json_:
-        echo(json.dumps([event.model_dump(mode="json") for event in events], indent=2))
+        echo(json.dumps([event.model_dump(mode="json") for event in log.read_new()], indent=2))
         return
-    for event in events:
-        number = steps.get(event.call if isinstance(event, CallFinished) else event.number)
-        where = "" if number is None else f"  step {number}"
-        text = event.traceback if isinstance(event, AgentCrashed) else describe_event(event)
-        shown = text.splitlines()
-        echo(f"{event.time:%H:%M:%S}  {event.kind}{where}")
-        for line in shown[:lines]:
-            echo(f"    {line}")
-        if len(shown) > lines:
-            echo(f"    … {plural(len(shown) - lines, 'more line')}; --lines {len(shown)} shows all")
-    state = folder.state
+    while True:
+        state = folder.state  # read first: nothing is added to the log of a trial that has ended
+        for event in log.read_new():
+            _print_event(event, log.steps, lines)
+        if not follow or state.status not in _UNFINISHED:
+            break
+        sys.stdout.flush()
+        time.sleep(_POLL_SECONDS)
     echo(f"{state.status}: {one_line(state.reason)}" if state.reason else state.status)
+
+
+class _LogReader:
+    """Reads the events of a log that were added since the last time; `steps` has the step of each call."""
+
+    def __init__(self, folder: TrialFolder, step: int | None) -> None:
+        self._folder, self._step = folder, step
+        self._size, self._count = -1, 0
+        self.steps: dict[int, int] = {}
+
+    def read_new(self) -> "list[Event]":
+        """Return new events, of one step only if that was asked for."""
+        from assay.records import read_events
+        from assay.records.events import CallStarted
+
+        path = self._folder.events
+        size = path.lstat().st_size if path.exists() else 0
+        if size == self._size:
+            return []
+        self._size = size
+        events = read_events(path)
+        new, self._count = events[self._count :], len(events)
+        self.steps |= {event.number: event.step for event in new if isinstance(event, CallStarted)}
+        return [event for event in new if self._step is None or _step_of(event, self.steps) == self._step]
+
+
+def _step_of(event: "Event", steps: dict[int, int]) -> int | None:
+    from assay.records.events import CallFinished
+
+    return steps.get(event.call if isinstance(event, CallFinished) else event.number)
+
+
+def _print_event(event: "Event", steps: dict[int, int], lines: int) -> None:
+    from assay.records.events import AgentCrashed, describe_event
+
+    number = _step_of(event, steps)
+    where = "" if number is None else f"  step {number}"
+    text = event.traceback if isinstance(event, AgentCrashed) else describe_event(event)
+    shown = text.splitlines()
+    echo(f"{event.time:%H:%M:%S}  {event.kind}{where}")
+    for line in shown[:lines]:
+        echo(f"    {line}")
+    if len(shown) > lines:
+        echo(f"    … {plural(len(shown) - lines, 'more line')}; --lines {len(shown)} shows all")

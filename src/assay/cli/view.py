@@ -1,5 +1,6 @@
 """`assay view`, and the viewer of `assay run --view`."""
 
+import os
 import subprocess
 import sys
 import webbrowser
@@ -54,9 +55,10 @@ def view_command(folders: tuple[Path, ...], port: int, open_: bool) -> None:
 
 @contextmanager
 def viewing(run: Path) -> Iterator[None]:
-    """Serve the pages of a run from another process until the block ends."""
+    """Serve the pages of a run from another process until the block ends, and open them where there is a screen."""
+    has_screen = sys.stderr.isatty() and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "assay", "view", str(run)],
+        [sys.executable, "-m", "assay", "view", str(run), *(["--open"] if has_screen else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
