@@ -91,6 +91,14 @@ def home() -> Iterator[Home]:
     remove_home(root)
 
 
+@pytest.fixture(scope="module")
+def module_home() -> Iterator[Home]:
+    """The same for all tests of a module, which may prepare data in it."""
+    root = make_folder()
+    yield borrow_machine(root)
+    remove_home(root)
+
+
 @pytest.fixture(scope="session")
 def prepared_home(shared_folder: Path) -> Home:
     """A home in which the pocket suite is prepared, shared by all workers; tests must not change it."""

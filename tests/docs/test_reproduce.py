@@ -15,7 +15,7 @@ from assay.core.home import Home
 from assay.records import RunFolder
 
 MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
-MINIATURES = {"mlagentbench": "mlagentbench/house-price", "mlebench": "mlebench/spooky-author-identification"}
+MINIATURES = {"mlagentbench": "mlagentbench/feedback", "mlebench": "mlebench/spooky-author-identification"}
 SMALL = {"--seeds": "1", "--steps": "2", "--time": "3m", "--gpus": "0", "--environment": ""}
 
 

@@ -100,7 +100,7 @@ def test_a_miniature_passes_every_check(made: Prepared) -> None:
 
 
 def test_the_description_names_files_and_limits(babylm: Task) -> None:
-    assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("fixed",), 5 * 3600, 50)
+    assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [*babylm.starter, babylm.submission.file, "data/model.py", "data/judge.py", "bits per byte", *SOURCES]
     assert [word for word in words if word not in babylm.description] == []
     said = " ".join(babylm.description.partition("published for this problem")[2].split())

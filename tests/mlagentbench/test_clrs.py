@@ -127,7 +127,7 @@ def test_data_becomes_stale_with_the_model_but_not_with_the_description(clrs: Ta
 
 
 def test_the_description_names_files_and_limits(clrs: Task) -> None:
-    assert (clrs.editions, clrs.budget.time, clrs.budget.steps) == (("fixed",), 5 * 3600, 50)
+    assert (clrs.editions, clrs.budget.time, clrs.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     assert clrs.judged_in_lab and not clrs.timed
     words = [*clrs.starter, "data/", "checkpoint.npz", "model.py", "hidden graphs of 64 nodes", "20 minutes", "10 MB"]
     assert [word for word in words if word not in clrs.description] == []

@@ -58,7 +58,7 @@ def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: s
 @pytest.mark.parametrize("name", NAMES)
 def test_the_description_names_files_and_columns(name: str) -> None:
     task = Registry().task(f"mlagentbench/{name}")
-    assert (task.editions, task.budget.time, task.budget.steps) == (("fixed",), 5 * 3600, 50)
+    assert (task.editions, task.budget.time, task.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     assert "train.py" in task.starter
     for word in (task.submission.id, *task.submission.columns, "`submission.csv`", "`data/`", "`train.py`"):
         assert word is not None and word in task.description

@@ -38,7 +38,7 @@ def test_a_miniature_passes_every_check(llama: Task, tmp_path: Path) -> None:
 
 
 def test_the_description_names_files(llama: Task) -> None:
-    assert (llama.editions, llama.budget.time, llama.budget.steps) == (("fixed",), 5 * 3600, 50)
+    assert (llama.editions, llama.budget.time, llama.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [*llama.starter, llama.submission.file, "data/example.npz", "data/reference.py", "can no longer be"]
     assert [word for word in words if word not in llama.description] == []
     remark = " ".join(llama.description.partition("published for this problem")[2].split())

@@ -81,7 +81,7 @@ def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_description_names_files_and_columns(name: str) -> None:
     one = task(name)
-    assert (one.editions, one.budget.time, one.budget.steps) == (("fixed",), 5 * 3600, 50)
+    assert (one.editions, one.budget.time, one.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [next(iter(one.starter)), one.submission.file, one.submission.id or "", *one.submission.columns, "data/"]
     assert [word for word in words if word not in one.description] == []
     remark = " ".join(one.description.partition("published for this problem")[2].split())

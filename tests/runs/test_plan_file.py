@@ -253,6 +253,7 @@ def test_the_presets_have_the_published_figures():
     assert (evolution["population"], evolution["max_pool"], evolution["max_debug_depth"]) == (5, 500, 10)
     assert load_preset("mlagentbench-paper").plan.budget == BudgetConfig(time="5h", steps=50)
     assert settings["mlagentbench-paper"] == {"rules": "published"}
+    assert load_preset("mlagentbench-paper").plan.edition == "published"
 
 
 def test_an_unknown_preset_is_an_error():

@@ -75,10 +75,15 @@ def keep_measurements(home: Home, task: Task, measured: Measured) -> Path:
 
 def panel_files(task: Task) -> dict[str, bytes]:
     """Return what runs a task's reference solutions in a lab: its `panel.py`, and the script that calls it."""
-    path = task.folder / "panel.py"
+    path = _panel_path(task)
     if not path.is_file():
         raise AssayError(f"{task.id} has no panel.py, so there are no reference solutions to measure")
     return {"panel.py": path.read_bytes(), "run_panel.py": Path(__file__).with_name("run_panel.py").read_bytes()}
+
+
+def _panel_path(task: Task) -> Path:
+    """Return where the panel is: solutions for one edition's files do not fit another's."""
+    return (task.own_folder or task.folder) / "panel.py"
 
 
 async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | None, progress: Progress) -> Measured:
@@ -118,17 +123,18 @@ class _PanelLab:
 
     async def list_solutions(self) -> list[str]:
         """Return the names of the solutions in the panel's order; none if the task has no panel."""
-        if not (self.task.folder / "panel.py").is_file():
+        if not _panel_path(self.task).is_file():
             return []
         completed, _ = await self._run(panel_files(self.task), ["python", "run_panel.py", "--list"], seed=0)
         return completed.stdout.text.split()
 
     async def run_starter(self, seed: int) -> Solution:
-        """Run the starter's `train.py`; a starter without one already is a submission."""
+        """Run the starter's script; a starter without one already is a submission."""
         files = self.task.starter
         if not files:
             raise AssayError(f"{self.task.id} has no starter code to measure")
-        return await self._solve("starter", files, ["python", "train.py"] if "train.py" in files else ["true"], seed)
+        script = self.task.starter_script
+        return await self._solve("starter", files, ["python", script] if script else ["true"], seed)
 
     async def run_solution(self, name: str) -> Solution:
         """Run one solution of the panel."""

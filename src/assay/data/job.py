@@ -77,9 +77,10 @@ def run_prepare(
     fetch: Callable[[str], Path] = _no_download,
     secret_seed: Callable[[], int] = _fresh_seed,
 ) -> None:
-    """Run a task's `prepare.py`."""
-    prepare = _load_function(task.folder / "prepare.py", "prepare", "prepare(job)")
-    prepare(PrepareJob(task.in_edition(edition), raw, public, private, edition, fetch, secret_seed))
+    """Run a task's `prepare.py`, or the one that the edition has of its own."""
+    task = task.in_edition(edition)
+    prepare = _load_function(task.path("prepare.py"), "prepare", "prepare(job)")
+    prepare(PrepareJob(task, raw, public, private, edition, fetch, secret_seed))
 
 
 def run_synthesize(task: Task, seed: int, raw: Path) -> None:

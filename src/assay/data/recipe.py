@@ -60,7 +60,7 @@ _SUBMISSION = {"form", "file", "id", "id_with", "columns"}
 def hash_recipe(task: Task, edition: str, variant: str) -> str:
     """Return the hash of all that decides the bytes of a task's prepared data."""
     task = task.in_edition(edition)
-    code = [task.folder / "prepare.py"]
+    code = [task.path("prepare.py")]
     if not code[0].is_file():
         raise UsageError(f"{code[0]} is missing")
     if variant.startswith("synthetic"):

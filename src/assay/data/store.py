@@ -234,8 +234,9 @@ class _Builder:
         scratch, written, private = (folder / name for name in ("raw", "written", "private"))
         for part in (scratch, written, private):
             part.mkdir(mode=0o700)
-        raw = acquire(self.home, task, variant, scratch, local_copy=local_copy, progress=self.progress)
-        _check_proof(task, variant, raw)
+        sourced = task.model_copy(update={"source": task.in_edition(edition).source})
+        raw = acquire(self.home, sourced, variant, scratch, local_copy=local_copy, progress=self.progress)
+        _check_proof(sourced, variant, raw)
         with stage(f"Preparing {task.id}"):
             # Public and private files together hold about as much as the raw data they are made from.
             check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
@@ -272,7 +273,7 @@ class _Builder:
         """
         from polars.exceptions import ColumnNotFoundError
 
-        task, seeds = self.task, list[int]()
+        task, seeds = self.task.in_edition(self.edition), list[int]()
 
         def secret_seed() -> int:
             seeds.append(_read_secret_seed(self.home, task))
@@ -280,7 +281,7 @@ class _Builder:
 
         try:
             run_prepare(
-                task,
+                self.task,
                 self.edition,
                 raw=raw.folder,
                 public=public,
@@ -290,8 +291,9 @@ class _Builder:
             )
         except (KeyError, ColumnNotFoundError) as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
+            code = task.path("prepare.py").relative_to(task.folder.parent)
             raise SourceError(
-                f"{task.id}: the raw data lacks what line {line} of {task.folder.name}/prepare.py needs "
+                f"{task.id}: the raw data lacks what line {line} of {code} needs "
                 f"({one_line(str(error.args[0]))}); it is damaged or of another version"
             ) from error
         except FileNotFoundError as error:
@@ -307,7 +309,7 @@ class _Builder:
     def _fetch(self, url: str) -> Path:
         from assay.data.sources import http
 
-        listed = next((file for file in self.task.source.files if file.url == url), None)
+        listed = next((file for file in self.task.in_edition(self.edition).source.files if file.url == url), None)
         file = listed or WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
         return http.fetch(self.home, file, progress=NoProgress())
 
@@ -326,7 +328,7 @@ def _read_secret_seed(home: Home, task: Task) -> int:
 
 
 def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:
-    return Path(frame.filename) == task.folder / "prepare.py"
+    return Path(frame.filename) == task.path("prepare.py")
 
 
 def _copy(there: Prepared, home: Home, place: Path) -> Path:

@@ -180,6 +180,8 @@ def make_grade(source: SubmissionSource, task: Task, prepared: "Prepared", judge
     finite = score is not None and math.isfinite(score)
     medal = find_medal(score, board, metric) if board and score is not None else None
     improvement = compute_improvement(score, measured.baseline, metric) if measured and score is not None else None
+    if prepared.edition in task.success_as_published and score is not None and score <= 0:
+        improvement = None  # The published evaluation takes a score of 0 or less for no score.
     beyond_spread = is_beyond_spread(score, measured, metric) if measured and score is not None else None
     published = _is_published_success(board, measured, medal, improvement)
     success = published
@@ -246,7 +248,7 @@ def _exists(source: SubmissionSource, task: Task) -> bool:
     """Return whether anything was submitted; for the published benchmark, whether there is a file named `*.csv`."""
     if isinstance(source, bytes) or source is None:
         return source is not None
-    if task.submission.lenient:
+    if task.submission.lenient and task.submission.form == "csv":
         return source.suffix.lower() == ".csv" and source.is_file()
     return os.path.lexists(source)
 

@@ -261,10 +261,13 @@ class Task(TaskFile):
         submission = merge_rules(self.submission.model_dump(exclude_unset=True), rules.submission)
         metric = merge_rules(self.metric.model_dump(exclude_unset=True), rules.metric)
         data = {**self.data.model_dump(exclude_unset=True), **rules.data}
+        data = {key: value for key, value in data.items() if value != ""}
+        source = {**self.source.model_dump(exclude_unset=True), **rules.source}
         changes: dict[str, object] = {
             "submission": Submission.model_validate({"lenient": lenient, **submission}),
             "metric": Metric.model_validate(metric),
             "data": Data.model_validate(data),
+            "source": Source.model_validate(source),
             "judged": rules.judged or self.judged,
             "own_folder": own_folder,
             "data_in_workspace": rules.data_in_workspace,
@@ -285,6 +288,11 @@ class Task(TaskFile):
         folder = self.path("starter")
         files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+    @property
+    def starter_script(self) -> str | None:
+        """The script of the starter that trains or measures; a starter without one already is a submission."""
+        return next((name for name in ("train.py", "inference.py") if name in self.starter), None)
 
     @property
     def timed(self) -> bool:

@@ -141,6 +141,12 @@ class Submission(Model):
     columns: dict[str, Column] = Field(default={})
     more_columns: bool = Field(default=False, description="whether further columns are ignored or refused")
     by_position: bool = Field(default=False, description="whether columns are matched by position, not by name")
+    ignore_names: bool = Field(
+        default=False, description="whether a lenient parser that matches by position accepts any names of columns"
+    )
+    first_is_id: bool = Field(
+        default=False, description="whether a lenient parser takes the first column for the id, whatever its name"
+    )
     order: Literal["any", "id-first", "exact"] = Field(default="any", description="the order that columns must have")
     row_sum: RowSum | None = None
     not_all_booleans: bool = Field(
@@ -217,7 +223,8 @@ class EditionRules(Model):
     data_in_workspace: bool = Field(
         default=False, description="whether the data files are next to the scripts too, as links into the data folder"
     )
-    data: dict[str, Any] = Field(default={}, description="settings of [data] that differ")
+    data: dict[str, Any] = Field(default={}, description="settings of [data] that differ; empty text unsets one")
+    source: dict[str, Any] = Field(default={}, description="settings of [source] that differ")
     submission: dict[str, Any] = Field(default={})
     metric: dict[str, Any] = Field(default={})
 

@@ -23,10 +23,10 @@ class Starter(Agent):
         return "the task has neither starter code nor a sample submission that agents can see"
 
     async def work(self, bench: Workbench) -> None:
-        """Run `train.py` if the task has one; a starter without one is already the submission."""
+        """Run the starter's script if it has one; a starter without one is already the submission."""
         task = bench.task
-        if "train.py" in task.starter:
-            await bench.run(["python", "train.py"])
+        if script := task.starter_script:
+            await bench.run(["python", script])
         elif not task.starter:
             await bench.write("starter.json", json.dumps(_configure(task), indent=2))
             await bench.write("starter.py", files("assay.agents.starter").joinpath("constant.py").read_bytes())

@@ -92,7 +92,8 @@ async def run_checkpoint(
 def with_predictions_table(task: Task) -> Task:
     """Return the task as if the table of predictions were the submission."""
     form = {"form": "csv", "file": PREDICTIONS, "max_size": _MAX_PREDICTIONS}
-    return task.model_copy(update={"submission": task.submission.model_copy(update=form)})
+    # The rules of the edition are in `task` already; applied again, they would name the checkpoint's file.
+    return task.model_copy(update={"submission": task.submission.model_copy(update=form), "rules": {}})
 
 
 def check_checkpoint(content: bytes, name: str, max_size: int) -> None:

@@ -15,11 +15,11 @@ from assay.core.text import did_you_mean
 
 _FAMILIES = {
     "classification": (
-        "accuracy", "log_loss", "macro_f1", "matthews_corrcoef", "micro_f1_single_label", "quadratic_weighted_kappa",
-        "roc_auc", "top1_error",
+        "accuracy", "argmax_accuracy", "log_loss", "macro_f1", "matthews_corrcoef", "micro_f1_single_label",
+        "quadratic_weighted_kappa", "roc_auc", "top1_error",
     ),
     "detection": ("coco_map_iou40", "map_3d_iou", "map_iou50_siim", "point_in_box_f1"),
-    "multilabel": ("map_at_k", "multilabel_mean_f1", "multilabel_micro_f1"),
+    "multilabel": ("fathomnet_score", "map_at_k", "multilabel_mean_f1", "multilabel_micro_f1"),
     "probability": ("kl_divergence", "probabilistic_f1", "weighted_multilabel_log_loss"),
     "ranking": ("jigsaw_bias_auc", "label_weighted_lrap", "mean_column_roc_auc", "weighted_roc_auc"),
     "regression": (
@@ -28,7 +28,7 @@ _FAMILIES = {
     ),
     "segmentation": ("dice_hausdorff", "fbeta_pixel", "global_dice", "mean_dice", "mean_iou_precision"),
     "sequence": ("kendall_tau_pooled", "normalized_edit_distance"),
-    "text": ("bits_per_byte", "mean_levenshtein", "mean_word_jaccard", "nq_micro_f1"),
+    "text": ("bits_per_byte", "mean_levenshtein", "mean_word_jaccard", "nq_micro_f1", "perplexity"),
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
 

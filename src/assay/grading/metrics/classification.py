@@ -29,6 +29,16 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
 
 
+def argmax_accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The share of rows whose largest value is in the same column on both sides; the first of equal ones counts.
+
+    Truth and prediction have a column for each class, truth with a 1 for the true one. NaN for no rows.
+    """
+    if len(truth) == 0:
+        return float("nan")
+    return float(np.mean(truth.argmax(axis=1) == prediction.argmax(axis=1)))
+
+
 def top1_error(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The share of rows whose first guess is wrong: `1 - accuracy`.
 

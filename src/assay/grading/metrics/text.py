@@ -26,6 +26,18 @@ def bits_per_byte(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return float(prediction.sum(dtype=np.float64) / total) if total else float("nan")
 
 
+def perplexity(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The perplexity of a language model: `2 ** (sum(bits) / sum(tokens))`, of the two columns of the prediction.
+
+    Truth has no part in it. It depends on the tokenizer: more tokens for the same text and the same bits lower it. NaN
+    without a token, and infinite where it is beyond what a float can hold.
+    """
+    bits, tokens = prediction.reshape(-1, 2).sum(axis=0, dtype=np.float64)
+    if not tokens:
+        return float("nan")
+    return float(2 ** (bits / tokens)) if bits / tokens < 1024 else float("inf")
+
+
 def mean_levenshtein(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The mean number of characters to insert, remove or replace to make the prediction the truth. NaN for no rows.
 

@@ -110,7 +110,7 @@ def _read_columns(content: Content, path: str | None, answers: FastAnswers) -> C
 
 def _is_supported(submission: Submission) -> bool:
     """Return whether the rules of a task leave room for the fast path."""
-    if submission.id_with:
+    if submission.id_with or submission.first_is_id:
         return False
     if not submission.lenient:
         return True

@@ -59,6 +59,8 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
     answers, submission = LenientAnswers.of(task, prepared), task.submission
     _check_shape(content, max(len(answers.frame), answers.line_count - 1), name)  # without the header
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
+    if submission.first_is_id:
+        frame = frame.rename(columns={frame.columns[0]: submission.id})
     if submission.no_numeric_gaps:
         _refuse_numeric_gaps(frame, name)
     found = _find_columns(frame, task, name)
@@ -187,11 +189,22 @@ def _find_columns(frame: pd.DataFrame, task: Task, name: str) -> dict[str, str]:
         found[column] = names[0] if names else column
     keys = [submission.id, *submission.id_with] if submission.id else []
     needed = keys if submission.by_id else [key for key in keys if key in {*header, *metric.submitted.values()}]
+    if submission.by_position and submission.ignore_names:
+        return _take_in_order(header, needed, list(found), name)
     extra = submission.more_columns and not submission.by_position
     check_header(header, [*needed, *found.values()], name, extra=extra, order=submission.order)
     if submission.by_position:
         return dict(zip(found, (column for column in header if column not in needed), strict=True))
     return found
+
+
+def _take_in_order(header: list[str], keys: list[str], columns: list[str], name: str) -> dict[str, str]:
+    """Return for each column of the rules the one in its place, besides the keys."""
+    check_header(header, keys, name, extra=True)
+    own = [column for column in header if column not in keys]
+    if len(own) != len(columns):
+        raise InvalidSubmission(f"{name} has {len(own)} columns besides the id; {len(columns)} are needed.")
+    return dict(zip(columns, own, strict=True))
 
 
 def _refuse_numeric_gaps(frame: pd.DataFrame, name: str) -> None:

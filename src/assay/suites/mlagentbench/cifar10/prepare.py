@@ -25,9 +25,7 @@ Labels = NDArray[np.int64]
 def prepare(job: PrepareJob) -> None:
     """Shuffle both sides, because models may have memorized the published order of the labels."""
     random = np.random.RandomState(SEED)
-    (images, labels), (unseen, answers) = (
-        _from_archive(job.raw) if (job.raw / ARCHIVE).is_file() else _from_package(job.raw)
-    )
+    (images, labels), (unseen, answers) = read_sides(job.raw)
     order, new_order = random.permutation(len(labels)), random.permutation(len(answers))
     np.save(job.public / "train_images.npy", images[order])
     np.save(job.public / "train_labels.npy", labels[order])
@@ -35,6 +33,11 @@ def prepare(job: PrepareJob) -> None:
     numbers = np.arange(len(answers))
     write(pl.DataFrame({"index": numbers, "label": np.zeros_like(answers)}), job.public / "sample_submission.csv")
     write(pl.DataFrame({"index": numbers, "label": answers[new_order]}), job.private / "answers.csv")
+
+
+def read_sides(raw: Path) -> list[tuple[Images, Labels]]:
+    """Return images and labels of the training and of the test side, in the published order."""
+    return _from_archive(raw) if (raw / ARCHIVE).is_file() else _from_package(raw)
 
 
 def _from_package(raw: Path) -> list[tuple[Images, Labels]]:

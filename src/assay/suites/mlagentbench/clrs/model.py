@@ -20,7 +20,7 @@ from torch import Tensor, nn
 BOUNDS = {
     "width": (1, 128),
     "triplets": (0, 16),
-    "pointers": (1, 64),
+    "pointers": (1, 128),
     "steps": (0, 64),
     "layers": (1, 3),
     "hints": (0, 2),

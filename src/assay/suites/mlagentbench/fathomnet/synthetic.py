@@ -49,3 +49,5 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     content = {"info": {}, "licenses": [], "images": images, "annotations": boxes, "categories": kinds}
     (job.raw / "object_detection").mkdir()
     (job.raw / "object_detection" / "train.json").write_text(json.dumps(content))
+    unlabelled = {**content, "images": [], "annotations": []}
+    (job.raw / "object_detection" / "eval.json").write_text(json.dumps(unlabelled))

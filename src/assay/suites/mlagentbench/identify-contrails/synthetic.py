@@ -34,6 +34,9 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
                 np.save(folder / "human_individual_masks.npy", people[:, :, None, :])
         listed = [described(make, record) for record in records]
         (job.raw / f"{side}_metadata.json").write_text(json.dumps(listed))
+    # The records of the competition's own test, of which edition `published` keeps the sample submission alone.
+    unlabelled = [str(number) for number in 10**17 + make.rng.choice(8 * 10**17, 2, replace=False)]
+    make.csv(job.raw / "sample_submission.csv", {"record_id": unlabelled, "encoded_pixels": ["1 3 10 5"] * 2})
 
 
 def line(make: Miniature) -> NDArray[np.bool_]:

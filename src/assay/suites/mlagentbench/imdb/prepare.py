@@ -14,7 +14,7 @@ SEED = 20265
 
 def prepare(job: PrepareJob) -> None:
     """Drop duplicate texts, and number the rows after shuffling: the raw rows are sorted by label."""
-    reviews = _labelled(job.raw).unique("text", keep="first", maintain_order=True)
+    reviews = read_labelled(job.raw).unique("text", keep="first", maintain_order=True)
     train, test = (
         take(reviews.select("text", "label"), rows) for rows in random_rows(reviews.height, test=TEST, seed=SEED)
     )
@@ -23,7 +23,7 @@ def prepare(job: PrepareJob) -> None:
     write_split(train, test, id="idx", sample={"label": 0}, public=job.public, private=job.private)
 
 
-def _labelled(raw: Path) -> pl.DataFrame:
+def read_labelled(raw: Path) -> pl.DataFrame:
     """Read the reviews: the package has those of two sources in one table, the web these alone."""
     own = raw / "train-00000-of-00001.parquet"
     if own.is_file():

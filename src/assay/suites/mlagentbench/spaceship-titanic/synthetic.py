@@ -30,6 +30,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         "Name": [make.words(2).title() for _ in names],
     }
     table = pd.DataFrame(facts).mask(draw.random((count, len(facts))) < 0.02)
+    table.loc[[3, 17, 40, 58, 90], "Cabin"] = "T/0/P"  # a deck of very few, none of whom comes late
+    table.loc[[5, count - 5], ["CryoSleep", "VIP"]] = np.nan  # so that neither side has booleans alone
     table.insert(0, "PassengerId", names)
     table["Transported"] = draw.random(count) < 0.1 + 0.6 * asleep + 0.2 * starboard
     shuffled = table.iloc[draw.permutation(count)]
