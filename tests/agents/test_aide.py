@@ -12,13 +12,13 @@ from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import TrialFolder, read_events
 from assay.records.prompts import Prompts
-from assay.results.report import render_page
 from assay.results.score_curve import grade_steps
 from assay.results.search_scores import grade_nodes
 from assay.results.search_tree import make_tree, place_nodes
 from assay.runs.plan import Plan
 from assay.runs.trial import run_trial
 from assay.tasks import Budget, Registry
+from assay.web.report import render_page
 
 TESTS = Path(__file__).parent.parent
 SEARCHER = f"scripted/{TESTS / 'agents' / 'scripted_searcher.py'}:answer"

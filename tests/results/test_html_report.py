@@ -13,11 +13,11 @@ from textwrap import dedent
 from xml.etree import ElementTree
 
 import pytest
-from synthetic_outcomes import MADE_AT, changed, failed, grade, outcome, panels, run
+from synthetic_outcomes import MADE_AT, TASKS, changed, failed, grade, outcome, panels, run
 
 from assay.results import chart_style, figures
-from assay.results.report import render_page
 from assay.results.statistics import summarize_cells, summarize_standings
+from assay.web.report import render_page, write_figures
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -70,7 +70,42 @@ def test_the_report_shows_all_figures(page):
     ):
         assert words in page.text
     assert "not applicable" in page.text and "3 of 9, 33 %" in page.text and "0–100 %" in page.text
-    assert page.tags["svg"] == 6 and page.tags["table"] == 3
+    assert page.tags["svg"] == 6 and page.tags["table"] == 4
+
+
+def test_the_sum_over_tasks_comes_first_and_equal_reasons_are_one_row():
+    trials = [*run(), *(failed(task, "automl", 7 + seed) for task in TASKS for seed in range(5))]
+    page = Page(render_page(trials, panels(), "x", MADE_AT))
+    places = [
+        page.text.rindex(heading) for heading in ("All tasks", "Results by task", "Right is better", "All trials")
+    ]
+    assert places == sorted(places)
+    shown = page.text[page.text.rindex("Failed by") : page.text.rindex("Results by task")]
+    assert shown.count("python train.py ended with exit code 1") == 1 and "agent 20 automl 20" in shown
+    targets = {value for _, name, value in page.attributes if name == "href"}
+    assert {"#part0", "#part0-failures", "#part0-tasks", "#part0-scores", "#trials"} <= targets
+    assert targets <= {f"#{value}" for _, name, value in page.attributes if name == "id"}
+
+
+def test_scores_are_drawn_with_the_medals_they_would_win():
+    levels = {"gold_threshold": 0.98, "silver_threshold": 0.97, "bronze_threshold": 0.965, "median_threshold": 0.8}
+    scored = outcome(grade=grade("pocket/digits", 0.9, **levels))
+    words = "".join(ElementTree.fromstring(figures.draw_scores([scored], None, {"starter": "#0072b2"})).itertext())
+    for level in ("gold 0.9800", "silver 0.9700", "bronze 0.9650", "median 0.8000", "starter 0.9167"):
+        assert level in words
+    assert figures.draw_scores([failed("pocket/digits", "starter", 0)], None, {"starter": "#0072b2"}) is None
+
+
+def test_attempts_are_drawn_up_to_half_of_them(tmp_path):
+    few, many = (
+        figures.draw_attempts(summarize_standings(run(seeds=seeds)), {"automl": "#0072b2"}) for seeds in (3, 4)
+    )
+    assert few is None and "attempts k" in "".join(ElementTree.fromstring(many).itertext())
+    written = write_figures(run(seeds=4), panels(), tmp_path / "figures")
+    assert {path.name for path in written} >= {"pocket-v1-attempts.svg", "pocket-v1-scores-digits.png"}
+    for path in written:
+        content = path.read_bytes()
+        assert content.startswith(b"\x89PNG") if path.suffix == ".png" else ElementTree.fromstring(content) is not None
 
 
 def test_the_report_is_self_contained_and_has_no_scripts(page, text):
@@ -98,7 +133,7 @@ def test_text_of_an_agent_never_becomes_markup(page):
     trials = changed(trials, lambda o: o.task == "pocket/house-price", title=HOSTILE[1], metric=HOSTILE[0])
     text = render_page(trials, panels(), HOSTILE[2], MADE_AT)
     hostile = Page(text)
-    assert set(hostile.tags) <= set(page.tags) | {"ul", "li", "br"}
+    assert set(hostile.tags) <= set(page.tags) | {"ul", "li", "br", "tspan"}
     assert not [name for _, name, _ in hostile.attributes if name.startswith("on")]
     assert HOSTILE[0] in hostile.text and "{{ 7 * 7 }}" in hostile.text
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
@@ -115,7 +150,7 @@ def test_the_headline_names_failed_unsealed_and_unfinished_trials():
         failed("pocket/digits", "automl", 3, "infrastructure", "the lab was lost"),
         outcome(seed=9, status="running", grade=None),
     ]
-    head = Page(render_page(trials, panels(), "x", MADE_AT)).text.split("Results")[0]
+    head = Page(render_page(trials, panels(), "x", MADE_AT)).text.split("How to read")[0]
     assert "Sealed partly" in head and "7 trials" in head
     assert "1 infrastructure" in head and "Pending 1" in head and "Not final" in head
 
@@ -123,7 +158,7 @@ def test_the_headline_names_failed_unsealed_and_unfinished_trials():
 def test_editions_are_reported_separately():
     both = [*run(), *changed(run(), lambda o: True, edition="fixed")]
     text = Page(render_page(both, panels(), "x", MADE_AT)).text
-    assert "Results: pocket v1" in text and "Results: pocket fixed" in text
+    assert "All tasks: pocket v1" in text and "All tasks: pocket fixed" in text
     assert text.count("0–100 %") == 2 and "6 of 18" not in text
 
 
@@ -177,7 +212,7 @@ def test_a_missing_package_is_reported_with_the_command_to_install_it(missing):
     code = f"import sys; sys.modules[{missing!r}] = None\n" + dedent(
         """
         from assay.core.errors import AssayError
-        from assay.results.report import render_page
+        from assay.web.report import render_page
         from synthetic_outcomes import MADE_AT, run
         try:
             render_page(run(), {}, "x", MADE_AT)

@@ -215,3 +215,26 @@ def test_the_variance_components_predict_the_spread_of_new_differences():
     assert found is not None
     # By construction: 0.3² + 0.4² over tasks, 2 · 0.5² within.
     assert (found.tasks, found.trials) == pytest.approx((0.25, 0.5), rel=0.1)
+
+
+def test_the_interval_of_a_difference_draws_tasks_once_for_both_agents_and_then_seeds():
+    first = {"a": [1.0, 1.0], "b": [0.0, 0.0], "c": [1.0, 1.0], "d": [0.0, 0.0]}
+    # The agents always agree, so that no resample shows a difference, although each rate varies with the tasks.
+    assert inference.difference_interval(first, first) == inference.Interval(0.0, 0.0)
+    # Without noise between seeds it is the interval of the differences by task.
+    second = {"a": [0.0], "b": [0.0], "c": [1.0], "d": [0.0]}
+    by_task = {task: [first[task][0] - second[task][0]] for task in first}
+    expected = inference.bootstrap_interval(by_task)
+    found = inference.difference_interval(first, second)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    # Noise between seeds adds to it: a difference of 0 by task is still uncertain.
+    noisy = {task: [0.0, 1.0] for task in first}
+    found = inference.difference_interval(noisy, noisy)
+    assert found.low < -0.3 and found.high > 0.3
+
+
+def test_passing_once_and_always_over_tasks():
+    """Worked by hand: 2 of 4 and 4 of 4; pass@2 of the first is 1 − C(2,2)/C(4,2) = 5/6, pass^2 is C(2,2)/C(4,2)."""
+    at, every = inference.pass_curves({"a": [1.0, 0.0, 1.0, 0.0], "b": [1.0] * 4})
+    assert at == pytest.approx({1: 0.75, 2: (5 / 6 + 1) / 2, 3: 1.0, 4: 1.0})
+    assert every == pytest.approx({1: 0.75, 2: (1 / 6 + 1) / 2, 3: 0.5, 4: 0.5})

@@ -1,32 +1,16 @@
 """What a person sees and does in real Chromium: every view works, without console errors or violations of WCAG."""
 
 import re
-import shutil
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from inspect_ai.log import read_eval_log
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 from sample_run import MEDAL_TASKS, TASKS, Texts, write_run, write_trial
-from viewing import serving
+from viewing import PATIENCE, serving
 
 from assay.data.store import load_prepared
 from assay.tasks import Registry
-
-PATIENCE = 120_000
-"""Milliseconds that a busy machine may take; nothing waits for them to pass."""
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert program, "this test needs Chromium: apt-get install chromium"
-    expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

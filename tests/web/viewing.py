@@ -9,6 +9,9 @@ from pathlib import Path
 
 from assay.web import Viewer
 
+PATIENCE = 120_000
+"""Milliseconds that a busy machine may take; nothing waits for them to pass."""
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -9,7 +9,8 @@ import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
 from assay.core.text import one_line
-from assay.results.aggregate import ERROR_KINDS, Aggregate, ErrorKind, aggregate_reports, read_reports_by_agent
+from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
+from assay.results.inference import ERROR_KINDS, ErrorKind
 
 
 @click.command("aggregate")
@@ -102,10 +103,15 @@ def _notes(result: Aggregate, error: ErrorKind, *, medals: bool) -> list[str]:
             f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
             f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
         ]
-    if medals and result.seeds > 2:
-        lines.append(f"pass@k beyond k = {half} (half of the seeds) is noisy.")
+    if medals and result.seeds > 1:
+        lines.append(f"Warning: pass@k and pass^k beyond k = {half} (half of the seeds) are noisy.")
+    if medals and result.detectable is not None:
+        lines.append(
+            f"Power: {result.competitions} competitions like these show differences in medals of "
+            f"{result.detectable:.0f} points or more, with 80 % power."
+        )
     if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
-        lines.append("An error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")
+        lines.append("Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")
     return lines
 
 

@@ -4,15 +4,22 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.complete import complete_runs
 from assay.cli.output import as_json, echo, find_newest_run, make_console, open_run
 from assay.core.disk import atomic_write
-from assay.core.errors import UsageError
+from assay.core.errors import MissingDependency, UsageError
 from assay.core.progress import ProgressBars
 from assay.records import RunFolder
+
+if TYPE_CHECKING:
+    from assay.records import TrialSummary
+    from assay.results.inference import ErrorKind
+    from assay.results.outcome import Outcome
+    from assay.web.trials import TrialPart
 
 
 @click.command("report")
@@ -21,12 +28,27 @@ from assay.records import RunFolder
 )
 @as_json
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV: a row per agent and task.")
-@click.option("--trials", is_flag=True, help="With --csv: a row per trial.")
+@click.option("--markdown", is_flag=True, help="Print Markdown tables.")
+@click.option("--latex", is_flag=True, help="Print LaTeX tables, which need the package booktabs.")
+@click.option("--trials", is_flag=True, help="With --csv: a row per trial. With --html: what happened in each trial.")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Write a self-contained HTML page.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the figures as SVG and PNG.",
+)
+@click.option(
+    "--error",
+    type=click.Choice(["tasks", "seeds", "attempts"]),
+    default="tasks",
+    show_default=True,
+    help="Kind of standard error: clustered by task, over seeds, or as if all attempts were independent.",
 )
 @click.option("--paper", is_flag=True, help="Show the tables of the MLAgentBench paper: success, improvement, effort.")
 @click.option(
@@ -37,13 +59,17 @@ def report_command(
     paths: tuple[Path, ...],
     json_: bool,
     csv_: bool,
+    markdown: bool,
+    latex: bool,
     trials: bool,
     html: Path | None,
+    figures: Path | None,
+    error: "ErrorKind",
     paper: bool,
     published: bool,
     violations: bool,
 ) -> None:
-    """Show the results of runs as a table, CSV, JSON or HTML.
+    """Show the results of runs as a table, CSV, JSON, Markdown, LaTeX, HTML or figures.
 
     RUN is a run folder or a zip file of assay export; without one, the newest run is used. Several runs are reported
     together, and agents whose code, budget or other settings differ are kept apart.
@@ -52,31 +78,37 @@ def report_command(
     Examples:
       assay report
       assay report runs/first runs/second
-      assay report first.zip --html report.html
+      assay report first.zip --html report.html --trials
       assay report runs/first --csv --trials > trials.csv
+      assay report runs/first --latex > table.tex
+      assay report runs/first --figures figures
       assay report runs/first --paper --published
     """
-    if json_ and csv_:
-        raise UsageError("Pass only one of --json and --csv")
-    if trials and not csv_:
-        raise UsageError("--trials requires --csv")
+    formats = {"--json": json_, "--csv": csv_, "--markdown": markdown, "--latex": latex}
+    chosen = [name for name, given in formats.items() if given]
+    if len(chosen) > 1:
+        raise UsageError(f"Pass only one of {' and '.join(chosen)}")
+    if trials and not (csv_ or html):
+        raise UsageError("--trials requires --csv or --html")
+    if (paper or published) and (csv_ or markdown or latex or html or figures):
+        raise UsageError("--paper and --published can only be used with --json")
     runs = [open_run(path) for path in paths or [find_newest_run()]]
     if paper or published:
-        if csv_ or html:
-            raise UsageError("--paper and --published cannot be used with --csv or --html")
         for run in runs:
             print_paper(run, with_published=published, json_=json_)
-    elif json_ or csv_:
-        text = _format_data(runs, json_, trials)
+    elif chosen:
+        text = _format_data(runs, chosen[0], trials and not html, error)
         echo(text, nl=not text.endswith("\n"))
-    elif not html:
-        print_report(*runs)
+    elif not html and not figures:
+        print_report(*runs, error=error)
     if violations:
-        if paper or published or json_ or csv_:
+        if paper or published or chosen:
             raise UsageError("--violations adds to the table; it cannot be used with other formats")
         _print_violations(runs)
     if html:
-        write_page(runs, html)
+        write_page(runs, html, with_trials=trials)
+    if figures:
+        _write_figures(runs, figures)
 
 
 def _print_violations(runs: Sequence[RunFolder]) -> None:
@@ -88,8 +120,8 @@ def _print_violations(runs: Sequence[RunFolder]) -> None:
     print_strict_rates(compute_strict_rates(collect_outcomes(*runs), flagged))
 
 
-def _format_data(runs: Sequence[RunFolder], json_: bool, trials: bool) -> str:
-    from assay.results import tables
+def _format_data(runs: Sequence[RunFolder], form: str, trials: bool, error: "ErrorKind") -> str:
+    from assay.results import publication, tables
     from assay.results.collect import collect_outcomes
     from assay.results.statistics import summarize_cells
 
@@ -98,22 +130,26 @@ def _format_data(runs: Sequence[RunFolder], json_: bool, trials: bool) -> str:
 
         return trials_to_csv(runs)
     outcomes = collect_outcomes(*runs)
-    if json_:
+    if form == "--json":
         return tables.to_json(outcomes, _title(runs), datetime.now(UTC))
-    return tables.to_csv(summarize_cells(outcomes))
+    if form == "--csv":
+        return tables.to_csv(summarize_cells(outcomes))
+    if form == "--markdown":
+        return publication.to_markdown(outcomes, _title(runs), error)
+    return publication.to_latex(outcomes, error)
 
 
 def _title(runs: Sequence[RunFolder]) -> str:
     return ", ".join(run.name for run in runs)
 
 
-def print_report(*runs: RunFolder) -> None:
+def print_report(*runs: RunFolder, error: "ErrorKind" = "tasks") -> None:
     """Print the results of runs as a table."""
     from assay.results import tables
     from assay.results.collect import collect_outcomes
 
     removed = Counter[str](trial.status for run in runs for trial in run.file.removed)
-    make_console().print(tables.results_table(collect_outcomes(*runs), removed))
+    make_console().print(tables.results_table(collect_outcomes(*runs), removed, error))
 
 
 def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
@@ -130,20 +166,43 @@ def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
         make_console().print(paper_tables.paper_table(papers, figures))
 
 
-def write_page(runs: Sequence[RunFolder], path: Path) -> None:
-    """Write the results of runs as an HTML page."""
-    from assay.results.collect import collect_outcomes, find_panels
-    from assay.results.report import render_page
+def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = False) -> None:
+    """Write the results of runs as an HTML page, on request with what happened in each trial."""
+    from assay.results.collect import collect_summaries, find_panels
+    from assay.results.comparison import try_comparing
+    from assay.results.disclosure import disclose_agents
     from assay.results.search_tree import collect_trees
+    from assay.web.report import render_page
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProgressBars().stage("rendering the report"):
+        trials = collect_summaries(*runs)
         page = render_page(
-            collect_outcomes(*runs),
+            [outcome for _, outcome in trials],
             find_panels(*runs),
             title=_title(runs),
             created_at=max(datetime.fromisoformat(run.file.created_at) for run in runs),
-            trees=[tree for run in runs for tree in collect_trees(run)],
+            trees=[] if with_trials else [tree for run in runs for tree in collect_trees(run)],
+            disclosures=disclose_agents(trials),
+            comparisons=try_comparing(trials),
+            parts=_make_parts(trials) if with_trials else (),
         )
     atomic_write(path, page)
     echo(f"Wrote {path}: open {path.resolve().as_uri()}", err=True)
+
+
+def _make_parts(trials: "Sequence[tuple[TrialSummary, Outcome]]") -> "Sequence[TrialPart]":
+    try:
+        from assay.web.trials import make_trial_parts
+    except ImportError:
+        raise MissingDependency("The HTML report", "web") from None
+    return list(make_trial_parts(trials))
+
+
+def _write_figures(runs: Sequence[RunFolder], folder: Path) -> None:
+    from assay.results.collect import collect_outcomes, find_panels
+    from assay.web.report import write_figures
+
+    with ProgressBars().stage("drawing the figures"):
+        written = write_figures(collect_outcomes(*runs), find_panels(*runs), folder)
+    echo(f"Wrote {len(written)} files to {folder}", err=True)

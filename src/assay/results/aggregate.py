@@ -4,12 +4,13 @@ The i-th seed is the i-th report of every competition, with files in the order o
 the published benchmark are read alike.
 """
 
+import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ValidationError, model_validator
 
@@ -17,6 +18,7 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
 from assay.core.untrusted import read_json
 from assay.results import inference
+from assay.results.inference import ErrorKind
 
 RATES = {
     "submission_exists_percentage": "submission_exists",
@@ -52,14 +54,6 @@ class CompetitionResult(BaseModel):
         return self.model_copy(update=dict.fromkeys(won, False))
 
 
-ErrorKind = Literal["tasks", "seeds", "attempts"]
-ERROR_KINDS: Mapping[ErrorKind, str] = {
-    "tasks": "clustered by task",
-    "seeds": "over the seeds' rates with the tasks as given, as in the published README",
-    "attempts": "as if all attempts were independent, as in the published paper",
-}
-
-
 @dataclass(frozen=True)
 class RateSummary:
     """One rate in per cent, its standard error of each kind where it can be computed, and a bootstrap interval."""
@@ -73,7 +67,10 @@ class RateSummary:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """All rates over the competitions of a split, and the probability that one, or all, of k attempts win a medal."""
+    """All rates over the competitions of a split, and the probability that one, or all, of k attempts win a medal.
+
+    `detectable` is the difference in the rate of any medal, in points, that two agents like this one would show.
+    """
 
     competitions: int
     seeds: int
@@ -81,6 +78,7 @@ class Aggregate:
     rates: Mapping[str, RateSummary]
     pass_at: Mapping[int, float]
     pass_all: Mapping[int, float]
+    detectable: float | None
 
 
 def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
@@ -162,14 +160,16 @@ def aggregate_reports(
         name: _summarize({task: [getattr(one, field) for one in table[task]] for task in split}, strata or {})
         for name, field in RATES.items()
     }
-    won = [sum(one.any_medal for one in results) for results in table.values()]
+    medals = {name: [float(one.any_medal) for one in results] for name, results in table.items()}
+    pass_at, pass_all = inference.pass_curves(medals)
     return Aggregate(
         competitions=len(split),
         seeds=wanted,
         padded=padded,
         rates=rates,
-        pass_at=_over_k(inference.pass_at_k, won, wanted),
-        pass_all=_over_k(inference.pass_all_k, won, wanted),
+        pass_at={k: 100 * share for k, share in pass_at.items()},
+        pass_all={k: 100 * share for k, share in pass_all.items()},
+        detectable=_detectable(medals),
     )
 
 
@@ -177,14 +177,19 @@ def _first(found: Sequence[CompetitionResult], wanted: int, name: str) -> list[C
     return [*found[:wanted], *[CompetitionResult(competition_id=name)] * max(0, wanted - len(found))]
 
 
+def _detectable(medals: Mapping[str, Sequence[float]]) -> float | None:
+    """Return what a comparison with an independent agent that varies as much would find with 80 % power."""
+    error = inference.task_error(medals)
+    if not error:
+        return None
+    spread = math.sqrt(2 * len(medals)) * error
+    return 100 * inference.detectable_difference(spread, len(medals))
+
+
 def _summarize(hits: Mapping[str, Sequence[bool]], strata: Mapping[str, str]) -> RateSummary:
     """Return a rate from the results of each competition by seed."""
     per_seed = tuple(100 * statistics.fmean(seed) for seed in zip(*hits.values(), strict=True))
-    errors: dict[ErrorKind, float | None] = {
-        "tasks": inference.task_error(hits),
-        "seeds": inference.seed_error(hits),
-        "attempts": inference.attempt_error(hits),
-    }
+    errors = inference.standard_errors(hits)
     interval = inference.rate_interval(hits, strata=strata)
     return RateSummary(
         per_seed=per_seed,
@@ -193,8 +198,3 @@ def _summarize(hits: Mapping[str, Sequence[bool]], strata: Mapping[str, str]) ->
         low=100 * interval.low,
         high=100 * interval.high,
     )
-
-
-def _over_k(probability: Callable[[int, int, int], float], won: Sequence[int], seeds: int) -> dict[int, float]:
-    """Return the mean probability in per cent for each number of attempts."""
-    return {k: 100 * statistics.fmean(probability(seeds, count, k) for count in won) for k in range(1, seeds + 1)}

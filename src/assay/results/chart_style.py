@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
@@ -30,6 +31,8 @@ DARK = {INK: "#e6e9ed", MUTED: "#98a1ad", GRID: "#2f353d", PANEL: "#6d7682"} | d
 """The dark-mode color for each color: a stylesheet swaps them by attribute, so figures stay plain SVG."""
 
 _WIDTH = 490
+_LABEL_LENGTH = 30
+_WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,8 @@ def x_encoding(field: str, scale: Scale, title: str | None, **axis: Any) -> "alt
 
 def label_width(palette: Palette) -> int:
     """Return the width of the agent names at the left, the same in every figure so that they align."""
-    longest = max((len(chart_label(agent)) for agent in palette), default=0)
-    return min(max(round(6.5 * longest), 70), 170) + 25
+    longest = max((len(line) for agent in palette for line in chart_label(agent).split("\n")), default=0)
+    return min(max(round(6.2 * longest), 70), 190) + 25
 
 
 def plot_width(palette: Palette) -> int:
@@ -126,7 +129,8 @@ def y_encoding(rows: Sequence[str], palette: Palette) -> "alt.Y":
 
     width = label_width(palette)
     extent: dict[str, Any] = {"minExtent": width, "maxExtent": width, "labelLimit": width - 25}
-    axis = alt.Axis(title=None, ticks=False, domain=False, grid=False, **extent)
+    lines: dict[str, Any] = {"labelExpr": "split(datum.label, '\\n')", "labelLineHeight": 11}
+    axis = alt.Axis(title=None, ticks=False, domain=False, grid=False, **extent, **lines)
     return alt.Y("row:N", scale=alt.Scale(domain=list(rows)), axis=axis)
 
 
@@ -146,8 +150,9 @@ def chart(rows: Sequence[Row]) -> "alt.Chart":
 
 
 def chart_label(text: str) -> str:
-    """Return a name shortened to fit a figure."""
-    return wording.one_line(text, 60)
+    """Return a name shortened to fit a figure, on two lines where it is long."""
+    lines = textwrap.wrap(wording.one_line(text, 2 * _LABEL_LENGTH), _LABEL_LENGTH) or [""]
+    return "\n".join(lines if len(lines) <= 2 else [lines[0], wording.one_line(" ".join(lines[1:]), _LABEL_LENGTH)])
 
 
 def require_altair() -> None:
@@ -155,6 +160,14 @@ def require_altair() -> None:
     for part in ("altair", "vl_convert"):
         if importlib.util.find_spec(part) is None:
             raise MissingDependency("The HTML report", "web")
+
+
+def to_png(svg: str) -> bytes:
+    """Return a figure as PNG on white, at twice its size."""
+    import vl_convert
+
+    start = svg.index(">", svg.index("<svg")) + 1
+    return bytes(vl_convert.svg_to_png(svg[:start] + _WHITE + svg[start:], scale=2))
 
 
 def to_svg(drawing: "alt.LayerChart | alt.FacetChart | alt.VConcatChart") -> str:
@@ -167,6 +180,7 @@ def to_svg(drawing: "alt.LayerChart | alt.FacetChart | alt.VConcatChart") -> str
         drawing.configure(font="sans-serif", background="transparent", aria=False, padding=4)
         .configure_axis(**lines, **words, titleFontWeight="normal", titlePadding=8, labelPadding=6)
         .configure_view(stroke=None)
+        .configure_legend(labelColor=INK, symbolStrokeColor=INK, labelFontSize=11)
         .configure_text(fontSize=11)
     )
     return str(vl_convert.vegalite_to_svg(styled.to_dict()))

@@ -5,6 +5,7 @@ Only trials made under the same conditions are compared; `find_differences` name
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, stdev
@@ -12,7 +13,7 @@ from typing import Literal, get_args
 
 from assay.core.errors import UsageError
 from assay.core.quantities import format_duration, format_size
-from assay.core.text import did_you_mean
+from assay.core.text import did_you_mean, plural
 from assay.records import RunFolder, TrialFile, TrialSummary
 from assay.results import inference
 from assay.results.collect import collect_summaries
@@ -115,7 +116,7 @@ def select_trials(trials: Iterable[tuple[TrialSummary, Outcome]]) -> list[Compar
         if outcome.counts and not outcome.pending and not outcome.inapplicable:
             key = (trial.plan, outcome.unsealed)
             if key not in known:
-                known[key] = _conditions(trial.file, outcome)
+                known[key] = describe_conditions(trial.file, outcome)
             found[trial.folder.path.name] = ComparedTrial(outcome, known[key])
     return list(found.values())
 
@@ -162,6 +163,17 @@ def compare_agents(
         )  # fmt: skip
     by_suite = group_by(chosen, lambda one: one.outcome.rules.suite)
     return [_compare([one.outcome for one in same], measure, baseline, strata or {}) for same in by_suite]
+
+
+def try_comparing(trials: Sequence[tuple[TrialSummary, Outcome]]) -> list[Comparison]:
+    """Compare all agents by success, else by wins; nothing where there is only one, or they are not comparable."""
+    selected = select_trials(trials)
+    strata = {outcome.task: outcome.split for _, outcome in trials}
+    measures: tuple[Measure, ...] = ("success", "wins")
+    for measure in measures:
+        with suppress(UsageError):
+            return compare_agents(selected, measure=measure, strata=strata)
+    return []
 
 
 def _compare(
@@ -232,7 +244,7 @@ def _pair(
         second=second,
         difference=fmean(differences),
         error=inference.task_error(by_task),
-        interval=inference.bootstrap_interval(by_task, strata=strata),
+        interval=inference.difference_interval(one, other, strata=strata),
         p=test.p,
         p_adjusted=test.p,
         exact=test.exact,
@@ -297,7 +309,8 @@ def _mcnemar(outcomes: Sequence[Outcome], first: str, second: str) -> float | No
     return inference.mcnemar_test(pairs.count((True, False)), pairs.count((False, True)))
 
 
-def _conditions(file: TrialFile, outcome: Outcome) -> dict[str, str]:
+def describe_conditions(file: TrialFile, outcome: Outcome) -> dict[str, str]:
+    """Return the conditions of a trial by the names in `CONDITIONS`."""
     budget, resources = file.budget, file.resources
     limits = [format_duration(budget.time), f"{budget.steps} steps"]
     limits += [f"{budget.tokens:,} tokens"] if budget.tokens else []
@@ -306,7 +319,9 @@ def _conditions(file: TrialFile, outcome: Outcome) -> dict[str, str]:
         "edition": file.edition,
         "variant": file.variant,
         "budget": ", ".join(limits),
-        "hardware": f"{resources.cores} cores, {format_size(resources.memory)}, {resources.gpus} GPUs",
+        "hardware": ", ".join(
+            (plural(resources.cores, "core"), format_size(resources.memory), plural(resources.gpus, "GPU"))
+        ),
         "network": file.network,
         "description": file.describe,
         "sealing": "unsealed" if outcome.unsealed else "sealed",

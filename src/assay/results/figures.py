@@ -1,6 +1,6 @@
 """Results as figures: standalone SVG, drawn without network or browser."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.results import wording
@@ -25,22 +25,24 @@ from assay.results.chart_style import (
 )
 from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Standing, group_by, summarize_cells
+from assay.results.tables import reliable_attempts
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["agent_colors", "draw_improvements", "draw_scores", "draw_success"]
+__all__ = ["agent_colors", "draw_attempts", "draw_improvements", "draw_scores", "draw_success"]
 
 _ROW = 26
 _PERCENT = "replace(datum.label, '%', ' %')"
 _ASIDE: dict[str, Any] = {"color": MUTED, "fontStyle": "italic", "baseline": "middle"}
 
 
-def draw_scores(outcomes: Sequence[Outcome], measured: Measured | None, palette: Palette) -> str:
-    """Draw the trials of one task on its score axis, better to the right, with reference solutions and the starter.
+def draw_scores(outcomes: Sequence[Outcome], measured: Measured | None, palette: Palette) -> str | None:
+    """Draw the trials of one task on its score axis, better to the right; None if no trial has a score.
 
-    All outcomes have the same task and rules; a panel of another edition or variant is not shown.
+    Shown with them are the reference solutions, the starter, and the scores that win medals. All outcomes have the same
+    task and rules; a panel of another edition or variant is not shown.
     """
     require_altair()
     import altair as alt
@@ -51,10 +53,13 @@ def draw_scores(outcomes: Sequence[Outcome], measured: Measured | None, palette:
     trials: list[Row] = [
         {"row": chart_label(one.agent), "score": one.score} for one in outcomes if one.score is not None
     ]
+    if not trials:
+        return None
     means = _means((cell.agent, cell.score) for cell in made)
-    starter = [] if baseline is None else [baseline]
+    levels = _levels(outcomes, baseline)
 
-    scale = score_scale([*starter, *_ends(means), *(float(row["score"]) for row in trials)], panel, first.direction)
+    needed = [*levels.values(), *_ends(means), *(float(row["score"]) for row in trials)]
+    scale = score_scale(needed, panel, first.direction)
     shown = [score for score in panel if scale.contains(score)]
     panel_row = f"panel of {len(panel)}"
     off_scale: list[Row] = [{"row": panel_row, "text": f"◂ {len(panel) - len(shown)}"}] if shown != panel else []
@@ -68,10 +73,16 @@ def draw_scores(outcomes: Sequence[Outcome], measured: Measured | None, palette:
     aside = (
         width / 2 + 20 if baseline is not None and scale.position(baseline) < 0.5 else 8
     )  # clear of the line of the starter
-    line = chart([{"score": score, "text": f"starter {wording.format_number(score)}"} for score in starter])
     layers = [
-        line.mark_rule(color=MUTED, strokeDash=[4, 3]).encode(x=x("score")),
-        line.mark_text(color=MUTED, dy=-7, fontSize=10).encode(x=x("score"), y=alt.value(0), text="text:N"),
+        chart([{"score": score} for score in levels.values()])
+        .mark_rule(color=MUTED, strokeDash=[4, 3])
+        .encode(x=x("score")),
+        *(
+            chart([{"score": score, "text": text}])
+            .mark_text(color=MUTED, dy=-7 - 11 * height, fontSize=10)
+            .encode(x=x("score"), y=alt.value(0), text="text:N")
+            for text, score, height in _place_labels(levels, scale, width)
+        ),
         chart([{"row": panel_row, "score": score} for score in shown])
         .mark_tick(color=PANEL, thickness=2, size=15)
         .encode(x=x("score"), y=y),
@@ -90,6 +101,65 @@ def draw_scores(outcomes: Sequence[Outcome], measured: Measured | None, palette:
         .encode(x=alt.value(aside), y=y, text="text:N"),
     ]
     return to_svg(alt.layer(*layers).properties(width=width, height=_ROW * len(rows)))
+
+
+def _levels(outcomes: Sequence[Outcome], baseline: float | None) -> dict[str, float]:
+    """Return the scores that a reader compares with, by name: the starter's, and those of the human leaderboard."""
+    grade = next((one.grade for one in outcomes if one.grade and one.has_leaderboard), None)
+    named = {"starter": baseline}
+    if grade:
+        named |= {
+            "median": grade.median_threshold,
+            "bronze": grade.bronze_threshold,
+            "silver": grade.silver_threshold,
+            "gold": grade.gold_threshold,
+        }
+    return {name: score for name, score in named.items() if score is not None}
+
+
+def _place_labels(levels: Mapping[str, float], scale: Scale, width: float) -> list[tuple[str, float, int]]:
+    """Return the label of each level, its score, and the line it is on, so that labels do not cover each other."""
+    ends: list[float] = []
+    placed = []
+    for name, score in sorted(levels.items(), key=lambda pair: scale.position(pair[1])):
+        text = f"{name} {wording.format_number(score)}"
+        middle, half = scale.position(score) * width, 2.9 * len(text)
+        line = next((line for line, end in enumerate(ends) if end < middle - half), len(ends))
+        ends[line : line + 1] = [middle + half + 4]
+        placed.append((text, score, line))
+    return placed
+
+
+def draw_attempts(lines: Sequence[Standing], palette: Palette) -> str | None:
+    """Draw the probability that one (pass@k), and that all (pass^k), of k attempts succeed, up to half of the attempts.
+
+    None where that is a single attempt.
+    """
+    require_altair()
+    import altair as alt
+
+    rows: list[Row] = [
+        {"row": chart_label(line.agent), "k": k, "share": share, "kind": kind}
+        for line in lines
+        for kind, curve in (("pass@k", line.pass_at), ("pass^k", line.pass_all))
+        for k, share in curve.items()
+        if k <= reliable_attempts(line)
+    ]
+    largest = max((int(row["k"]) for row in rows), default=1)
+    if largest < 2:
+        return None
+    x = alt.X(
+        "k:Q",
+        scale=alt.Scale(domain=[1, largest]),
+        axis=alt.Axis(title="attempts k", values=list(range(1, largest + 1)), format="d", grid=False),
+    )
+    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=None, format=".0%", labelExpr=_PERCENT))
+    dash = alt.StrokeDash(
+        "kind:N", scale=alt.Scale(domain=["pass@k", "pass^k"], range=[[1, 0], [4, 3]]), legend=alt.Legend(title=None)
+    )
+    base = chart(rows).encode(x=x, y=y, color=color_encoding(palette), detail="kind:N")
+    layers = [base.mark_line(strokeWidth=2).encode(strokeDash=dash), base.mark_circle(size=50, opacity=1)]
+    return to_svg(alt.layer(*layers).properties(width=340, height=150))
 
 
 def draw_improvements(made: Sequence[Cell], palette: Palette) -> str | None:
@@ -183,11 +253,6 @@ def _means(found: Iterable[tuple[str, Estimate | None]]) -> list[Row]:
             error = one.error or 0.0
             rows.append({"row": chart_label(agent), "mean": one.mean, "from": one.mean - error, "to": one.mean + error})
     return rows
-
-
-def _notes(cells: Iterable[Cell]) -> list[Row]:
-    """Return a row per agent that says why it has no score."""
-    return [{"row": chart_label(cell.agent), "text": wording.format_cell_score(cell)} for cell in cells]
 
 
 def _ends(means: Sequence[Row]) -> list[float]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from statistics import NormalDist, fmean, stdev, variance
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,13 @@ Floats = NDArray[np.float64]
 Sample = Mapping[str, Sequence[float]]
 Statistic = Callable[[Floats], Floats]
 """Computes one value per resample from an array of resamples × tasks × seeds, where NaN marks a seed that is absent."""
+
+ErrorKind = Literal["tasks", "seeds", "attempts"]
+ERROR_KINDS: Mapping[ErrorKind, str] = {
+    "tasks": "clustered by task",
+    "seeds": "over the seeds' rates with the tasks as given, as in the published README",
+    "attempts": "as if all attempts were independent, as in the published paper",
+}
 
 RESAMPLES = 10_000
 _MAX_ENUMERATED = 18
@@ -60,6 +68,11 @@ def attempt_error(sample: Sample) -> float:
     return math.sqrt(max(share * (1 - share), 0.0) / len(values))
 
 
+def standard_errors(sample: Sample) -> dict[ErrorKind, float | None]:
+    """Return the standard error of each kind; None where it cannot be computed."""
+    return {"tasks": task_error(sample), "seeds": seed_error(sample), "attempts": attempt_error(sample)}
+
+
 # Intervals
 
 
@@ -89,8 +102,29 @@ def bootstrap_interval(
     found: list[Floats] = []
     for start in range(0, resamples, 500):  # in parts, because of memory
         size = min(500, resamples - start)
-        drawn = np.concatenate([group[random.integers(0, len(group), (size, len(group)))] for group in groups], axis=1)
-        found.append(statistic(_draw_seeds(values, drawn, random)))
+        found.append(statistic(_draw_seeds(values, _draw_tasks(groups, size, random), random)))
+    return _percentiles(np.concatenate(found), confidence)
+
+
+def difference_interval(
+    first: Sample,
+    second: Sample,
+    *,
+    strata: Mapping[str, str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Interval:
+    """Return the bootstrap interval of a paired mean difference: the same tasks are drawn for both, then seeds."""
+    tasks = list(first)
+    ours, theirs = _matrix(first), _matrix({task: second[task] for task in tasks})
+    random = np.random.default_rng(seed)
+    groups = _strata(tasks, strata)
+    found: list[Floats] = []
+    for start in range(0, resamples, 500):  # in parts, because of memory
+        drawn = _draw_tasks(groups, min(500, resamples - start), random)
+        means = [mean_of_means(_draw_seeds(values, drawn, random)) for values in (ours, theirs)]
+        found.append(means[0] - means[1])
     return _percentiles(np.concatenate(found), confidence)
 
 
@@ -341,6 +375,16 @@ def tasks_needed(difference: float, spread: float, *, power: float = 0.8, alpha:
     return max(2, math.ceil((_quantiles(power, alpha) * spread / difference) ** 2))
 
 
+def pass_curves(sample: Sample) -> tuple[dict[int, float], dict[int, float]]:
+    """Return pass@k and pass^k as means over tasks, for every k up to the attempts of the task that has fewest."""
+    counts = [(len(values), round(sum(values))) for values in sample.values()]
+    possible = range(1, min(attempts for attempts, _ in counts) + 1)
+    return (
+        {k: fmean(pass_at_k(attempts, successes, k) for attempts, successes in counts) for k in possible},
+        {k: fmean(pass_all_k(attempts, successes, k) for attempts, successes in counts) for k in possible},
+    )
+
+
 def pass_at_k(attempts: int, successes: int, k: int) -> float:
     """Return the probability that one of k attempts drawn without replacement succeeds: `1 - C(n - c, k) / C(n, k)`."""
     return 1.0 - math.comb(attempts - successes, k) / math.comb(attempts, k)
@@ -379,6 +423,11 @@ def _matrix(sample: Sample) -> Floats:
 def _strata(tasks: Sequence[str], strata: Mapping[str, str] | None) -> list[NDArray[np.intp]]:
     names = [strata.get(task, "") if strata else "" for task in tasks]
     return [np.array([row for row, name in enumerate(names) if name == one]) for one in dict.fromkeys(names)]
+
+
+def _draw_tasks(groups: Sequence[NDArray[np.intp]], size: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """Return resamples of the tasks, drawn with replacement within each stratum."""
+    return np.concatenate([group[random.integers(0, len(group), (size, len(group)))] for group in groups], axis=1)
 
 
 def _draw_seeds(values: Floats, tasks: NDArray[np.intp], random: np.random.Generator) -> Floats:

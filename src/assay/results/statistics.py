@@ -14,7 +14,14 @@ from statistics import fmean, median, stdev
 from typing import Literal, TypeVar
 
 from assay.records.state import Cause
-from assay.results.inference import detectable_difference, rate_interval, wilson_interval
+from assay.results.inference import (
+    ErrorKind,
+    detectable_difference,
+    pass_curves,
+    rate_interval,
+    standard_errors,
+    wilson_interval,
+)
 from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")
@@ -106,7 +113,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Standing:
-    """One agent over all tasks with the same rules."""
+    """One agent over all tasks with the same rules.
+
+    `errors` are the standard errors of the success rate over tasks by kind. `pass_at` and `pass_all` are the
+    probabilities that one, or all, of k attempts at a task succeed, by k.
+    """
 
     rules: RuleSet
     agent: str
@@ -120,6 +131,9 @@ class Standing:
     success_published: Rate | None
     success_without_infrastructure: Rate | None
     mean_over_tasks: Estimate | None
+    errors: Mapping[ErrorKind, float | None]
+    pass_at: Mapping[int, float]
+    pass_all: Mapping[int, float]
     sealed: bool
 
 
@@ -136,6 +150,16 @@ def summarize_standings(outcomes: Sequence[Outcome]) -> list[Standing]:
     """Return every agent over all its tasks, separately for each set of rules."""
     by_rules = group_by((outcome for outcome in outcomes if outcome.counts), lambda o: o.rules)
     return [_standing(group) for same in by_rules for group in group_by(same, lambda o: o.agent)]
+
+
+def sample_successes(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
+    """Return the successes of an agent by task, in the order of seeds; tasks that define no success are left out."""
+    sample: dict[str, list[float]] = {}
+    for task in group_by(sorted(outcomes, key=lambda o: o.seed), lambda o: o.task):
+        values = [float(one.success) for one in task if one.success is not None]
+        if values and not any(one.valid and one.success is None for one in task):
+            sample[task[0].task] = values
+    return sample
 
 
 def estimate_mean(values: Iterable[float]) -> Estimate | None:
@@ -200,6 +224,8 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         for cell, rate, failed in zip(judged_tasks, judged, infrastructure, strict=True)
     }
     splits = {outcome.task: outcome.split for outcome in group}
+    successes = sample_successes(group)
+    pass_at, pass_all = pass_curves(successes) if successes else ({}, {})
     return Standing(
         rules=group[0].rules,
         agent=group[0].agent,
@@ -213,6 +239,9 @@ def _standing(group: Sequence[Outcome]) -> Standing:
         success_published=_rate_over_tasks({cell.task: _counts(cell.success_published) for cell in tasks}, splits),
         success_without_infrastructure=_rate_over_tasks(without, splits) if any(infrastructure) else None,
         mean_over_tasks=estimate_mean(success.value for success in judged),
+        errors=standard_errors(successes) if successes else {},
+        pass_at=pass_at,
+        pass_all=pass_all,
         sealed=_sealed(group),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.table import FittedTable, TableColumn, fit_table
 from assay.results import wording
+from assay.results.inference import ERROR_KINDS, ErrorKind
 from assay.results.outcome import Outcome
 from assay.results.statistics import (
     Cell,
@@ -34,8 +35,10 @@ Value = str | int | float | bool | None
 class ResultsTable:
     """Scores by task and agent, then each agent overall, separately for each set of rules, in the console's width."""
 
-    def __init__(self, outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None) -> None:
-        self._outcomes, self._removed = outcomes, removed or {}
+    def __init__(
+        self, outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None, error: ErrorKind = "tasks"
+    ) -> None:
+        self._outcomes, self._removed, self._error = outcomes, removed or {}, error
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
         if not self._outcomes:
@@ -47,18 +50,20 @@ class ResultsTable:
             if made:
                 yield from _scores(made, options.max_width)
                 yield plain_text("")
-                yield from _overall(standings, options.max_width)
+                yield from _overall(standings, options.max_width, self._error)
                 yield plain_text("")
             yield from _branches(same, options.max_width)
-            yield from _legend(same, made, standings)
+            yield from _legend(same, made, standings, self._error)
         if self._removed:
             counts = ", ".join(f"{count} {status}" for status, count in self._removed.items())
             yield plain_text(f"Removed from the run by its user: {counts}.", "yellow")
 
 
-def results_table(outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None) -> ResultsTable:
+def results_table(
+    outcomes: Sequence[Outcome], removed: Mapping[str, int] | None = None, error: ErrorKind = "tasks"
+) -> ResultsTable:
     """Return the results as a table; `removed` counts trials that are gone from the run by their status."""
-    return ResultsTable(outcomes, removed)
+    return ResultsTable(outcomes, removed, error)
 
 
 def to_csv(made: Sequence[Cell]) -> str:
@@ -80,9 +85,16 @@ def to_json(outcomes: Sequence[Outcome], title: str, created_at: datetime) -> st
         "interval": "95 %: Wilson score for one task, bootstrap over tasks for several",
         "cells": [cell_row(cell) for cell in summarize_cells(outcomes)],
         "overall": [standing_row(standing) for standing in summarize_standings(outcomes)],
+        "detectable_differences": _detectable_differences(outcomes),
         "trials": [_without_nan(_trial_row(outcome)) for outcome in outcomes],
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def _detectable_differences(outcomes: Sequence[Outcome]) -> list[dict[str, Value]]:
+    """Return, for each set of rules, the difference in success that these tasks show with 80 % power."""
+    by_rules = group_by((outcome for outcome in outcomes if outcome.counts), lambda o: o.rules)
+    return [asdict(same[0].rules) | {"success": detectable_difference_in_success(same)} for same in by_rules]
 
 
 def cell_row(cell: Cell) -> dict[str, Value]:
@@ -133,6 +145,10 @@ def standing_row(standing: Standing) -> dict[str, Value]:
         **rate_columns("success_published", standing.success_published),
         **rate_columns("success_without_infrastructure", standing.success_without_infrastructure),
         **estimate_columns("success_over_tasks", standing.mean_over_tasks),
+        "success_error_over_seeds": standing.errors.get("seeds"),
+        "success_error_over_attempts": standing.errors.get("attempts"),
+        **{f"success_at_{k}": share for k, share in standing.pass_at.items()},
+        **{f"success_all_{k}": share for k, share in standing.pass_all.items()},
         "sealed": standing.sealed,
     }
 
@@ -190,17 +206,17 @@ def _scores(made: Sequence[Cell], width: int) -> "Iterator[Text]":
             yield _line(row, "bold green" if cell.best else "red" if cell.failures and not cell.valid else "")
 
 
-def _overall(lines: Sequence[Standing], width: int) -> "Iterator[Text]":
+def _overall(lines: Sequence[Standing], width: int, error: ErrorKind) -> "Iterator[Text]":
     rows = []
     for line in lines:
-        rate, mean = line.success, line.mean_over_tasks
+        rate = line.success
         rows.append(
             [
                 f"  {wording.one_line(line.agent)}{_unsealed(line.sealed)}",
                 wording.format_count(rate),
                 f"{wording.format_percent(rate.value)} ({wording.format_interval(rate)})" if rate else wording.NOTHING,
                 wording.format_count(line.success_published),
-                wording.format_percent(mean.mean) if mean else wording.NOTHING,
+                wording.format_mean_success(line, error),
                 wording.format_count(line.valid),
                 wording.format_standing_tasks(line),
             ]
@@ -247,7 +263,9 @@ def _unsealed(sealed: bool) -> str:
     return "" if sealed else " (unsealed)"
 
 
-def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell], standings: Sequence[Standing]) -> "Iterator[Text]":
+def _legend(
+    outcomes: Sequence[Outcome], made: Sequence[Cell], standings: Sequence[Standing], error: ErrorKind
+) -> "Iterator[Text]":
     """Yield the notes that apply to the tables."""
     counted = [outcome for outcome in outcomes if outcome.counts]
     if any(cell.best for cell in made):
@@ -257,7 +275,10 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell], standings: Sequen
     yield plain_text("Score: mean ± standard error over valid trials.")
     yield plain_text("Success: a medal, or more than 10 % over the starter and beyond noise; failures count.")
     yield plain_text("Rate: with a bootstrap interval over tasks. As published: by the rule that ignores noise.")
-    yield plain_text("Over tasks: mean of the success rates by task. Tasks: those the agent can work on.")
+    yield plain_text(f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}.")
+    yield plain_text("Tasks: those the agent can work on.")
+    for line in describe_attempts(standings):
+        yield plain_text(line)
     if power := detectable_difference_in_success(counted):
         yield plain_text(f"Power: these tasks show differences in success of {100 * power:.0f} points (80 % power).")
     for line in wording.describe_reasons(made):
@@ -266,10 +287,40 @@ def _legend(outcomes: Sequence[Outcome], made: Sequence[Cell], standings: Sequen
         if rate := standing.success_without_infrastructure:
             share = f"{wording.format_count(rate)}, {wording.format_percent(rate.value)}"
             yield plain_text(f"{standing.agent}: success without infrastructure failures {share}.")
-    for warning in describe_caveats(outcomes):
+    for warning in (*warn_of_no_error(standings, error), *describe_caveats(outcomes)):
         yield plain_text(warning, "yellow")
     if pending := sum(outcome.pending for outcome in counted):
         yield plain_text(f"Not final: {wording.plural(pending, 'trial')} of {len(counted)} pending.", "yellow")
+
+
+def describe_attempts(standings: Sequence[Standing]) -> list[str]:
+    """Return the probability that one, and that all, of k attempts succeed, for each agent with several attempts."""
+    found = []
+    for standing in standings:
+        if max(standing.pass_at, default=1) > 1:
+            curves = (("pass@", standing.pass_at), ("pass^", standing.pass_all))
+            parts = [
+                f"{name}{k} {wording.format_percent(share)}" for name, curve in curves for k, share in curve.items()
+            ]
+            found.append(f"{standing.agent}: {', '.join(parts)}.")
+    if found:
+        half = min(reliable_attempts(standing) for standing in standings if max(standing.pass_at, default=1) > 1)
+        found.append(f"pass@k: one of k attempts succeeds; pass^k: all do. Beyond k = {half} they are noisy.")
+    return found
+
+
+def reliable_attempts(standing: Standing) -> int:
+    """Return the largest k for which pass@k is not noisy: half of the attempts."""
+    return max(1, max(standing.pass_at, default=1) // 2)
+
+
+def warn_of_no_error(standings: Sequence[Standing], error: ErrorKind) -> list[str]:
+    """Return a warning if the error of an agent's rate is 0, which does not make the rate certain."""
+    agree = [standing.agent for standing in standings if standing.errors.get(error) == 0]
+    if not agree:
+        return []
+    what = "trials" if error == "attempts" else error
+    return [f"± 0.0 says that all {what} agree, not that the rate is certain; see the interval: {', '.join(agree)}."]
 
 
 def describe_caveats(outcomes: Sequence[Outcome]) -> list[str]:

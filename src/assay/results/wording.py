@@ -5,6 +5,7 @@ from math import floor, log10
 
 from assay.core.quantities import format_duration
 from assay.core.text import one_line, plural
+from assay.results.inference import ErrorKind
 from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Rate, Standing
 
@@ -21,6 +22,7 @@ __all__ = [
     "format_duration",
     "format_estimate",
     "format_interval",
+    "format_mean_success",
     "format_number",
     "format_percent",
     "format_rank",
@@ -127,6 +129,15 @@ def format_cell_score(cell: Cell) -> str:
 def format_cell_valid(cell: Cell) -> str:
     """Return how many of the applicable trials have a score."""
     return f"{cell.valid} of {cell.trials - cell.inapplicable}" if cell.applies else NOTHING
+
+
+def format_mean_success(standing: Standing, error: ErrorKind = "tasks") -> str:
+    """Return the mean of the success rates by task with its standard error, such as `61.1 ± 9.2 %`."""
+    if standing.mean_over_tasks is None:
+        return NOTHING
+    spread = standing.errors.get(error)
+    mean = f"{100 * standing.mean_over_tasks.mean:.1f}"
+    return f"{mean} %" if spread is None else f"{mean} ± {100 * spread:.1f} %"
 
 
 def format_standing_tasks(standing: Standing) -> str:

@@ -1,0 +1,50 @@
+"""What happened in trials, as parts of pages that stand alone: the report, and the pages of a board."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.agents.aide import read_journal
+from assay.core.errors import RecordError
+from assay.records import State, SubmissionEntry, TrialFile, TrialSummary, read_events
+from assay.records.content_store import ContentStore
+from assay.results.outcome import Outcome
+from assay.results.search_tree import SearchTree, make_tree
+from assay.web.markup import PageBudget, TraceLinks
+from assay.web.trace import Trace, make_trace
+
+
+@dataclass(frozen=True)
+class TrialPart:
+    """A trial with everything that its part of a page shows; `problem` says why its log cannot be read."""
+
+    outcome: Outcome
+    file: TrialFile
+    state: State
+    submission: SubmissionEntry | None
+    trace: Trace
+    tree: SearchTree | None
+    budget: PageBudget
+    links: TraceLinks
+    problem: str | None = None
+
+
+def make_trial_part(trial: TrialSummary, outcome: Outcome, budget: PageBudget, prefix: str = "") -> TrialPart:
+    """Return one trial; `prefix` makes its ids unique on a page with several trials."""
+    folder, links = trial.folder, TraceLinks(prefix=prefix)
+    try:
+        events = read_events(folder.events) if folder.events.exists() else []
+        trace = make_trace(events, ContentStore(folder.snapshots))
+        journal = read_journal(events, outcome.direction)
+        tree = make_tree(journal, folder, outcome.title, f"{prefix}node") if journal.nodes else None
+        entry = folder.submission_entry
+    except RecordError as error:
+        empty = Trace(())
+        return TrialPart(outcome, trial.file, trial.state, None, empty, None, budget, links, str(error))
+    return TrialPart(outcome, trial.file, trial.state, entry, trace, tree, budget, links)
+
+
+def make_trial_parts(trials: Iterable[tuple[TrialSummary, Outcome]], size: int = 20_000_000) -> Iterator[TrialPart]:
+    """Yield all trials for one page; texts are cut shorter once they have `size` characters together."""
+    budget = PageBudget(size)
+    for number, (trial, outcome) in enumerate(trials):
+        yield make_trial_part(trial, outcome, budget, f"t{number}-")

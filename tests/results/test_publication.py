@@ -1,0 +1,55 @@
+"""Tables for papers: every number of the overall table, and text of agents that cannot become markup or commands."""
+
+import re
+
+import pytest
+from synthetic_outcomes import TASKS, changed, failed, grade, outcome, run
+
+from assay.results.publication import to_latex, to_markdown
+from assay.results.statistics import summarize_standings
+
+HOSTILE = "a|b_c & 50% \\\\input{/etc/passwd} $x^2$ <script> [link](http://x) `code` #1 ~\n\\end{table}"
+
+
+def test_markdown_has_each_agent_with_error_and_interval():
+    text = to_markdown(run(), "Pocket | run")
+    overall = next(line for line in text.splitlines() if line.startswith("| automl"))
+    assert overall == "| automl | 33.3 ± 33.3 % | 0–100 % | 9 of 9 | 3 | 12 |"
+    assert text.startswith("# Pocket \\| run\n") and "standard error clustered by task" in text and "80 % power" in text
+    scores = next(line for line in text.splitlines() if line.startswith("| vectorization"))
+    assert scores.startswith("| vectorization (speedup ↑) | ") and scores.endswith(" | not applicable |")
+    assert "over the seeds' rates" in to_markdown(run(), "x", "seeds")
+
+
+def test_latex_has_booktabs_rules_and_the_same_numbers():
+    text = to_latex(run())
+    assert text.count("\\toprule") == text.count("\\midrule") == text.count("\\bottomrule") == 2
+    assert "automl & 33.3 $\\pm$ 33.3 \\% & 0--100 \\% & 9 of 9 & 3 & 12 \\\\" in text
+
+
+def test_text_of_an_agent_is_neither_markup_nor_a_command():
+    trials = changed(run(), lambda o: o.agent == "automl", agent=HOSTILE)
+    latex = to_latex([*trials, failed("pocket/digits", HOSTILE, 9)])
+    commands = set(re.findall(r"\\\\[a-z]+", latex)) | set(re.findall(r"\\[a-z]+", latex))
+    assert commands <= {
+        "\\begin", "\\bottomrule", "\\caption", "\\centering", "\\downarrow", "\\end", "\\midrule", "\\pm",
+        "\\textasciicircum", "\\textasciitilde", "\\textbackslash", "\\textgreater", "\\textless", "\\toprule",
+        "\\uparrow", "\\usepackage",
+    }  # fmt: skip
+    markdown = to_markdown(trials, HOSTILE)
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7, 4}
+    assert not re.search(r"(?<!\\)[<`\[]", markdown)
+
+
+def test_errors_of_zero_are_not_taken_for_certainty():
+    same = [
+        outcome(task, "steady", seed, grade=grade(task, 0.5, success=task == "pocket/digits"))
+        for task in TASKS
+        for seed in range(3)
+    ]
+    assert summarize_standings(same)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
+    assert "says that all seeds agree, not that the rate is certain; see the interval: steady" in to_latex(
+        same, "seeds"
+    )
+    assert "rate is certain" not in to_latex(same, "tasks")

@@ -1,0 +1,68 @@
+"""The report as one file with what happened in each trial, in real Chromium."""
+
+import subprocess
+import sys
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from sample_run import Texts, write_run
+
+SCRIPT = "<script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>'\"><svg onload=alert(3)>"
+
+
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory):
+    """Write the report of a run with its trials, and return its address."""
+
+    def write(**options):
+        folder = tmp_path_factory.mktemp("report")
+        run = write_run(folder / "run", seeds=2, **options)
+        command = [
+            sys.executable,
+            "-m",
+            "assay",
+            "report",
+            str(run.path),
+            "--html",
+            str(folder / "page.html"),
+            "--trials",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return (folder / "page.html").as_uri()
+
+    return write
+
+
+def test_one_file_shows_the_sum_the_conditions_and_every_trial(page_of, open_file):
+    page = open_file(page_of(), viewport={"width": 390, "height": 800})
+    expect(page.get_by_text("research is ahead, but not certainly better than starter.")).to_be_visible()
+    expect(page.get_by_role("heading", name="How it was run")).to_be_visible()
+    conditions = page.locator(".disclosure").last
+    for text in (
+        "main: openai/gpt-5",
+        "10m, 30 steps",
+        "1 core, 4GB, 0 GPUs",
+        "2 attempts per task",
+        "bubblewrap, sealed",
+    ):
+        expect(conditions).to_contain_text(text)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than a phone"
+    page.locator("a[href='#t3-trial']").click()
+    trial = page.locator("#t3-trial")
+    trial.locator("summary").first.click()
+    expect(trial.get_by_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")).to_be_visible()
+    expect(trial.locator("svg.tree")).to_be_visible()
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+    found = Axe().run(page).response["violations"]
+    assert not [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
+
+
+def test_texts_of_agents_stay_texts(page_of, open_file):
+    texts = Texts(*[SCRIPT] * 6, label=SCRIPT, reason=SCRIPT, code=SCRIPT)
+    page = open_file(page_of(tasks=("digits", "vectorization"), texts=texts))
+    assert page.locator("script").count() == 0 and page.locator("img").count() == 0
+    page.locator("#t2-trial summary").first.click()
+    expect(page.locator("#t2-trial")).to_contain_text("<script>alert(1)</script>")
