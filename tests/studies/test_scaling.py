@@ -10,6 +10,7 @@ from assay.records import BudgetUsed
 from assay.results.inference import expected_best, pass_at_k
 from assay.studies.paper_figures import load_paper_figures
 from assay.studies.scaling import Moment, ValueTrace, compute_budget_curve
+from assay.tasks import load_plugin
 
 
 def moment(hours: float, pick: float, oracle: float, cost: float | None = 0.0, steps: int = 0) -> Moment:
@@ -116,3 +117,43 @@ def test_the_published_figures_are_those_of_the_paper():
     assert [one.points for one in paper.time] == [((86400, 8.7), (360000, 11.8))]
     assert paper.gpus[0].points == ((0, 9.1), (1, 8.7), (2, 10.2)) and paper.gpus[0].errors == (1.0, 0.5, 2.0)
     assert json.loads(paper.obfuscation.model_dump_json())["plain"] == [8.5, 0.6]
+
+
+@pytest.mark.slow
+def test_the_oracle_of_a_search_includes_solutions_that_it_did_not_pick(exam, tmp_path: Path):
+    """Three scripts for a dollar each: 15 right and a boast, then 30 right and a modest claim, then 18 right.
+
+    The search believes the first one to its end, so its own curve stays at 0; the oracle has a medal from step 2 on.
+    """
+    searcher = load_plugin(Path(__file__).parents[1] / "agents" / "scripted_searcher.py")
+    replies = [
+        {
+            "text": searcher.proposal(searcher.script(right, claim)),
+            "usage": {"output_tokens": 10},
+        }
+        for right, claim in ((15, 0.99), (30, 0.5), (18, 0.6))
+    ]
+    model = tmp_path / "replies.json"
+    model.write_text(json.dumps(replies))
+    run = tmp_path / "run"
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f"""format = "plan/1"
+tasks = ["early-coin"]
+agents = ["aide,parallel=1"]
+models = ["scripted/{model}"]
+seeds = 1
+budget = {{ steps = 3 }}
+prices = {{ "scripted/{model}" = {{ input = 0, output = 100000 }} }}
+"""
+    )
+    done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
+    assert done.returncode == 0, done.stderr
+    (curve,) = json.loads(done.stdout)["curves"]
+    assert [(point["value"], point["oracle"]) for point in curve["points"]] == [(0, 0), (0, 1), (0, 1)]
+    assert [point["dollars"] for point in curve["points"]] == [1, 2, 3]
+    over_cost = exam("study", "scaling", run, "--over", "cost", "--levels", "1,2,3", "--json")
+    (curve,) = json.loads(over_cost.stdout)["curves"]
+    assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
+    (finding,) = json.loads(exam("study", "violations", run, "--json").stdout)["findings"]
+    assert (finding["rule"], finding["quote"]) == ("claimed-metric", "node 0 claims 0.99; the score is 0.5")

@@ -162,7 +162,8 @@ def _describe(event: Event) -> str:
 
 
 def _render_code(events: Sequence[Event], trial: TrialFolder) -> str:
-    return "\n".join(f"[event {number}] {code}" for number, code in read_code(events, ContentStore(trial.snapshots)))
+    codes = read_code(events, ContentStore(trial.snapshots))
+    return "\n".join(f"[event {code.event}] {code.text}" for code in codes)
 
 
 def _split(text: str) -> Iterator[str]:
