@@ -70,6 +70,8 @@ async def test_a_text_is_continued_without_a_template_and_split_into_its_tokens(
     (token,) = (await models.ask("main", prompt, sampling=ask)).logprobs
     assert token.token == " self" == max(token.top, key=token.top.get)
     assert len(token.top) == 10 and sum(map(math.exp, token.top.values())) < 1
+    (part,) = (await models.ask("main", [Message(role="user", text="🦙🦙🦙🦙")], sampling=ask)).logprobs
+    assert math.log(0.01) < part.top["\n"] < 0, "likely tokens are returned also where the likeliest splits a character"
 
 
 async def test_prompts_that_exceed_the_context_are_too_long_and_replies_end_with_their_limit():

@@ -54,9 +54,17 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
         (suite / name / "obfuscated.md").write_text(obfuscated)
     rows = "".join(f"exam/{name},{day}\n" for name, day in DATES.items())
     (suite / "dates.csv").write_text("task,closed\n" + rows)
+    samples = {
+        "format": "sample-scores/1",
+        "edition": "v1",
+        "source": "half of the coins",
+        "scores": dict.fromkeys(TASKS, 0.5),
+    }
+    (suite / "sample_scores.json").write_text(json.dumps(samples))
     root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
     root.chmod(0o755)
     (root / "environments").symlink_to(Home.default().environments)
+    (root / "downloads").symlink_to(Home.default().downloads)  # for the weights of the local model
 
     def call(*words: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

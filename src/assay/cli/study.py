@@ -10,6 +10,7 @@ import click
 
 from assay.cli.output import as_json, choose_progress, echo, print_table, quiet, run_argument
 from assay.cli.study_contamination import cutoff_command, obfuscation_command
+from assay.cli.study_familiarity import familiarity_command
 from assay.cli.study_runs import figure_option, write_figure
 from assay.cli.study_scaling import scaling_command
 from assay.core.text import plural
@@ -27,6 +28,7 @@ def study_command() -> None:
     \b
     Examples:
       assay study scaling runs/first --over time
+      assay study familiarity --model local/smollm2 --positions 20 --length 100
       assay study obfuscation runs/both
       assay study cutoff runs/aide --date 2023-10-01
       assay study similarity runs/first --against notebooks
@@ -35,6 +37,7 @@ def study_command() -> None:
 
 
 study_command.add_command(scaling_command)
+study_command.add_command(familiarity_command)
 study_command.add_command(obfuscation_command)
 study_command.add_command(cutoff_command)
 

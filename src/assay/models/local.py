@@ -108,7 +108,15 @@ class Local(ModelAPI):
     def _run(self, request: dict[str, Any], schema: dict[str, Any] | None) -> dict[str, Any]:
         if schema:
             request["grammar"] = self._engine.grammar(schema)
-        return self._engine.complete(request) if self._plain else self._engine.chat(request)
+        if not self._plain:
+            return self._engine.chat(request)
+        answer = self._engine.complete(request)
+        wanted = "error" not in answer and "logprobs" in request and request["max_tokens"] == 1
+        if wanted and not answer["choices"][0].get("logprobs"):
+            # The token is a part of a character, for which llama.cpp returns none. Those of the most likely tokens do
+            # not depend on which token is drawn, so a line break is forced.
+            answer = self._engine.complete(request | {"logit_bias": [["\n", 1000]]})
+        return answer
 
 
 def _sampling(config: GenerateConfig) -> dict[str, Any]:

@@ -14,6 +14,7 @@ A reply is a text, or an object:
     tool_calls        a list of objects with `name`, `arguments` (text is parsed as JSON, and may be malformed) and `id`
     stop              the stop reason, if not the usual one
     usage             token counts as in `Usage`; by default, four characters count as one token
+    top_logprobs      the log probabilities of the most likely first tokens, by token
     error             what goes wrong instead: "rate limit", "down", "refused" or "too long"
     times             how many attempts fail before the reply is given; by default, all of them
 """
@@ -33,11 +34,14 @@ from inspect_ai.model import (
     ContentReasoning,
     ContentText,
     GenerateConfig,
+    Logprob,
+    Logprobs,
     ModelAPI,
     ModelInfo,
     ModelOutput,
     ModelUsage,
     StopReason,
+    TopLogprob,
     modelapi,
     set_model_info,
 )
@@ -75,6 +79,7 @@ class ScriptedReply(Model):
     tool_calls: tuple[ScriptedCall, ...] = ()
     stop: Stop | None = None
     usage: Usage | None = None
+    top_logprobs: dict[str, float] | None = None
     error: Literal["rate limit", "down", "refused", "too long"] | None = None
     times: int | None = None
 
@@ -193,8 +198,16 @@ def _output(name: str, reply: ScriptedReply, input: Sequence[ChatMessage], numbe
     default: StopReason = "tool_calls" if calls else "stop"
     message = ChatMessageAssistant(content=content, tool_calls=calls or None)
     reason = STOP_REASONS.get(reply.stop, default) if reply.stop else default
-    choice = ChatCompletionChoice(message=message, stop_reason=reason)
+    choice = ChatCompletionChoice(message=message, stop_reason=reason, logprobs=_logprobs(reply))
     return ModelOutput(model=name, choices=[choice], usage=_model_usage(reply, input))
+
+
+def _logprobs(reply: ScriptedReply) -> Logprobs | None:
+    if not reply.top_logprobs:
+        return None
+    top = [TopLogprob(token=token, logprob=value) for token, value in reply.top_logprobs.items()]
+    first = max(top, key=lambda one: one.logprob)
+    return Logprobs(content=[Logprob(token=first.token, logprob=first.logprob, top_logprobs=top)])
 
 
 def _tool_call(call: ScriptedCall, id: str) -> InspectToolCall:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import cos, pi, sin, sqrt, tan
+from math import atan, cos, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
 from typing import Literal, TypeVar
 
@@ -354,6 +354,11 @@ def t_quantile(freedom: int, confidence: float) -> float:
         angle = (low + high) / 2
         low, high = (angle, high) if _t_probability(angle, freedom) < confidence else (low, angle)
     return tan(low) * sqrt(freedom)
+
+
+def t_probability(t: float, freedom: int) -> float:
+    """Return P(|T| ≤ t) for Student's distribution with `freedom` degrees of freedom."""
+    return _t_probability(atan(t / sqrt(freedom)), freedom)
 
 
 def _t_probability(angle: float, freedom: int) -> float:

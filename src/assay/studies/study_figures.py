@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.quantities import format_duration, format_size
 from assay.results.chart_style import AGENTS, INK, MUTED, PANEL, Row, chart, chart_label, require_altair, to_svg
+from assay.studies.familiarity import AgentCorrelation, Familiarity
 from assay.studies.paired import PairedDifference
 from assay.studies.paper_figures import load_paper_figures
 from assay.studies.scaling import Factor, Scaling
@@ -129,6 +130,53 @@ def draw_histogram(counts: Sequence[int], threshold: float) -> str:
         chart([{"at": threshold}]).mark_rule(color=AGENTS[1], strokeDash=[4, 3]).encode(x=x("at")),
     ]
     return to_svg(alt.layer(*layers).properties(width=_WIDTH, height=150))
+
+
+def draw_familiarity(agents: Sequence[AgentCorrelation], measure: str) -> str:
+    """Draw performance over familiarity, a dot per task and a line of least squares per agent."""
+    require_altair()
+    import altair as alt
+
+    names = [chart_label(_label(one)) for one in agents]
+    dots: list[Row] = [
+        {"agent": name, "x": point.familiarity, "y": point.performance}
+        for name, one in zip(names, agents, strict=True)
+        for point in one.points
+    ]
+    hue = alt.Color("agent:N", scale=alt.Scale(domain=names, range=_colors(len(names))), legend=_legend([*names, ""]))
+    x = alt.X("x:Q", scale=alt.Scale(zero=False), axis=alt.Axis(title="familiarity", tickCount=6, grid=False))
+    y = alt.Y("y:Q", axis=alt.Axis(title=f"performance ({measure})", tickCount=5))
+    data = chart(dots)
+    lines = data.transform_regression("x", "y", groupby=["agent"]).mark_line(strokeWidth=1.5, strokeDash=[4, 3])
+    layers = [data.mark_circle(size=45, opacity=0.6).encode(x=x, y=y, color=hue), lines.encode(x=x, y=y, color=hue)]
+    return to_svg(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
+
+
+def draw_description_familiarity(documents: Sequence[Familiarity]) -> str:
+    """Draw the familiarity of each task's obfuscated description over that of the original; equal on the line."""
+    require_altair()
+    import altair as alt
+
+    values = {(one.task, one.kind): one.mean for one in documents}
+    tasks = [task for task, kind in values if kind == "original" and (task, "obfuscated") in values]
+    dots: list[Row] = [{"x": values[task, "original"], "y": values[task, "obfuscated"]} for task in tasks]
+    high = 1.05 * max([0.1, *(float(row[axis]) for row in dots for axis in ("x", "y"))])
+    scale = alt.Scale(domain=[0, high], nice=False)
+    x = alt.X(
+        "x:Q", scale=scale, axis=alt.Axis(title="familiarity of the original description", tickCount=6, grid=False)
+    )
+    y = alt.Y("y:Q", scale=scale, axis=alt.Axis(title="of the obfuscated description", tickCount=6, grid=False))
+    diagonal: list[Row] = [{"x": 0.0, "y": 0.0}, {"x": high, "y": high}]
+    layers = [
+        chart(diagonal).mark_line(color=MUTED, strokeDash=[4, 3], strokeWidth=1).encode(x=x, y=y),
+        chart(dots).mark_circle(size=45, opacity=0.6, color=AGENTS[0]).encode(x=x, y=y),
+    ]
+    return to_svg(alt.layer(*layers).properties(width=_HEIGHT + 60, height=_HEIGHT + 60))
+
+
+def _label(one: AgentCorrelation) -> str:
+    found = one.correlation
+    return one.agent if found is None else f"{one.agent}: r = {found.r:.2f}, p = {found.p:.2f}"
 
 
 def _published_levels(y: "alt.Y") -> "list[alt.Chart]":

@@ -1,0 +1,147 @@
+"""Familiarity of a model with texts, by hand with a scripted model and for real with the local one."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from assay.core.errors import UsageError
+from assay.models import Usage
+from assay.studies.familiarity import (
+    Document,
+    Familiarity,
+    collect_documents,
+    compare_descriptions,
+    correlate,
+    measure_documents,
+    task_familiarity,
+    token_spans,
+)
+from assay.tasks import Registry
+
+AGENTS = Path(__file__).with_name("study_agents.py")
+# Sure of the second word, undecided about the third, ignorant of the fourth; "alph" is a prefix of nothing.
+KNOWS = """
+import math
+TOP = {
+    "one": {" two": 0.8, " t": 0.1},
+    "one two": {"three": 0.5, "thr": 0.2, "alph": 0.3},
+    "one two three": {" five": 0.9},
+}
+def answer(messages, tools):
+    top = TOP[messages[-1].text]
+    return {"text": "x", "top_logprobs": {token: math.log(p) for token, p in top.items()}}
+"""
+FAMILIAR = "We hold these truths to be self-evident, that all men are created equal, that they are endowed"
+STRANGE = "Qwv zlork uq 83 mbxo trah, vyg 19 polk dre wuzz, kiv 77 ombra stolp gni"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_familiarity_is_the_mean_probability_of_the_next_word_and_0_outside_of_the_likely_ones(tmp_path):
+    (tmp_path / "knows.py").write_text(KNOWS)
+    document = Document("suite/task", "original", "description", "one two three four")
+    model = f"scripted/{tmp_path / 'knows.py'}:answer"
+    (found,), usage = await measure_documents(model, [document], positions=10, length=10, seed=1)
+    assert found.positions == 3
+    assert found.mean == pytest.approx((0.8 + 0.5 + 0) / 3)
+    assert found.error == pytest.approx(
+        math.sqrt(((0.8 - 1.3 / 3) ** 2 + (0.5 - 1.3 / 3) ** 2 + (1.3 / 3) ** 2) / 2 / 3)
+    )
+    assert usage.input_tokens > 0 and usage.cost is None
+    (some,), _ = await measure_documents(model, [document], positions=10, length=2, seed=1)
+    assert (some.positions, some.mean) == (1, pytest.approx(0.8))
+
+
+@pytest.mark.anyio
+async def test_a_model_without_log_probabilities_is_refused(tmp_path):
+    (tmp_path / "mute.json").write_text('["two"]')
+    document = Document("suite/task", "original", "description", "one two")
+    with pytest.raises(UsageError, match="returns no log probabilities"):
+        await measure_documents(f"scripted/{tmp_path / 'mute.json'}", [document], positions=1, length=10, seed=1)
+
+
+def test_tokens_that_split_a_character_are_no_positions():
+    tokens = [b"na", "ï".encode(), b" \xe6", b"\x97", b"\xa5", b"x"]
+    assert token_spans(tokens) == [(0, 2), (2, 3), (5, 6)]
+    assert ("naï 日x")[5:6] == "x"
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 40])
+def test_correlations_equal_those_of_scipy(n):
+    draw = random.Random(n)
+    pairs = [(draw.random(), draw.random()) for _ in range(n)]
+    found, expected = correlate(pairs), stats.pearsonr(*zip(*pairs, strict=True))
+    interval = expected.confidence_interval()
+    assert (found.r, found.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (found.interval.low, found.interval.high) == (
+        pytest.approx(interval.low, abs=1e-6),
+        pytest.approx(interval.high, abs=1e-6),
+    )
+
+
+def test_no_correlation_without_variation():
+    assert correlate([(1, 2)] * 9) is None and correlate([(1, 2), (2, 3), (3, 4)]) is None
+    assert correlate([(1, 2), (2, 4), (3, 6), (4, 8)]).r == 1
+
+
+def test_a_task_is_as_familiar_as_its_description_and_posts_and_not_as_its_obfuscated_description():
+    rows = [
+        ("a", "original", 0.4),
+        ("a", "post", 0.1),
+        ("a", "post", 0.1),
+        ("a", "obfuscated", 0.3),
+        ("b", "original", 0.6),
+    ]
+    documents = [Familiarity(task, kind, kind, 5, mean, None) for task, kind, mean in rows]
+    assert task_familiarity(documents) == {"a": pytest.approx(0.2), "b": 0.6}
+    difference = compare_descriptions(documents)
+    assert (difference.difference, difference.pairs) == (pytest.approx(0.1), 1)
+    assert compare_descriptions(documents[4:]) is None
+
+
+def test_all_competitions_have_both_descriptions():
+    documents = collect_documents(Registry().select_all(["mlebench"]), None)
+    assert sum(one.kind == "original" for one in documents) == sum(one.kind == "obfuscated" for one in documents) == 82
+
+
+@pytest.mark.slow
+def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_remembers(exam, tmp_path):
+    out, posts, figure = tmp_path / "run", tmp_path / "posts", tmp_path / "familiarity.svg"
+    assert (
+        exam("run", "exam", "--agent", f"{AGENTS}:Rememberer", "--seeds", "1", "--out", out, "--quiet").returncode == 0
+    )
+    for task in ("early-coin", "early-text", "late-coin", "late-text"):
+        (posts / task).mkdir(parents=True)
+        (posts / task / "post.txt").write_text(FAMILIAR if task.startswith("early") else STRANGE)
+    words = ["study", "familiarity", "exam", "--model", "local/smollm2", "--positions", "8", "--length", "16"]
+    done = exam(*words, "--posts", posts, "--run", out, "--figure", figure, "--json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    study = json.loads(done.stdout)
+    values = {(one["task"], one["kind"]): one["mean"] for one in study["documents"]}
+    assert len(values) == 12 and all(0 <= value <= 1 for value in values.values())
+    assert values["exam/early-coin", "post"] > values["exam/late-coin", "post"] + 0.2
+    (agent,) = study["agents"]
+    assert {point["task"]: point["performance"] for point in agent["points"]}["exam/early-coin"] == 1
+    assert agent["correlation"]["r"] > 0.9 and agent["correlation"]["p"] < 0.1
+    assert study["difference"]["pairs"] == 4 and study["usage"]["cost"] == 0
+    assert figure.read_text().startswith("<svg")
+    assert Usage.model_validate(study["usage"]).total_tokens > 100
+
+
+def test_wrong_input_is_one_line_and_no_traceback(exam, tmp_path):
+    words = ["study", "familiarity", "exam", "--model"]
+    for more, message in (
+        (["local/nothing.gguf"], "Cannot read the weights nothing.gguf"),
+        (["nobody/x"], "Unknown provider 'nobody'"),
+        (["local/smollm2", "--posts", tmp_path], "has no posts about these tasks"),
+    ):
+        done = exam(*words, *more)
+        assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
