@@ -29,6 +29,7 @@ FILES: dict[str, type[BaseModel]] = {
 }
 PARTS: tuple[type[BaseModel], ...] = (
     budget.BudgetUsed,
+    events.UsageSample,
     events.Content,
     events.QuotingMessage,
     events.Quote,

@@ -8,7 +8,8 @@ from inside import Open, python, shell
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.execution import OutputBuffer
+from assay.lab.execution import OutputBuffer, Samples
+from assay.lab.interface import ResourceSample
 
 pytestmark = pytest.mark.anyio
 
@@ -116,3 +117,32 @@ async def test_a_missing_environment_or_data_folder_is_reported(home: Home, core
     with pytest.raises(LabError, match="prepare the task"):
         async with open_lab(home, Setup(core, data=home.root / "absent")):
             pass
+
+
+async def test_what_a_command_used_is_sampled_over_time(opened: Open):
+    code = """
+import time
+kept = bytearray(200 * 2**20)
+with open("big", "wb") as file:
+    file.write(bytes(30 * 2**20))
+end = time.process_time() + 3
+while time.process_time() < end:
+    pass
+"""
+    async with opened() as lab:
+        done = await lab.run(["python", "-c", code], seconds=300)
+    assert done.succeeded, done.stderr.text
+    samples = done.samples
+    assert [one.seconds for one in samples] == sorted({one.seconds for one in samples})
+    assert 1.5 < samples[-1].cpu < 10 and samples[-1].seconds <= done.seconds
+    assert max(one.memory for one in samples) > 150 * 2**20
+    assert samples[-1].disk > 25 * 2**20
+
+
+def test_the_number_of_samples_is_bounded():
+    samples = Samples(interval=1.0, max_samples=10)
+    for second in range(1000):
+        if samples.is_due(second):
+            samples.add(ResourceSample(second, 0.0, 0, 0))
+    assert 4 <= len(samples.kept) < 10
+    assert samples.kept[0].seconds == 0 and samples.kept[-1].seconds > 800

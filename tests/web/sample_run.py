@@ -39,6 +39,7 @@ from assay.records.events import (
     SnapshotTaken,
     Started,
     Submitted,
+    UsageSample,
     ValidationRequest,
     ValidationResult,
     WriteRequest,
@@ -261,7 +262,8 @@ def write(log: EventLog, step: int, path: str, text: str, contents: ContentStore
 
 
 def command(output: str) -> CommandResult:
-    return CommandResult(ended="exit", code=0, stdout=output, stderr="", seconds=40.2)
+    samples = [UsageSample(seconds=10.0 * n, cpu=9.0 * n, memory=n * 10**8, disk=n * 10**6) for n in range(1, 5)]
+    return CommandResult(ended="exit", code=0, stdout=output, stderr="", seconds=40.2, samples=tuple(samples))
 
 
 def call(log: EventLog, step: int, request, result, *, changes: bool = False, action: int | None = None) -> int:

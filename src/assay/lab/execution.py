@@ -11,9 +11,9 @@ import anyio
 from anyio.abc import ByteReceiveStream
 
 from assay.core.errors import LabError
-from assay.lab.host.polling import disk_used, over_limit
+from assay.lab.host.polling import disk_used, over_limit, sample_resources
 from assay.lab.host.slots import LabSlot
-from assay.lab.interface import Completed, Ended, Limits, Output
+from assay.lab.interface import Completed, Ended, Limits, Output, ResourceSample
 from assay.lab.sandboxes.base import KILLED, StartedCommand
 
 _MAX_KEPT = 64 * 1024
@@ -53,6 +53,7 @@ class RunningCommand:
         self._memory_kills = slot.group.memory_kills()
         self._polled = slot.volume is None or "memory" not in slot.group.enforced
         self._disk = limits.disk
+        self._samples = Samples()
 
     @asynccontextmanager
     async def enforce_limits(self) -> AsyncIterator[None]:
@@ -133,7 +134,8 @@ class RunningCommand:
         if ended is None:
             ended = "signal" if code is not None and 128 < code <= 128 + 64 else "exit"
         code = KILLED if code is None else code
-        return Completed(ended, code, self.stdout.output(), self.stderr.output(), self._seconds)
+        output = self.stdout.output(), self.stderr.output()
+        return Completed(ended, code, *output, self._seconds, self._samples.kept)
 
     async def _watch(self) -> None:
         if self._slot.volume is None:
@@ -144,11 +146,17 @@ class RunningCommand:
             if not self._polled:  # then sockets are all that is polled, and short commands need not wait for it
                 await anyio.sleep(_POLL_SECONDS)
             before = time.monotonic()
+            await self._sample(before - self._began)
             if over := await self._exceeded():
                 await self.stop(over)
                 return
             # Polling must not become the load: a workspace with many files is polled less often.
             await anyio.sleep(max(_POLL_SECONDS, 5 * (time.monotonic() - before)))
+
+    async def _sample(self, seconds: float) -> None:
+        root = self.started.root
+        if root is not None and not self.started.paused and self._samples.is_due(seconds):
+            self._samples.add(await anyio.to_thread.run_sync(sample_resources, self._slot, root, seconds))
 
     async def _exceeded(self) -> Ended | None:
         limits = dataclasses.replace(self._limits, disk=self._disk)
@@ -160,6 +168,30 @@ def _disk_is_full(folder: Path) -> bool:
     found = os.statvfs(folder)
     left = found.f_bfree if os.geteuid() == 0 else found.f_bavail
     return left * found.f_frsize < _MIN_FREE_BYTES
+
+
+class Samples:
+    """What a command used over time, in a bounded number of samples: the longer it runs, the rarer they are."""
+
+    def __init__(self, interval: float = 1.0, max_samples: int = 100) -> None:
+        self._interval, self._max = interval, max_samples
+        self._kept: list[ResourceSample] = []
+
+    @property
+    def kept(self) -> tuple[ResourceSample, ...]:
+        """The samples, in order."""
+        return tuple(self._kept)
+
+    def is_due(self, seconds: float) -> bool:
+        """Whether it is time for another sample, so many seconds after the start of the command."""
+        return not self._kept or seconds >= self._kept[-1].seconds + self._interval
+
+    def add(self, sample: ResourceSample) -> None:
+        """Keep a sample; where there are too many, drop every second one."""
+        self._kept.append(sample)
+        if len(self._kept) >= self._max:
+            self._kept = self._kept[::2]
+            self._interval *= 2
 
 
 class OutputBuffer:

@@ -81,6 +81,20 @@ class Output:
 
 
 @dataclass(frozen=True)
+class ResourceSample:
+    """What a command and everything it started used, `seconds` after its start.
+
+    `cpu` is processor time so far in seconds, `memory` the resident memory at that moment in bytes, and `disk` the
+    bytes of the whole workspace.
+    """
+
+    seconds: float
+    cpu: float
+    memory: int
+    disk: int
+
+
+@dataclass(frozen=True)
 class Completed:
     """How a command ended. No process that it started is still running.
 
@@ -93,6 +107,7 @@ class Completed:
     stdout: Output
     stderr: Output
     seconds: float
+    samples: tuple[ResourceSample, ...] = ()
 
     @property
     def succeeded(self) -> bool:

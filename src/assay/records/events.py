@@ -16,6 +16,7 @@ A call is one recorded interaction of an agent with the world: a command, a mode
 """
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -23,7 +24,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
 from assay.core.quantities import BoundedInt, FiniteFloat, Model, Sha256
 from assay.grading.result import Grade
-from assay.lab.interface import Completed, Ended, Sealing
+from assay.lab.interface import Completed, Ended, ResourceSample, Sealing
 from assay.models.messages import Message, Reply, Tool
 from assay.models.settings import Sampling
 from assay.records.budget import BudgetLimit, BudgetUsed
@@ -171,8 +172,28 @@ class CommandRequest(Request):
     stdin: Content | None = None
 
 
+class UsageSample(Model):
+    """What a command and all it started used, so many `seconds` after its start.
+
+    `cpu` is processor time so far in seconds, `memory` resident memory in bytes, `disk` the bytes of the workspace.
+    """
+
+    seconds: FiniteFloat
+    cpu: FiniteFloat
+    memory: BoundedInt
+    disk: BoundedInt
+
+    @classmethod
+    def of_all(cls, samples: Sequence[ResourceSample]) -> "tuple[UsageSample, ...]":
+        """Return the samples that a lab took."""
+        return tuple(cls(seconds=one.seconds, cpu=one.cpu, memory=one.memory, disk=one.disk) for one in samples)
+
+
 class CommandResult(Result):
-    """How a command ended and what it printed; the middle of very long output is left out."""
+    """How a command ended and what it printed; the middle of very long output is left out.
+
+    `samples` has what it used over time; a command that ran for less than a second has none or one.
+    """
 
     type: Literal["command"] = "command"
     ended: Ended
@@ -180,6 +201,7 @@ class CommandResult(Result):
     stdout: Text
     stderr: Text
     seconds: FiniteFloat
+    samples: tuple[UsageSample, ...] = ()
 
     @classmethod
     def of(cls, completed: Completed) -> "CommandResult":
@@ -190,6 +212,7 @@ class CommandResult(Result):
             stdout=completed.stdout.text,
             stderr=completed.stderr.text,
             seconds=round(completed.seconds, 3),
+            samples=UsageSample.of_all(completed.samples),
         )
 
     @property
@@ -365,6 +388,7 @@ class ExternalProcessResult(Result):
     stderr: Text
     seconds: FiniteFloat
     stopped_by: Literal["time", "budget", "models"] | None = None
+    samples: tuple[UsageSample, ...] = ()
 
 
 class NoteRequest(Request):

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.core.quantities import format_duration
+from assay.core.quantities import format_duration, format_size
 from assay.core.text import one_line
 from assay.results.comparison import PairComparison
 from assay.results.curves import Curve, CurveAxis
 from assay.results.inference import Interval
 from assay.results.wording import format_number, short_task_name
 from assay.web.text import clean_text
+from assay.web.trace import UsagePoint
 
 _TIMES = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800)
 """Distances between round times, in seconds."""
@@ -216,6 +217,47 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveA
             line = " ".join(f"{x(at):.1f},{y(v):.1f}" for at, v in zip(curve.x, found, strict=True) if v is not None)
             parts.append(Markup('<polyline class="{} c{}" points="{}"/>').format(name, color, line))
     return _svg("curves", width, height, parts, f"Curves of {len(curves)} agents over {axis}")
+
+
+def draw_usage(usage: Sequence[UsagePoint]) -> Markup:
+    """Return processors, memory and disk that a trial's commands used over its time, one line below the other."""
+    width, left, row, gap = 720, 120, 60, 16
+    end = max((point.at for point in usage), default=0.0)
+    if end <= 0:
+        return Markup("")
+    ticks = [tick for tick in _choose_ticks(0.0, end, _TIMES, whole=True) if tick <= end]
+    height = 3 * (row + gap) + 20
+
+    def x(at: float) -> float:
+        return left + (width - left - 12) * max(at, 0.0) / end
+
+    parts = []
+    for place, (name, values, show) in enumerate(
+        (
+            ("processors", [point.processors for point in usage], "{:.1f}".format),
+            ("memory", [float(point.memory) for point in usage], _format_bytes),
+            ("disk", [float(point.disk) for point in usage], _format_bytes),
+        )
+    ):
+        base, most = place * (row + gap) + row + 4, max(values)
+        line = " ".join(
+            f"{x(point.at):.1f},{base - row * value / (most or 1.0):.1f}"
+            for point, value in zip(usage, values, strict=True)
+        )
+        parts += [
+            Markup('<line class="axis" x1="{0}" y1="{2}" x2="{1}" y2="{2}"/>').format(left, width - 12, base),
+            Markup('<text x="0" y="{}">{}</text>').format(base - row / 2, name),
+            Markup('<text class="muted" x="0" y="{}">at most {}</text>').format(base - row / 2 + 16, show(most)),
+            Markup('<polyline class="own c0" points="{}"/>').format(line),
+        ]
+    for tick in ticks:
+        text = Markup('<text class="muted" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
+        parts.append(text.format(x(tick), height - 6, _axis_label(tick, "time")))
+    return _svg("usage", width, height, parts, "Processors, memory and disk over time")
+
+
+def _format_bytes(value: float) -> str:
+    return format_size(round(value))
 
 
 def _choose_ticks(low: float, high: float, steps: Sequence[float], *, whole: bool = False) -> tuple[float, ...]:

@@ -46,6 +46,7 @@ from assay.records.events import (
     SnapshotTaken,
     Started,
     Submitted,
+    UsageSample,
     ValidationRequest,
     ValidationResult,
     WriteRequest,
@@ -93,7 +94,18 @@ class Entry:
     inner: list["Entry"] = field(default_factory=list)
     has_prompt: bool = False
     has_files: bool = False
+    samples: tuple[UsageSample, ...] = ()
     status: Literal["finished", "running", "interrupted"] = "finished"
+
+
+@dataclass(frozen=True)
+class UsagePoint:
+    """What a command used at a moment of a trial: processors, bytes of memory, and bytes of disk."""
+
+    at: float
+    processors: float
+    memory: int
+    disk: int
 
 
 @dataclass(frozen=True)
@@ -135,9 +147,26 @@ class Trace:
         """The first entry in which something went wrong."""
         return next((entry for entry in self.entries if entry.problem), None)
 
+    @property
+    def usage(self) -> list[UsagePoint]:
+        """What the commands used over the time of the trial; nothing between them."""
+        return [point for entry in self.entries for point in _usage_of(entry)]
+
     def find(self, number: int) -> Entry | None:
         """Return the entry of an event by its number."""
         return next((entry for entry in self.entries if entry.number == number), None)
+
+
+def _usage_of(entry: Entry) -> Iterator[UsagePoint]:
+    """Yield the samples of a command; the share of processors is that since the sample before."""
+    seconds = cpu = 0.0
+    for sample in entry.samples:
+        passed = sample.seconds - seconds
+        used = max(sample.cpu - cpu, 0.0) / passed if passed > 0 else 0.0
+        yield UsagePoint(entry.at + sample.seconds, used, max(sample.memory, 0), max(sample.disk, 0))
+        seconds, cpu = sample.seconds, sample.cpu
+    if entry.samples and entry.seconds is not None and entry.seconds > seconds:
+        yield UsagePoint(entry.at + entry.seconds, 0.0, 0, max(entry.samples[-1].disk, 0))
 
 
 def make_trace(events: Sequence[Event], contents: ContentStore, snapshots: Path | None = None) -> Trace:
@@ -211,6 +240,8 @@ class _Builder:
             entry.tokens = event.result.reply.usage.total_tokens
             entry.cost = event.result.reply.usage.cost
         entry.problem = entry.problem or _problem(event.result, start.changes)
+        if isinstance(event.result, CommandResult | ExternalProcessResult):
+            entry.samples = event.result.samples
         entry.after = list(self._result_blocks(start.request, event.result))
 
     def _request_blocks(self, request: AnyRequest) -> Iterator[Block]:

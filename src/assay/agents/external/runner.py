@@ -138,6 +138,7 @@ class ExternalAgentProcess:
             stderr=result.stderr,
             seconds=result.seconds,
             stopped_by=self.stopped_by,
+            samples=result.samples,
         )
 
     async def _watch(self) -> None:

@@ -2,11 +2,12 @@
 
 import os
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.errors import UnsafePath
 from assay.lab.host.slots import LabSlot
-from assay.lab.interface import Ended, Limits
+from assay.lab.interface import Ended, Limits, ResourceSample
 from assay.lab.workspace import walk
 
 _UNLIMITED = 2**63
@@ -57,9 +58,38 @@ def sockets_used(root: int) -> int:
 
 def memory_used(root: int) -> int:
     """Return the resident memory of a process and all its descendants; shared pages count for each."""
-    page = os.sysconf("SC_PAGE_SIZE")
+    return sum(process.memory for process in _descendants(root))
+
+
+def sample_resources(slot: LabSlot, root: int, seconds: float) -> ResourceSample:
+    """Return what a process and all its descendants use now; processes that have ended count with their parents."""
+    found = _descendants(root)
+    if slot.volume is None:
+        disk = min(disk_used(slot.workspace), _UNLIMITED - 1)
+    else:
+        volume = os.statvfs(slot.volume.point)
+        disk = (volume.f_blocks - volume.f_bfree) * volume.f_frsize
+    return ResourceSample(
+        seconds=round(seconds, 1),
+        cpu=round(sum(process.cpu for process in found), 2),
+        memory=sum(process.memory for process in found),
+        disk=disk,
+    )
+
+
+@dataclass(frozen=True)
+class _ProcessUsage:
+    """The resident memory of a process in bytes, and its processor time with that of the children it waited for."""
+
+    memory: int
+    cpu: float
+
+
+def _descendants(root: int) -> list[_ProcessUsage]:
+    """Return what a process and each of its descendants uses."""
+    page, ticks = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
     children: dict[int, list[int]] = defaultdict(list)
-    resident: dict[int, int] = {}
+    usage: dict[int, _ProcessUsage] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -68,10 +98,11 @@ def memory_used(root: int) -> int:
             except OSError:
                 continue
             children[int(fields[1])].append(int(folder.name))
-            resident[int(folder.name)] = int(fields[21]) * page
-    used, waiting = 0, [root]
+            usage[int(folder.name)] = _ProcessUsage(int(fields[21]) * page, sum(map(int, fields[11:15])) / ticks)
+    found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
-        used += resident.get(pid, 0)
+        if pid in usage:
+            found.append(usage[pid])
         waiting += children[pid]
-    return used
+    return found
