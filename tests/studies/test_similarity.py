@@ -12,6 +12,7 @@ from assay.studies.similarity import (
     CodeSample,
     best_matches,
     compare_sources,
+    find_shared_lines,
     fingerprint,
     histogram,
     read_folder,
@@ -107,6 +108,18 @@ def test_the_folders_of_a_suite_are_not_flagged_but_a_planted_copy_is():
     assert histogram(best) == [0] * 9 + [1]
 
 
+def test_shared_lines_are_those_of_common_runs():
+    """The copied half is marked on both sides, the rest on neither."""
+    own = "".join(f"alone_{number} = compute(value, {number})[{number}:]\n" for number in range(3))
+    mine, theirs = find_shared_lines(RENAMED + "\n\n" + OTHER, ORIGINAL)
+    copied = RENAMED.count("\n")
+    assert {line for line in mine if line > copied + 2} == set()
+    code = {number for number, line in enumerate(ORIGINAL.split("\n"), 1) if line.strip()}
+    assert theirs <= code and len(theirs) > 0.9 * len(code)
+    assert find_shared_lines(own, OTHER) == (set(), set())
+    assert find_shared_lines("", ORIGINAL) == (set(), set())
+
+
 def test_a_folder_of_scripts_and_notebooks_is_read(tmp_path: Path):
     (tmp_path / "a.py").write_text(ORIGINAL)
     cells = [
@@ -194,8 +207,13 @@ def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared, 
     copied = (SUITES / "pocket/digits/starter/train.py").read_text().replace("train", "first").replace("test", "second")
     cell = {"cell_type": "code", "source": copied}
     (notebooks / "planted.ipynb").write_text(json.dumps({"cells": [cell]}))
-    (notebooks / "clean.py").write_text(OTHER)
-    found = json.loads(assay_prepared("study", "similarity", run, "--against", notebooks, "--panel", "--json").stdout)
+    (notebooks / "clean.py").write_text(OTHER + "# </pre><script>alert(1)</script>")
+    page = tmp_path / "pairs.html"
+    words = ["study", "similarity", run, "--against", notebooks, "--panel", "--json", "--html", page]
+    found = json.loads(assay_prepared(*words).stdout)
+    shown = page.read_text()
+    assert "planted.ipynb" in shown and 'class="shared"' in shown and 'class="own"' in shown and "<script" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
     flagged = {(pair["second"], pair["relation"]) for pair in found["pairs"] if pair["similarity"] > 0.6}
     assert flagged == {("planted.ipynb", "notebook"), ("pocket/digits/starter/train.py", "starter")}
     compared = {one["relation"]: one["pairs"] for one in found["relations"]}

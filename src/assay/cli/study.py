@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,12 @@ study_command.add_command(cutoff_command)
 )
 @click.option("--panel", is_flag=True, help="Also compare with the reference solutions and starters of the tasks.")
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many pairs to show.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a page with these pairs side by side, shared lines marked.",
+)
 @figure_option
 @as_json
 def similarity_command(
@@ -68,6 +75,7 @@ def similarity_command(
     threshold: float,
     panel: bool,
     top: int,
+    html: Path | None,
     figure: Path | None,
     json_: bool,
 ) -> None:
@@ -80,7 +88,7 @@ def similarity_command(
     Examples:
       assay study similarity runs/first
       assay study similarity runs/first --against notebooks --against runs/second
-      assay study similarity runs/first --panel --figure similarity.svg
+      assay study similarity runs/first --panel --figure similarity.svg --html pairs.html
     """
     from assay.studies.study_figures import draw_histogram
 
@@ -93,6 +101,7 @@ def similarity_command(
     counts = similarity.histogram(best)
     relations = similarity.summarize_relations(matches, threshold / 100)
     write_figure(figure, lambda: draw_histogram(counts, threshold))
+    write_figure(html, lambda: _render_pairs(matches[:top], [*sources, *others], folder.resolve().name, threshold))
     if json_:
         content = {"format": "similarity/2", "sources": len(sources), "compared": len(others), "histogram": counts}
         content |= {"relations": [asdict(one) for one in relations]}
@@ -218,6 +227,14 @@ def print_strict_rates(rates: "Sequence[violations.StrictRate]") -> None:
             for one in rates
         ],
     )
+
+
+def _render_pairs(
+    matches: "Sequence[similarity.Match]", sources: "Sequence[similarity.CodeSample]", title: str, threshold: float
+) -> str:
+    from assay.web.code_pairs import make_code_pairs, render_code_pairs
+
+    return render_code_pairs(make_code_pairs(matches, sources), title, threshold, datetime.now(UTC))
 
 
 def _judge(run: RunFolder, model: str, hidden: bool) -> "Judgements":

@@ -25,7 +25,7 @@ from assay.core.text import plural
 
 if TYPE_CHECKING:
     from assay.results.comparison import Measure
-    from assay.studies.scaling import Curve, Factor, Scaling
+    from assay.studies.scaling import Factor, Scaling, ScalingCurve
 
 
 @click.command("scaling")
@@ -124,7 +124,7 @@ def _print(scaling: "Scaling") -> None:
         echo(f"Published, share of 75 competitions with a medal: {published.name}: {shown}")
 
 
-def _print_curve(scaling: "Scaling", curve: "Curve") -> None:
+def _print_curve(scaling: "Scaling", curve: "ScalingCurve") -> None:
     from assay.studies.study_figures import format_level
 
     has_oracle = curve.points[0].oracle is not None

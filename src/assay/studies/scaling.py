@@ -63,7 +63,7 @@ class ValueTrace:
 
 
 @dataclass(frozen=True)
-class Point:
+class ScalingPoint:
     """The value at one level: its mean over tasks, an interval over tasks, and what a trial took until then.
 
     `per_unit`, `per_hour` and `per_dollar` are the gain since the level before, by what was added of it.
@@ -86,13 +86,13 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ScalingCurve:
     """One agent over all levels; `steps` compares each level of a sweep with the one before."""
 
     agent: str
     tasks: tuple[str, ...]
     trials: int
-    points: tuple[Point, ...]
+    points: tuple[ScalingPoint, ...]
     steps: tuple[PairedDifference, ...] = ()
 
 
@@ -103,7 +103,7 @@ class Scaling:
     over: Factor
     measure: Measure
     rules: RuleSet
-    curves: tuple[Curve, ...]
+    curves: tuple[ScalingCurve, ...]
     left_out: Mapping[str, str]
 
 
@@ -157,7 +157,7 @@ def count_used(used: BudgetUsed, factor: Factor) -> float:
 
 def compute_budget_curve(
     agent: str, traces: Sequence[ValueTrace], factor: Factor, measure: Measure, levels: Sequence[float] = ()
-) -> Curve:
+) -> ScalingCurve:
     """Return the curve of one agent over time, steps or cost."""
     ends = [count_used(trace.moments[-1].used, factor) for trace in traces]
     if any(math.isnan(end) for end in ends):
@@ -170,7 +170,7 @@ def compute_budget_curve(
         picks = _sample((task, one.pick) for task, one in moments)
         costs = [one.used.cost for _, one in moments]
         points.append(
-            Point(
+            ScalingPoint(
                 level=level,
                 value=inference.mean_over_tasks(picks),
                 interval=_interval(picks, measure),
@@ -181,7 +181,7 @@ def compute_budget_curve(
                 dollars=None if None in costs else fmean(cost for cost in costs if cost is not None),
             )
         )
-    return Curve(agent, tuple(_sample((one.task, 0.0) for one in traces)), len(traces), _with_gains(points))
+    return ScalingCurve(agent, tuple(_sample((one.task, 0.0) for one in traces)), len(traces), _with_gains(points))
 
 
 def trace_trial(trial: StudyTrial, measure: Measure, home: Home) -> ValueTrace | None:
@@ -259,7 +259,7 @@ def _default_levels(end: float, *, whole: bool) -> list[float]:
 
 def _curve_over_attempts(
     agent: str, trials: Sequence[StudyTrial], measure: Measure, left_out: dict[str, str]
-) -> list[Curve]:
+) -> list[ScalingCurve]:
     sample = _measured_sample(trials, measure, left_out)
     if not sample:
         return []
@@ -271,7 +271,7 @@ def _curve_over_attempts(
     for k in range(1, min(map(len, sample.values())) + 1):
         best = {task: [inference.expected_best(values, k)] for task, values in sample.items()}
         points.append(
-            Point(
+            ScalingPoint(
                 level=k,
                 value=inference.mean_over_tasks(best),
                 interval=_interval_over_tasks(best, measure),
@@ -280,7 +280,7 @@ def _curve_over_attempts(
                 dollars=None if dollars is None else k * dollars,
             )
         )
-    return [Curve(agent, tuple(sample), len(kept), _with_gains(points))]
+    return [ScalingCurve(agent, tuple(sample), len(kept), _with_gains(points))]
 
 
 # Sweeps
@@ -288,7 +288,7 @@ def _curve_over_attempts(
 
 def _curve_over_sweep(
     agent: str, trials: Sequence[StudyTrial], factor: Factor, measure: Measure, left_out: dict[str, str]
-) -> list[Curve]:
+) -> list[ScalingCurve]:
     by_level: dict[int, list[StudyTrial]] = {}
     for trial in trials:
         by_level.setdefault(getattr(trial.file.resources, factor), []).append(trial)
@@ -304,7 +304,7 @@ def _curve_over_sweep(
         chosen = {task: sample[task] for task in tasks}
         costs = [one.outcome.cost for one in kept]
         points.append(
-            Point(
+            ScalingPoint(
                 level=level,
                 value=inference.mean_over_tasks(chosen),
                 interval=_interval(chosen, measure),
@@ -326,7 +326,7 @@ def _curve_over_sweep(
         for less, more in pairwise(values)
     )
     trials_kept = sum(len(same) for same in values.values())
-    return [Curve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)]
+    return [ScalingCurve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)]
 
 
 # Helpers
@@ -362,7 +362,7 @@ def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
     return inference.bootstrap_interval(values)
 
 
-def _with_gains(points: Sequence[Point], *, times: bool = True) -> tuple[Point, ...]:
+def _with_gains(points: Sequence[ScalingPoint], *, times: bool = True) -> tuple[ScalingPoint, ...]:
     """Return the points with the gain since the point before; the hours of a sweep are not what is added."""
     found = list(points[:1])
     for before, point in pairwise(points):

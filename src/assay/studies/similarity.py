@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,28 +78,52 @@ class Match:
 
 def tokenize(code: str) -> list[str]:
     """Return the normalized tokens of Python code; works for code that does not compile."""
-    tokens = []
+    return [token for token, _ in _find_tokens(code)]
+
+
+def _find_tokens(code: str) -> Iterator[tuple[str, int]]:
+    """Yield the normalized tokens with the place of each in the code."""
     for found in _TOKEN.finditer(code[:MAX_SIZE]):
         kind, text = found.lastgroup, found.group()
         if kind == "name":
-            tokens.append(text if text in _KEPT else "name")
+            yield (text if text in _KEPT else "name"), found.start()
         elif kind in ("string", "number"):
-            tokens.append(kind)
+            yield kind, found.start()
         elif kind == "operator":
-            tokens.append(text)
-    return tokens
+            yield text, found.start()
 
 
 def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -> frozenset[int]:
     """Return the winnowed hashes of all runs of tokens; code shorter than one run has the hash of the whole."""
-    tokens = tokenize(code)
-    if not tokens:
-        return frozenset()
-    hashes = [
+    hashes = _hash_runs(tokenize(code), run_length)
+    return frozenset(min(hashes[start : start + window]) for start in range(max(1, len(hashes) - window + 1)) if hashes)
+
+
+def _hash_runs(tokens: Sequence[str], run_length: int) -> list[int]:
+    return [
         zlib.crc32(" ".join(tokens[start : start + run_length]).encode())
-        for start in range(max(1, len(tokens) - run_length + 1))
+        for start in range(max(1, len(tokens) - run_length + 1) if tokens else 0)
     ]
-    return frozenset(min(hashes[start : start + window]) for start in range(max(1, len(hashes) - window + 1)))
+
+
+def find_shared_lines(first: str, second: str, run_length: int = RUN_LENGTH) -> tuple[set[int], set[int]]:
+    """Return the lines of each code, counted from 1, that belong to a run of tokens which the other has too."""
+    found = []
+    for code in (first, second):
+        places = list(_find_tokens(code))
+        found.append((places, _hash_runs([token for token, _ in places], run_length), code))
+    shared = set(found[0][1]) & set(found[1][1])
+    lines: list[set[int]] = []
+    for places, hashes, code in found:
+        ends = [0, *(place for place, character in enumerate(code) if character == "\n")]
+        marked = {
+            index
+            for start, value in enumerate(hashes)
+            if value in shared
+            for index in range(start, min(start + run_length, len(places)))
+        }
+        lines.append({max(1, bisect_left(ends, places[index][1])) for index in marked})
+    return lines[0], lines[1]
 
 
 def similarity(first: frozenset[int], second: frozenset[int]) -> float:
