@@ -21,6 +21,7 @@ from assay.grading.metrics import evaluate
 from assay.grading.result import Grade
 from assay.lab import Completed, Limits, Setup, open_lab
 from assay.lab.environments import find_environment
+from assay.records import RunFolder
 from assay.runs.trial_setup import write_starting_files
 from assay.tasks import Registry
 
@@ -281,6 +282,36 @@ async def run_script(home: Home, data: Prepared, script: str, flags: list[str]) 
             return completed, await lab.read(task.submission.file, max_size=task.submission.max_size)
         except UnsafePath:
             return completed, None
+
+
+@pytest.mark.slow
+def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay, tmp_path):
+    calls = [
+        ("Inspect Script Lines", {"script_name": "train.csv", "start_line_number": 1, "end_line_number": 1}),
+        ("Inspect Script Lines", {"script_name": "./test.csv", "start_line_number": 1, "end_line_number": 1}),
+        ("Copy File", {"source": "train.csv", "destination": "copy.csv"}),
+        ("Execute Script", {"script_name": "train.py"}),
+        ("Write File", {"file_name": "test.csv", "content": "mine"}),
+        ("Read File", {"file_name": "test.csv"}),
+        ("Write File", {"file_name": "data/test.csv", "content": "mine"}),
+        ("Final Answer", {"final_answer": "Done."}),
+    ]
+    thoughts = "Reflection: Fine.\nResearch Plan and Status: Go on.\nFact Check: None.\nThought: Next.\n"
+    replies = [f"{thoughts}Action: {name}\nAction Input: {json.dumps(arguments)}" for name, arguments in calls]
+    (tmp_path / "replies.json").write_text(json.dumps(replies))
+    assert assay("prepare", "mlagentbench/feedback", "--edition", "published", "--synthetic").returncode == 0
+    options = ["--preset", "mlagentbench-paper", "--model", f"scripted/{tmp_path / 'replies.json'}", "--seeds", "1"]
+    ran = assay("run", "mlagentbench/feedback", *options, "--variant", "synthetic-0", "--out", tmp_path / "run")
+    assert ran.returncode == 0, ran.stderr
+    (trial,) = RunFolder(tmp_path / "run").trials()
+    results = [json.loads(line).get("result", {}) for line in trial.events.read_text().splitlines()]
+    seen = [(each["observation"], each["cause"]) for each in results if each.get("type") == "action"]
+    assert [cause for _, cause in seen] == [None, None, None, None, None, None, "refused", None]
+    assert "text_id,full_text,cohesion" in seen[0][0] and "text_id,full_text\n" in seen[1][0]
+    assert "final MCRMSE on validation set" in seen[3][0] and seen[5][0] == "mine"
+    assert trial.grade is not None and trial.grade.edition == "published"
+    shown = assay("report", tmp_path / "run", "--published").stdout
+    assert shown.count("≈ feedback is roughly comparable") == 1 and shown.count("is not comparable") == 4
 
 
 def test_rows_count_by_position_whatever_their_ids(home):

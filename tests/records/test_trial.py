@@ -81,6 +81,12 @@ def test_a_submission_is_stored_with_its_digest(tmp_path: Path):
     assert folder.submission is not None and folder.submission.read_bytes() == b"id,x\n1,2\n"
 
 
+def test_a_submission_in_a_folder_of_the_workspace_is_stored_by_its_last_name(tmp_path: Path):
+    folder = TrialFolder(tmp_path)
+    folder.submit(folder.save_submission("checkpoints/best.npz", b"weights"))
+    assert folder.submission == tmp_path / "submission" / "best.npz"
+
+
 def test_a_missing_submission_ends_the_agents_work_too(tmp_path: Path):
     folder = TrialFolder(tmp_path)
     folder.submit(folder.save_submission("submission.csv", None, reason="there is none"))

@@ -93,8 +93,9 @@ def validate_submission(source: bytes | Path, task: Task, prepared: "Prepared") 
 
     Only public facts are checked, so that the result says nothing about the true values. Code is not run.
     """
+    task = task.in_edition(prepared.edition)
     if task.submission.form == "csv":
-        read_submission(source, _name(source, task), task.in_edition(prepared.edition), prepared)
+        read_submission(source, _name(source, task), task, prepared)
     elif task.judged_in_lab:
         from assay.grading.by_running.checkpoint import check_checkpoint
 

@@ -5,7 +5,7 @@ import json
 import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
@@ -184,10 +184,13 @@ class TrialFolder:
         write_json(self.path / "grade.json", grade.model_dump(mode="json"), check=self._check)
 
     def save_submission(self, name: str, content: bytes | None, reason: str | None = None) -> SubmissionEntry:
-        """Save the submitted file, if any. It counts once the entry is in the log and `submit` was called."""
+        """Save the submitted file, if any. It counts once the entry is in the log and `submit` was called.
+
+        Of a name with folders, as in a workspace, the last part is kept.
+        """
         if content is None:
             return SubmissionEntry(at=now(), reason=reason)
-        folder = self.path / "submission"
+        folder, name = self.path / "submission", PurePosixPath(name).name
         folder.mkdir(exist_ok=True)
         atomic_write(folder / name, content, check=self._check)
         return SubmissionEntry(at=now(), file=name, size=len(content), sha256=hash_file(folder / name))
