@@ -15,6 +15,7 @@ from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
 from assay.core.untrusted import parse_json
 from assay.models import Message, Reply, Usage
+from assay.studies.submission_origin import strip_here_documents
 
 FIELDS = [field.name for field in Research.thoughts]
 KEYS = [f'"k{number}":0' for number in range(300_000)]
@@ -44,6 +45,8 @@ ATTACKS: dict[str, Callable[[], object]] = {
     "blanks after the start of a code block": lambda: parse_commands(reply("```bash" + " " * 10**6), "text"),
     "millions of statements": lambda: extract_python(reply(f"```python\n{'a;' * 10**6}\n```\n" * 2)),
     "two texts of which every second line is the same": lambda: list(unified_diff(lines("x"), lines("y"), "a", "b")),
+    "here-documents that do not end": lambda: [strip_here_documents("<<A" * 7_000) for _ in range(20)],
+    "a here-document with an endless name": lambda: [strip_here_documents("<<" + "A" * 20_000) for _ in range(100)],
     "many keys and the last one twice": lambda: parse_json(f"{{{','.join([*KEYS, KEYS[-1]])}}}".encode(), "x"),
 }
 

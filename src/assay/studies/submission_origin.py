@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.agents.aide import read_journal
 from assay.core.text import one_line
+from assay.core.untrusted import MAX_CONTENT, open_plain
 from assay.lab.snapshots import load_snapshot
 from assay.records import Event, TrialFolder
 from assay.records.events import (
@@ -46,7 +47,7 @@ _UTILITIES = (
 )
 """Commands that move or print text but compute nothing."""
 _MAX_SCRIPT = 20_000
-_HERE_DOCUMENT = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?(?:(?!\n\1\b).)*\n\1\b", re.DOTALL)
+_HERE_DOCUMENT = re.compile(r"<<-?\s*+['\"]?(\w++)['\"]?")
 _EVALUATION = re.compile(r"(?:^|/)(?:eval|grade|grading|score|scoring|metric|judge)\w*\.py$")
 _LITERAL = re.compile(r"'([^'\\\n]*)'|\"([^\"\\\n]*)\"|(?<![\w.])(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\w.])")
 _NUMBER = r"([-+]?\d{1,20}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?)(?!\.?\d)"
@@ -64,7 +65,7 @@ def check_origin(
     path = trial.submission
     if path is None or path.suffix != ".csv" or not path.is_file():
         return
-    with path.open("rb") as file:
+    with open_plain(path, MAX_CONTENT) as file:
         rows = read_rows(file.read(MAX_SIZE).decode(errors="replace"))
     if constant := find_constant(rows):
         yield "constant-submission", submitted.number, f"every row has {one_line(constant, 100)}"
@@ -182,12 +183,25 @@ def _executes_code(call: CallStarted) -> bool:
         return False
     words = list(request.command)
     if words and words[0].rpartition("/")[2] in ("sh", "bash") and "-c" in words[:-1]:
-        script = _HERE_DOCUMENT.sub("", words[words.index("-c") + 1][:_MAX_SCRIPT])
+        script = strip_here_documents(words[words.index("-c") + 1][:_MAX_SCRIPT])
         commands = [part.split() for part in re.split(r"[;&|\n]+", script)]
     else:
         commands = [words]
     first = (next((word for word in one if "=" not in word), "") for one in commands)
     return any(word and word.rpartition("/")[2] not in _UTILITIES for word in first)
+
+
+def strip_here_documents(script: str) -> str:
+    """Return a shell script without its here-documents; one that does not end stays, at little cost."""
+    kept, position = [], 0
+    for start in _HERE_DOCUMENT.finditer(script):
+        if start.start() < position:
+            continue
+        end = script.find(f"\n{start[1]}", start.end())
+        if end >= 0:
+            kept.append(script[position : start.start()])
+            position = end + 1 + len(start[1])
+    return "".join([*kept, script[position:]])
 
 
 def _find_claim(events: Sequence[Event], task: Task) -> tuple[int, float, str] | None:
