@@ -233,3 +233,19 @@ def test_the_targets_of_links_count_as_paths(tmp_path: Path, monkeypatch: pytest
         (tmp_path / str(number)).symlink_to("x" * 4_000)
     with pytest.raises(UnsafePath, match="characters"):
         list(workspace.walk(tmp_path))
+
+
+async def test_a_workspace_that_nobody_may_enter_is_no_failure_of_the_machine(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await lab.write("kept", b"x")
+        assert (await shell(lab, "chmod 0 /workspace")).succeeded
+        assert (await shell(lab, "cat kept; pwd")).stdout.text == "x/workspace\n"
+        assert (await shell(lab, "chmod 0 /workspace")).succeeded
+        assert list((await lab.snapshot(tmp_path)).files) == ["kept"]
+        # Code that keeps doing so next to another command makes that one fail at most.
+        spoil = "import os\nprint(1, flush=True)\nwhile True: os.chmod('/workspace', 0)"
+        process = await lab.start(["python", "-c", spoil])
+        await process.receive(1)
+        ended = [(await shell(lab, "true")).ended for _ in range(10)]
+        assert set(ended) == {"exit"}
+        await process.kill()

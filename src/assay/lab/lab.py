@@ -84,6 +84,7 @@ class SandboxedLab:
         self, command: Sequence[str], *, seconds: float, stdin: bytes = b"", variables: Mapping[str, str] | None = None
     ) -> Completed:
         """Run a command in a fresh sandbox, and kill everything it started when it ends or its time is up."""
+        self._restore_access()
         with sealed_file(stdin) if stdin else _empty_input() as handle:
             started = await self._sandbox.start(command, variables or {}, handle)
         with self._track(started):
@@ -91,6 +92,7 @@ class SandboxedLab:
 
     async def start(self, command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Process:
         """Start a long-lived process; the harness can access the workspace only while it is paused or has ended."""
+        self._restore_access()
         started = await self._sandbox.start(command, variables or {}, subprocess.PIPE, freezable=True)
         process = LiveProcess(RunningCommand(started, self._slot, self._limits))
 
@@ -196,9 +198,16 @@ class SandboxedLab:
         finally:
             self._live.discard(started)
 
+    def _restore_access(self) -> None:
+        """Undo it if code in the lab removed the permission to enter its workspace: nothing else could run."""
+        mode = self._slot.workspace.stat().st_mode
+        if mode & 0o700 != 0o700:
+            self._slot.workspace.chmod(mode & 0o777 | 0o700)
+
     async def _at_rest(self, work: Callable[[], Result]) -> Result:
         if any(not started.paused for started in self._live):
             raise LabError("a process is running in the lab; wait for it or pause it before accessing the workspace")
+        self._restore_access()
         return await _in_thread(work)
 
 

@@ -33,6 +33,9 @@ from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 
 _START_TIMEOUT = 120.0
 _KILL_TIMEOUT = 30.0
+# In the sandbox and not by bwrap, whose failures count as those of the machine: other code in the lab may have removed
+# the permission to enter the workspace.
+_ENTER = ["/bin/sh", "-c", f'cd "$0" || exit {NOT_STARTED}; exec "$@"', WORKSPACE]
 
 
 class Bubblewrap:
@@ -98,7 +101,7 @@ class Bubblewrap:
         with sealed_file(options) as arguments, sealed_file(self._filter) as rules:
             handles = {"args": arguments, "seccomp": rules, **(descriptors or {})}
             flags = [word for name, handle in handles.items() for word in (f"--{name}", str(handle))]
-            yield [*join, *self._program, *flags, "--", *self._limits, *command], tuple(handles.values())
+            yield [*join, *self._program, *flags, "--", *_ENTER, *self._limits, *command], tuple(handles.values())
 
 
 class BubblewrapCommand:

@@ -54,7 +54,7 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
         "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools, *weights,
         "--ro-bind", str(slot.status), STATUS,
         "--bind", str(slot.workspace), WORKSPACE, *data,
-        "--remount-ro", "/", "--chdir", WORKSPACE, "--clearenv",
+        "--remount-ro", "/", "--chdir", "/", "--clearenv",
     ]  # fmt: skip
 
 
