@@ -1,6 +1,7 @@
 """External agents in a sealed lab: they use the model endpoint, are monitored and limited, and reach nothing else."""
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -206,9 +207,15 @@ def test_a_profile_says_whether_it_needs_a_model(tmp_path):
 
 def test_a_profile_includes_only_files_of_its_own_folder(tmp_path):
     profile = tmp_path / "mine.toml"
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    (tmp_path / "folder").symlink_to("/etc")
+    os.mkfifo(tmp_path / "pipe")
     for name, message in (
         ("../other.py", "outside the folder"),
         ("other.py", r"other\.py cannot be read: No such file"),
+        ("link.py", "is a link"),
+        ("folder/passwd", "is a link"),
+        ("pipe", "is a link or a special file"),
     ):
         profile.write_text(f'command = ["true"]\ninclude = ["{name}"]\n')
         with pytest.raises(UsageError, match=message):

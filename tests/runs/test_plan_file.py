@@ -1,6 +1,7 @@
 """Plan files: what they may say, which setting counts, and what a plan shows without doing anything."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -280,3 +281,20 @@ def test_assay_plan_shows_what_a_preset_sets(tiny, tmp_path):
     assert shown["overridden"] == {"budget.steps": "flag"}
     printed = tiny.call(*words).stdout
     assert "Preset aira-mcts: AIRA's Monte Carlo tree search" in printed and "budget.steps is set by flag" in printed
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+        (lambda path: path.write_text("a = " + "[" * 5_000), "nested too deeply"),
+        (lambda path: path.write_text(f"a = {'9' * 5_000}"), "is not TOML"),
+        (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_RDWR), 10**11), "at most"),
+    ],
+    ids=["a pipe", "a device", "deep", "a long number", "huge"],
+)
+def test_a_plan_of_a_stranger_is_refused_in_one_sentence(tmp_path, make, message):
+    make(tmp_path / "plan.toml")
+    with pytest.raises(UsageError, match=message):
+        read_plan_file(tmp_path / "plan.toml")

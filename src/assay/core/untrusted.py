@@ -12,6 +12,7 @@ import math
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +20,8 @@ from typing import Any, BinaryIO
 from assay.core.errors import RecordError
 
 MAX_JSON = 64 * 2**20
-MAX_LOG = 8 * 2**30
+MAX_TOML = 10 * 2**20
+MAX_LOG = 2 * 2**30
 MAX_LINE = 256 * 2**20
 MAX_CONTENT = 2**30
 MAX_DEPTH = 100
@@ -109,6 +111,16 @@ def find_unrecordable(value: object) -> str | None:
 def read_json(path: Path, max_size: int = MAX_JSON) -> Any:
     """Return the content of a JSON file."""
     return parse_json(read_plain(path, max_size), path)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file, such as a plan; `ValueError` says what is wrong with it."""
+    # A link to it may be the user's own.
+    content = read_plain(path.resolve(), MAX_TOML)
+    try:
+        return tomllib.loads(content.decode())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def read_lines(path: Path) -> Iterator[bytes]:

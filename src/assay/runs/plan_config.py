@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
+from assay.core.untrusted import read_toml
 from assay.lab.interface import SandboxName
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
@@ -131,10 +132,12 @@ class _ConfigFile(PlanConfig):
 def read_plan_file(path: Path) -> PlanConfig:
     """Read a plan file; `UsageError` says what is wrong with it."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = read_toml(path)
+    except RecordError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     if content.get("format") not in _FORMATS:
         raise UsageError(f'{path}: format: a plan starts with the line: format = "plan/1"')

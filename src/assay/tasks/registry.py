@@ -1,7 +1,6 @@
 """Find tasks by name and load them from their folders."""
 
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
+from assay.core.untrusted import read_toml
 from assay.tasks.model import MEASURED_FILES, Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
@@ -231,10 +231,10 @@ def _read_names(path: Path) -> list[str]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return read_toml(path)
     except FileNotFoundError:
         raise UsageError(f"{path} is missing") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from None
 
 

@@ -3,15 +3,20 @@
 import sys
 import tomllib
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, did_you_mean
+from assay.core.untrusted import read_plain, read_toml, refuse_links
 from assay.models import MAIN
+
+MAX_INCLUDED = 10 * 10**6
+"""Max bytes of a file that a profile includes."""
 
 
 class Profile(Model):
@@ -57,7 +62,7 @@ def load_profile(name: str) -> Profile:
     if not source.is_file():
         raise UsageError(f"no profile is called {name!r}; {did_you_mean(name, [*profile_names(), 'path.toml'])}")
     try:
-        profile = Profile.model_validate(tomllib.loads(source.read_text("utf-8")))
+        profile = Profile.model_validate(_read(source))
         if not profile.include:
             return profile
         if not custom:
@@ -70,6 +75,10 @@ def load_profile(name: str) -> Profile:
         raise UsageError(f"profile {name}: {error}") from None
 
 
+def _read(source: Traversable) -> dict[str, Any]:
+    return read_toml(source) if isinstance(source, Path) else tomllib.loads(source.read_text("utf-8"))
+
+
 def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
     """Return the text of files in the folder of a profile."""
     found = {}
@@ -78,9 +87,13 @@ def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"include: {name} is outside the folder of the profile")
         try:
-            found[path.as_posix()] = (folder / path).read_text("utf-8")
+            # A profile may come from a stranger: a link would bring a file of this machine into the lab.
+            refuse_links(*(folder / above for above in (path, *path.parents[:-1])))
+            found[path.as_posix()] = read_plain(folder / path, MAX_INCLUDED).decode()
         except OSError as error:
             raise ValueError(f"include: {folder / path} cannot be read: {error.strerror}") from None
+        except RecordError as error:
+            raise ValueError(f"include: {error}") from None
     return found
 
 
