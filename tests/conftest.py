@@ -27,6 +27,8 @@ BATTERIES = {
     "tests/lab": "attacks on labs",
     "tests/faults": "faults",
     "tests/records/test_hostile_records.py": "attacks with records",
+    "tests/records/test_hostile_bundles.py": "hostile bundles",
+    "tests/agents/test_hostile_texts.py": "attacks with replies of models",
     "tests/agents/test_external_endpoint.py": "requests of external agents, honest and hostile,",
     "tests/data/test_damaged_raw_data.py": "damaged or hostile archives",
 }
