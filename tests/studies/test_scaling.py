@@ -108,6 +108,8 @@ def test_cores_are_swept_and_paired(study):
 def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
     words = ["study", "scaling", "exam", "--agent", "starter", "--out", str(tmp_path / "x")]
     assert "at least two levels" in exam(*words, "--over", "cores").stderr
+    assert "0 is not a possible number of cores" in exam(*words, "--over", "cores", "--levels", "0,1").stderr
+    assert "1.5 is not a possible number of steps" in exam(*words, "--over", "steps", "--levels", "1.5").stderr
     assert "not a duration" in exam(*words, "--over", "time", "--levels", "soon").stderr
     assert exam("study", "scaling", "exam", tmp_path, "--over", "time").returncode == 2
 

@@ -109,11 +109,20 @@ class Scaling:
 
 def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float]) -> list[Plan]:
     """Return the plans that a study has to run: one for each level of a resource, else the plan itself."""
+    check_levels(factor, levels)
     if factor not in SWEPT:
         return [plan]
     if len(levels) < 2:
         raise UsageError(f"A sweep over {factor} needs at least two levels; pass --levels, e.g. --levels 1,2,4")
     return [replace(plan, resources={**plan.resources, factor: int(level)}) for level in levels]
+
+
+def check_levels(factor: Factor, levels: Sequence[float]) -> None:
+    """Raise an error if a level is too small, or not a whole number of what comes in whole numbers."""
+    lowest = 0 if factor == "gpus" else 1 if factor in ("cores", "attempts", "steps") else 1e-9
+    for level in levels:
+        if level < lowest or (factor not in ("time", "cost") and level != int(level)):
+            raise UsageError(f"--levels: {level:g} is not a possible number of {factor}")
 
 
 def drop_resources(file: TrialFile) -> TrialFile:
@@ -125,6 +134,7 @@ def study_scaling(
     trials: Sequence[StudyTrial], factor: Factor, measure: Measure, home: Home, levels: Sequence[float] = ()
 ) -> Scaling:
     """Return the curves of the agents of some trials."""
+    check_levels(factor, levels)
     if measure == "wins":
         raise UsageError("wins compares trials with each other; choose another measure")
     left_out: dict[str, str] = {}
@@ -134,9 +144,9 @@ def study_scaling(
             traces = _trace_trials(same, measure, home, left_out)
             curves += [compute_budget_curve(agent, traces, factor, measure, levels)] if traces else []
         elif factor == "attempts":
-            curves += _curve_over_attempts(agent, same, measure, left_out)
+            curves += _curve_over_attempts(agent, same, measure, left_out, levels)
         else:
-            curves += _curve_over_sweep(agent, same, factor, measure, left_out)
+            curves += _curve_over_sweep(agent, same, factor, measure, left_out, levels)
     if not curves:
         why = "; ".join(f"{task}: {reason}" for task, reason in left_out.items())
         raise UsageError(f"No trial can be studied over {factor}. {why}")
@@ -258,7 +268,11 @@ def _default_levels(end: float, *, whole: bool) -> list[float]:
 
 
 def _curve_over_attempts(
-    agent: str, trials: Sequence[StudyTrial], measure: Measure, left_out: dict[str, str]
+    agent: str,
+    trials: Sequence[StudyTrial],
+    measure: Measure,
+    left_out: dict[str, str],
+    levels: Sequence[float],
 ) -> list[ScalingCurve]:
     sample = _measured_sample(trials, measure, left_out)
     if not sample:
@@ -268,7 +282,10 @@ def _curve_over_attempts(
     costs = [one.outcome.cost for one in kept]
     dollars = None if None in costs else fmean(cost for cost in costs if cost is not None)
     points = []
-    for k in range(1, min(map(len, sample.values())) + 1):
+    seeds = min(map(len, sample.values()))
+    if beyond := [level for level in levels if level > seeds]:
+        raise UsageError(f"{agent} has {seeds} seeds of a task, which is less than {beyond[0]:g} attempts")
+    for k in [k for k in range(1, seeds + 1) if not levels or k in levels]:
         best = {task: [inference.expected_best(values, k)] for task, values in sample.items()}
         points.append(
             ScalingPoint(
@@ -287,11 +304,18 @@ def _curve_over_attempts(
 
 
 def _curve_over_sweep(
-    agent: str, trials: Sequence[StudyTrial], factor: Factor, measure: Measure, left_out: dict[str, str]
+    agent: str,
+    trials: Sequence[StudyTrial],
+    factor: Factor,
+    measure: Measure,
+    left_out: dict[str, str],
+    levels: Sequence[float],
 ) -> list[ScalingCurve]:
     by_level: dict[int, list[StudyTrial]] = {}
     for trial in trials:
-        by_level.setdefault(getattr(trial.file.resources, factor), []).append(trial)
+        level = getattr(trial.file.resources, factor)
+        if not levels or level in levels:
+            by_level.setdefault(level, []).append(trial)
     if len(by_level) < 2:
         raise UsageError(f"All trials of {agent} have the same {factor}; a sweep needs at least two levels")
     samples = {level: _measured_sample(same, measure, left_out) for level, same in sorted(by_level.items())}
