@@ -216,13 +216,15 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
     run = write_run(tmp_path / "running", seeds=2, tasks=("digits",), pending=True)
     trial = next(trial for trial in run.trials() if trial.state.status == "running")
     with serving(tmp_path) as viewer:
-        page = open_page(viewer)
+        listed, page = open_page(viewer), open_page(viewer)
+        row = listed.get_by_role("row").filter(has_text="running")
+        assert row.get_by_role("cell").all_inner_texts()[-3:] == ["4", "–", "1"]
         page.get_by_role("link", name="running").click()
         expect(page.get_by_text("3 of 4 trials finished")).to_be_visible()
         detail = open_page(viewer)
         detail.goto(f"{page.url}/trial/{trial.path.name}")
         expect(detail.locator(".entry.running")).to_have_count(1)
-        for one in (page, detail):
+        for one in (listed, page, detail):
             expect(one.locator("#live")).to_have_text("Live")
             one.evaluate("window.notReloaded = true")
         write_trial(trial, Texts(), strong=True)
@@ -230,7 +232,9 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
         expect(page.get_by_role("link", name="research, seed 2: success")).to_be_visible()
         expect(detail.get_by_text("submitted submission.csv, 13 bytes", exact=True)).to_be_visible()
         expect(detail.locator(".entry.running")).to_have_count(0)
-        assert all(one.evaluate("window.notReloaded") for one in (page, detail))
+        expect(row.get_by_role("cell").last).to_have_text("–")
+        assert all(one.evaluate("window.notReloaded") for one in (listed, page, detail))
+        listed.close()
         page.close()
         detail.close()
 

@@ -59,6 +59,7 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
     return Starlette(
         routes=[
             Route("/", site.page(site.index), methods=["GET"]),
+            Route("/updates", site.updates, methods=["GET"]),
             Route("/run/{run}", site.page(site.overview), methods=["GET"]),
             Route("/run/{run}/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/compare", site.page(site.compare), methods=["GET"]),
@@ -101,7 +102,8 @@ class _Site:
         """All runs, or the only one."""
         if self._runs.only:
             return RedirectResponse(f"/run/{self._runs.only}", 303)
-        return self._render("index", rows=pages.summarize_runs(self._runs.find_all()))
+        version = self._runs.version_of_all()
+        return self._render("index", version=version, rows=pages.summarize_runs(self._runs.find_all()))
 
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
@@ -210,11 +212,11 @@ class _Site:
 
     async def updates(self, request: Request) -> Response:
         """Send a message whenever a file of the run or trial changes."""
-        run, trial = request.path_params["run"], request.path_params.get("trial")
+        run, trial = request.path_params.get("run"), request.path_params.get("trial")
         with_curves = request.url.path.endswith("/curves/updates")
 
         def find() -> str | None:
-            version = self._runs.version(run, trial)
+            version = self._runs.version(run, trial) if run else self._runs.version_of_all()
             return f"{version}-{self._grader.finished}" if version and with_curves else version
 
         version = await anyio.to_thread.run_sync(find)

@@ -185,6 +185,11 @@ class Runs:
         path = self._path(key)
         return _version(path, trial) if path else None
 
+    def version_of_all(self) -> str:
+        """Return a text that changes when a run is added or removed, or a trial of one begins or ends."""
+        found = [(key, _version(path)) for key, path in sorted(self._find().items())]
+        return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
     def keep(self, view: RunView, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed for this state of a run, or compute it."""
         place = (f"{view.key} {view.version}", key)

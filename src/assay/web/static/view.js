@@ -22,7 +22,12 @@
       row.hidden = !words.every((word) => text.includes(word));
     }
   };
-  if (filter) filter.addEventListener("input", applyFilter);
+  if (filter) {
+    filter.addEventListener("input", applyFilter);
+    filter.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") event.preventDefault(); // it would submit the form around it
+    });
+  }
 
   // Forms that apply a choice at once.
   for (const form of document.querySelectorAll("form[data-submit-on-change]")) {
