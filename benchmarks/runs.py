@@ -34,7 +34,7 @@ from assay.lab.host import slots
 from assay.lab.sandboxes.bubblewrap import Bubblewrap
 from assay.records import RunFolder
 from assay.runs.driver import execute_run
-from assay.runs.executors.local import Local
+from assay.runs.executors.local import LocalExecutor
 from assay.runs.plan import Plan
 from assay.tasks import Registry, Task
 
@@ -108,7 +108,7 @@ class Bench:
         run = RunFolder(self.folder / name)
         started = time.perf_counter()
         run.add(plan.trials(self.home))
-        execute_run(run, Local(self.home, cores=self.cores), progress=NoProgress())
+        execute_run(run, LocalExecutor(self.home, cores=self.cores), progress=NoProgress())
         taken = time.perf_counter() - started
         assert all(trial.grade and trial.grade.valid_submission for trial in run.trials())
         return taken

@@ -11,7 +11,7 @@ from assay.core.disk import random_token
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.runs.driver import execute_run
-from assay.runs.executors.local import Local
+from assay.runs.executors.local import LocalExecutor
 from assay.runs.plan import Plan
 from assay.runs.retry import Retries
 from assay.tasks import Registry
@@ -72,7 +72,9 @@ def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resum
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
     tiny.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
-    execute_run(tiny.folder, Local(home, overdue=1.0), progress=NoProgress(), retries=Retries(wait=0.0, overdue=1.0))
+    execute_run(
+        tiny.folder, LocalExecutor(home, overdue=1.0), progress=NoProgress(), retries=Retries(wait=0.0, overdue=1.0)
+    )
     check_complete(tiny, 1)
     (trial,) = tiny.folder.trials()
     assert workspace(trial)["after.txt"] == "continued\n"

@@ -12,7 +12,7 @@ from assay.records import RunFolder, State
 from assay.results.collect import collect_outcomes
 from assay.results.statistics import summarize_standings
 from assay.runs.driver import execute_run
-from assay.runs.executors.local import Local
+from assay.runs.executors.local import LocalExecutor
 from assay.runs.retry import Allowance, Retries, Spending
 
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -120,4 +120,4 @@ def test_a_trial_that_needs_more_gpus_than_the_machine_has_is_refused_before_it_
     (trial,) = tiny.folder.trials()
     assert trial.file.resources.gpus == 2 and trial.state.status == "waiting"
     with pytest.raises(AssayError, match="needs 2 GPUs, but this machine has 1"):
-        execute_run(RunFolder(tiny.out), Local(home, gpus=[0]), progress=NoProgress())
+        execute_run(RunFolder(tiny.out), LocalExecutor(home, gpus=[0]), progress=NoProgress())

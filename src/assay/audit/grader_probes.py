@@ -357,7 +357,11 @@ def _probe_sample_columns(grader: Grader) -> Result:
         *(name for rule in rules.columns.values() for name in rule.aliases),
     }
     extra = [name or "(no name)" for name in sample.columns if name not in known]
-    return ("low", f"the sample submission has columns that nobody asks for: {', '.join(extra)}", ()) if extra else None
+    return (
+        ("low", f"the sample submission has columns that the rules do not name: {', '.join(extra)}", ())
+        if extra
+        else None
+    )
 
 
 def _probe_sample(grader: Grader) -> Result:

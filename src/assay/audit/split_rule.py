@@ -41,7 +41,7 @@ def check_rebuild(subject: Subject) -> list[AuditFinding]:
             drawn = np.random.RandomState(seed).permutation(len(ids))[: len(test)]
             if {ids[place] for place in drawn} == {*test}:
                 text = f"a random split with seed {seed} of the ids in {name} gives the test rows"
-                evidence = ("whoever has the labeled raw data and this rule has the answers",)
+                evidence = ("anyone with the labeled raw data and this rule has the answers",)
                 return [AuditFinding(REBUILD, "low", text, evidence, computed_on)]
     return [AuditFinding(REBUILD, "none", "no usual seed gives the test rows", (), computed_on)]
 

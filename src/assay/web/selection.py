@@ -68,14 +68,14 @@ assert set(PROPERTIES) == {field.name for field in fields(Selection)} - {"publis
 
 
 def find_choices(outcomes: Sequence[Outcome], tasks: Mapping[str, Task]) -> dict[str, list[str]]:
-    """Return the values of each property by which trials can be told apart."""
+    """Return the values of each property in which trials differ."""
     found = {name: sorted({find(one, tasks) for one in outcomes} - {""}) for name, find in PROPERTIES.items()}
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A published result, for reference: nobody has verified it here."""
+    """A published result, for reference; it was not verified here."""
 
     agent: str
     models: str

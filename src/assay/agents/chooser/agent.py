@@ -11,7 +11,7 @@ from pydantic import Field
 from assay.agents.agent import Agent, ModelUse
 from assay.agents.automl.agent import describe_task, find_obstacle, read_script
 from assay.agents.chooser.choices import Choose, choose_at_random, choose_by_model
-from assay.agents.chooser.pipelines import DESCRIPTIONS, Candidate, pipeline_names
+from assay.agents.chooser.pipelines import DESCRIPTIONS, PipelineChoice, pipeline_names
 from assay.agents.observation import Observation
 from assay.agents.outcomes import describe_end, format_streams
 from assay.agents.prompts import Templates
@@ -72,7 +72,7 @@ class _Search:
         self._tried: list[str] = []
 
     async def run(self) -> None:
-        kept = Candidate.default(await self._decide("Which pipeline should be tried first?", self._pipelines))
+        kept = PipelineChoice.default(await self._decide("Which pipeline should be tried first?", self._pipelines))
         if await self._evaluate(kept) is not None:
             await self._keep()
         for _ in range(self._settings.rounds):
@@ -85,13 +85,13 @@ class _Search:
                 await self._keep()
                 kept = candidate
 
-    async def _change(self, kept: Candidate) -> Candidate:
+    async def _change(self, kept: PipelineChoice) -> PipelineChoice:
         """Return the kept candidate with one change."""
         question = f"The current pipeline is {kept}. What should be changed next?"
         what = await self._decide(question, [*kept.parameters, PIPELINE])
         if what == PIPELINE:
             others = [name for name in self._pipelines if name != kept.pipeline]
-            return Candidate.default(await self._decide("Which pipeline should be tried instead?", others))
+            return PipelineChoice.default(await self._decide("Which pipeline should be tried instead?", others))
         question = f"{what} is {kept.parameters[what]}. Which value should be tried instead?"
         return kept.with_value(what, await self._decide(question, kept.other_values(what)))
 
@@ -110,7 +110,7 @@ class _Search:
         await self._bench.note("choice", question=question, options=list(options), choice=choice)
         return choice
 
-    async def _evaluate(self, candidate: Candidate) -> float | None:
+    async def _evaluate(self, candidate: PipelineChoice) -> float | None:
         """Return the validation loss of a candidate, whose predictions are then in the workspace; None if it failed."""
         bench, losses = self._bench, list[float]()
 

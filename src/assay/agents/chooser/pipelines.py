@@ -36,20 +36,20 @@ def pipeline_names(kind: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PipelineChoice:
     """A pipeline and the values of its parameters."""
 
     pipeline: str
     parameters: Parameters = field(default_factory=dict)
 
     @classmethod
-    def default(cls, pipeline: str) -> "Candidate":
+    def default(cls, pipeline: str) -> "PipelineChoice":
         """Return a pipeline with the default of each parameter."""
         return cls(pipeline, {name: values[0] for name, values in PIPELINES[pipeline].items()})
 
-    def with_value(self, parameter: str, value: str) -> "Candidate":
+    def with_value(self, parameter: str, value: str) -> "PipelineChoice":
         """Return the same pipeline with another value of one parameter."""
-        return Candidate(self.pipeline, {**self.parameters, parameter: value})
+        return PipelineChoice(self.pipeline, {**self.parameters, parameter: value})
 
     def other_values(self, parameter: str) -> list[str]:
         """Return the values of a parameter that it does not have."""

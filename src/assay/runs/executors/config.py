@@ -38,9 +38,9 @@ def make_executor(
     if config.slurm and config.on != "slurm":
         raise UsageError("slurm settings require --on slurm")
     if config.on == "local":
-        from assay.runs.executors.local import Local
+        from assay.runs.executors.local import LocalExecutor
 
-        return Local(home, cores=cores, lapse=config.lease, overdue=retries.overdue)
+        return LocalExecutor(home, cores=cores, lapse=config.lease, overdue=retries.overdue)
     source = config.data_from.absolute() if config.data_from else None
     if config.on == "slurm":
         from assay.runs.executors.slurm import Slurm

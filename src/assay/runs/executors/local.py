@@ -36,7 +36,7 @@ class _RunningTrial:
     began: float
 
 
-class Local:
+class LocalExecutor:
     """Runs trials on this machine, within its cores and GPUs."""
 
     def __init__(
