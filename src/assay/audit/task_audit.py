@@ -150,7 +150,7 @@ def _run(
     progress: Progress,
     only: Collection[str],
 ) -> list[AuditFinding]:
-    """Run the checks; one that cannot read the data is reported, and the others go on."""
+    """Run the checks; one that cannot read the data is reported, and the others still run."""
     chosen = {title: check for title, check in checks.items() if not only or title.startswith(tuple(only))}
     if not chosen:
         raise UsageError(f"no check begins with {' or '.join(map(repr, only))}; there are: {', '.join(checks)}")

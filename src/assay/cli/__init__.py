@@ -47,7 +47,7 @@ COMMANDS = {
     "grade-trial": ("grade", "Grade the submission of a trial after each step."),
     "aggregate": ("aggregate", "Aggregate grading reports over seeds: medal rates, standard errors, pass@k."),
     "report": ("report", "Show the results of a run as a table, CSV, JSON or HTML."),
-    "view": ("view", "Show runs in the browser, live while they go on."),
+    "view": ("view", "Show runs in the browser, live while they are in progress."),
     "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
     "study": ("study", "Study the results of runs beyond their scores."),
     "published": ("published", "Show, verify and compare with the published leaderboard of MLE-bench."),

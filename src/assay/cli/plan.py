@@ -59,7 +59,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
     if detect is not None:
         _print_power(ctx, detect / 100, source, json_)
         return
-    from assay.core.quantities import format_duration
+    from assay.core.quantities import format_cost, format_duration
     from assay.core.text import plural
     from assay.runs.forecast import forecast
 
@@ -88,7 +88,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             str(line.seeds),
             str(line.done),
             f"{format_duration(line.time)}, {line.steps} steps" + (f", {line.tokens:,} tokens" if line.tokens else ""),
-            "unknown" if line.cost is None else f"${line.cost:.2f}",
+            format_cost(line.cost),
         ]
         for line in result.lines
     ]

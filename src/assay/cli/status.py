@@ -72,7 +72,7 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 
 def _print_status(status: "RunStatus", json_: bool) -> None:
     from assay.cli.live import summarize_status
-    from assay.core.quantities import format_duration
+    from assay.core.quantities import format_cost, format_duration
     from assay.core.table import TableColumn
     from assay.core.text import one_line
 
@@ -89,7 +89,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
             str(trial.steps),
             f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
             f"{trial.tokens:,}",
-            "unknown" if trial.cost is None else f"${trial.cost:.2f}",
+            format_cost(trial.cost),
             one_line(trial.why or "", 60),
         ]
         for trial in status.trials

@@ -27,7 +27,7 @@ from assay.core.text import one_line
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free one]")
 @click.option("--open/--no-open", "open_", default=False, help="Open the page in the browser.")
 def view_command(folders: tuple[Path, ...], port: int, open_: bool) -> None:
-    """Show runs in the browser, live while they go on.
+    """Show runs in the browser, live while they are in progress.
 
     Shows the run folders given and all runs below other folders; without a folder, all runs below the current one.
     Serves on this machine only, until interrupted; the address contains a token, and nothing can be changed.

@@ -49,6 +49,11 @@ Seconds = Annotated[float, BeforeValidator(parse_duration)]
 Bytes = Annotated[int, BeforeValidator(parse_size)]
 
 
+def format_cost(dollars: float | None) -> str:
+    """Return a cost; that of a model without a known price is unknown."""
+    return "unknown" if dollars is None else f"${dollars:.2f}"
+
+
 def check_file_name(text: str) -> str:
     """Return the name of a file; raise `ValueError` if it could lead out of the folder that the file is in."""
     if text in ("", ".", "..") or "/" in text or not text.isprintable() or len(text) > 255:

@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from assay.core.quantities import format_cost
 from assay.results import wording
 from assay.results.paper import Effort, Gains, Paper
 from assay.results.published_figures import PublishedFigures
@@ -191,7 +192,7 @@ def _measures(efforts: Sequence[Effort]) -> "list[tuple[str, Callable[[Effort], 
         ("steps", lambda effort: f"{effort.steps.mean:.1f}"),
         ("tokens", lambda effort: f"{effort.tokens.mean:,.0f}"),
         *((f"  {role}", partial(_tokens, role)) for role in roles),
-        ("cost", lambda effort: _dollars(effort.cost.mean if effort.cost else None)),
+        ("cost", lambda effort: format_cost(effort.cost.mean if effort.cost else None)),
         *((f"  {role}", partial(_cost, role)) for role in roles),
         *((f"had: {NAMES[trouble]}", partial(_met, trouble)) for trouble in met),
         ("failed", lambda effort: wording.format_percent(sum(effort.failures.values()) / effort.trials)),
@@ -204,7 +205,7 @@ def _tokens(role: str, effort: Effort) -> str:
 
 
 def _cost(role: str, effort: Effort) -> str:
-    return _dollars(effort.cost_by_role[role]) if role in effort.cost_by_role else wording.NOTHING
+    return format_cost(effort.cost_by_role[role]) if role in effort.cost_by_role else wording.NOTHING
 
 
 def _met(trouble: Trouble, effort: Effort) -> str:
@@ -213,10 +214,6 @@ def _met(trouble: Trouble, effort: Effort) -> str:
 
 def _failed(cause: str, effort: Effort) -> str:
     return wording.format_percent(effort.failures.get(cause, 0) / effort.trials)
-
-
-def _dollars(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:.2f}"
 
 
 def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
