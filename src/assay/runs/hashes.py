@@ -16,7 +16,7 @@ from assay.records import TrialFile
 from assay.tasks import Task
 
 
-def made_with(task: Task, data: Prepared, environment: Path, agent: str) -> dict[str, str]:
+def hash_inputs(task: Task, data: Prepared, environment: Path, agent: str) -> dict[str, str]:
     """Return the hashes of a trial's task, data, environment and agent, and of Assay itself."""
     found = {
         "task": hash_of_folder(task.folder),

@@ -16,7 +16,7 @@ from assay.lab.interface import SandboxName
 from assay.models.settings import is_role
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
-from assay.runs.hashes import hash_of_listing, made_with
+from assay.runs.hashes import hash_inputs, hash_of_listing
 from assay.tasks import Budget, Task
 
 _MINIATURE_TIME = 600.0
@@ -64,7 +64,7 @@ class Plan:
         if check_models and any(agent.model_use() != "none" for _, agent in agents):
             self._check_models()
         made = {
-            (task.id, name): made_with(task, data[task.id], places[self.environment or task.environment], name)
+            (task.id, name): hash_inputs(task, data[task.id], places[self.environment or task.environment], name)
             for task in self.tasks
             for name, _ in agents
         }

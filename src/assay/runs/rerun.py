@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.records import RunFolder, TrialFolder
-from assay.runs.hashes import check_agent, made_with
+from assay.runs.hashes import check_agent, hash_inputs
 from assay.runs.trial import task_of
 
 
@@ -23,7 +23,7 @@ def rerun(run: RunFolder, trial: TrialFolder, home: Home) -> TrialFolder:
         raise UsageError(f"{file.id} is a fork, which does not count in results; rerun {file.parent}")
     check_agent(file)
     task = task_of(file)
-    hashes = made_with(
+    hashes = hash_inputs(
         task,
         load_prepared(home, task, file.edition, file.variant),
         home.environments / Path(file.environment).name,
