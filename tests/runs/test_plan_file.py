@@ -178,6 +178,11 @@ def test_own_prices_in_a_plan_give_a_cost(tiny, tmp_path):
     result = tiny.call("run", str(plan), *words)
     (trial,) = tiny.folder.trials()
     assert trial.state.cost == 1.5, result.stderr  # half a million tokens at 3 dollars per million
+    again = (str(plan), "--agent", "shell", "--model", f"scripted/{replies}", "--seeds", "4", "--out", str(tiny.out))
+    forecast = tiny.call("plan", *again, "--time", "60s")
+    assert "Expected cost: $4.50, by the mean of 1 finished trial." in forecast.stdout, forecast.stderr
+    other = json.loads(tiny.call("plan", *again, "--agent", "research", "--json").stdout)
+    assert other["expected_cost"] is None, "no trial of the other agent has ended"
 
 
 def test_the_maximum_time_is_that_of_trials_that_wait_for_free_cores():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, open_run, print_table
+from assay.cli.output import as_json, echo, list_runs, open_registry, open_run, print_table
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
 from assay.records import RunFolder
@@ -61,12 +61,13 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         return
     from assay.core.quantities import format_cost, format_duration
     from assay.core.text import plural
-    from assay.runs.forecast import forecast
+    from assay.runs.forecast import expected_cost, forecast
 
     plan, config = make_plan(ctx)
     cores = config.cores or len(os.sched_getaffinity(0))
     preset = _used_preset(plan, config)
     result = forecast(plan, Home.default(), cores, RunFolder(config.out) if config.out else None)
+    expected = expected_cost(result.lines, map(RunFolder, _earlier_runs(config.out)))
     if json_:
         content = {
             "lines": [asdict(line) for line in result.lines],
@@ -77,6 +78,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             "done": result.done,
             "time": result.time,
             "cost": result.cost,
+            "expected_cost": expected and expected[0],
         }
         echo(json.dumps(content, indent=2))
         return
@@ -103,13 +105,15 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
     _print_unready(result.unready)
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     echo(f"{plural(result.trials, 'trial')}, {result.done} done.")
-    if config.out and (config.out / "run.json").exists():
-        from assay.runs.forecast import expected_cost
-
-        if expected := expected_cost(RunFolder(config.out), result.trials - result.done):
-            cost_by_mean, finished = expected
-            echo(f"Expected cost, by the mean of {plural(finished, 'finished trial')}: ${cost_by_mean:.2f}.")
+    if expected:
+        echo(f"Expected cost: {format_cost(expected[0])}, by the mean of {plural(expected[1], 'finished trial')}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
+
+
+def _earlier_runs(out: Path | None) -> list[Path]:
+    """Return the runs whose trials tell what others may cost: those below this folder, and the one planned for."""
+    planned = [out] if out and (out / "run.json").exists() else []
+    return list({path.resolve(): path for path in [*planned, *list_runs(Path())]})
 
 
 def _print_unready(unready: Mapping[str, str]) -> None:

@@ -1,13 +1,14 @@
 """What a plan would run, and the maximum time and cost of it."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import groupby
 
 from assay.core.errors import LabError, NotPrepared
 from assay.core.home import Home
-from assay.records import RunFolder, TrialFile, TrialFolder
+from assay.records import RunFolder, TrialFile, TrialFolder, read_trials
 from assay.runs.plan import Plan
 
 
@@ -117,11 +118,32 @@ def _max_cost(file: TrialFile) -> float | None:
     return None if None in costs else max(cost for cost in costs if cost is not None)
 
 
-def expected_cost(run: RunFolder, trials: int) -> tuple[float, int] | None:
-    """Return what so many trials cost at the mean cost of a run's finished trials, and how many of those there are."""
-    states = [folder.state for folder in run.trials()]
-    costs = [state.cost for state in states if state.final and state.cost is not None and state.tokens]
-    return (sum(costs) / len(costs) * trials, len(costs)) if costs else None
+def expected_cost(lines: Iterable[ForecastLine], runs: Iterable[RunFolder]) -> tuple[float, int] | None:
+    """Return what the unfinished trials cost at the mean of finished ones, and how many of those there are.
+
+    Only trials of the same agent with the same models count; None if there are none for some that are to be run.
+    """
+    costs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for run in runs:
+        for trial in read_trials(run):
+            if trial.state.final and trial.state.cost is not None:
+                costs[_agent_and_models(trial.file.label, trial.file.models)].append(trial.state.cost)
+    total, finished = 0.0, 0
+    unfinished = [line for line in lines if line.models and line.seeds > line.done]
+    for key, same in groupby(sorted(unfinished, key=_key), _key):
+        if not (known := costs.get(key)):
+            return None
+        total += sum(line.seeds - line.done for line in same) * sum(known) / len(known)
+        finished += len(known)
+    return (total, finished) if finished else None
+
+
+def _key(line: ForecastLine) -> tuple[str, str]:
+    return _agent_and_models(line.agent, line.models)
+
+
+def _agent_and_models(agent: str, models: Mapping[str, str]) -> tuple[str, str]:
+    return agent, str(sorted(models.items()))
 
 
 def _final(file: TrialFile, run: RunFolder | None) -> bool:
