@@ -20,7 +20,7 @@ def test_every_command_on_a_page_exists_with_its_options(command):
     words = shlex.split(command, comments=True)
     if words[0] == "--tasks":
         words = words[2:]
-    name = words[:2] if words[0] in ("lab", "new", "published", "study") else words[:1]
+    name = words[:2] if words[0] in ("board", "lab", "new", "published", "study") else words[:1]
     shown = CliRunner().invoke(assay, [*name, "--help"]).output
     assert "Examples:" in shown
     for option in [word for word in words if word.startswith("--")]:

@@ -54,6 +54,7 @@ COMMANDS = {
     "verify": ("verify", "Verify the records of a run and regrade its submissions."),
     "sign": ("verify", "Print and store the digest of a run's records."),
     "export": ("export", "Export a run as a zip file, grading reports or Inspect logs."),
+    "board": ("board", "Keep a leaderboard of verified runs, and build it as a static site."),
     "panel": ("panel", "Measure the reference solutions of a task."),
 }
 

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.output import as_json, choose_progress, echo, open_registry, open_run, quiet, run_argument, sandbox
-from assay.core.errors import AssayError, RecordError
+from assay.core.errors import AssayError
 from assay.core.home import Home
-from assay.core.progress import Progress
 from assay.core.text import one_line, plural
 from assay.records import RunFolder
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
     from assay.records.verify import RecordFinding
 
-_UNREADABLE = ("run.json", "trial.json", "folder")
 _MAX_LENGTH = 1000
 
 
@@ -62,20 +59,28 @@ def verify_command(
       assay verify runs/first
       assay verify runs/first --digest 5f1d…
     """
-    from assay.records.signature import check_digest, run_digest_if_intact
-    from assay.records.verify import check_run
+    from assay.records.signature import run_digest_if_intact
+    from assay.results.verification import verify_run
 
     run = open_run(folder)
-    progress = choose_progress(quiet or json_)
     digest = run_digest_if_intact(run)
-    findings = [*check_run(run), *check_digest(run, digest, expected=expected, key=key)]
-    findings += _compare(run, folders, findings, sandbox, not no_regrade, progress)
+    findings = verify_run(
+        run,
+        digest,
+        open_registry(folders),
+        Home.default(),
+        expected=expected,
+        key=key,
+        sandbox=sandbox,
+        regrade=not no_regrade,
+        progress=choose_progress(quiet or json_),
+    )
     mismatches = [finding for finding in findings if finding.level == "error"]
     if json_:
         content = {"run": str(run.path), "digest": digest, "findings": [asdict(finding) for finding in findings]}
         echo(json.dumps(content, indent=2))
     else:
-        _print_findings(findings)
+        print_findings(findings)
         if not mismatches:
             echo(_summarize(run, findings, regraded=not no_regrade))
             echo(f"Run digest: {digest}")
@@ -102,34 +107,14 @@ def _summarize(run: RunFolder, findings: "list[RecordFinding]", *, regraded: boo
     return f"{trials}: the records match, but the run is not verified: {', '.join(problems)}."
 
 
-def _print_findings(findings: "list[RecordFinding]") -> None:
+def print_findings(findings: "Sequence[RecordFinding]") -> None:
+    """Print each mismatch, and remarks with how many trials they are about."""
     for finding in findings:
         if finding.level == "error":
             echo(one_line(f"{finding.trial}: {finding.part}: {finding.message}", _MAX_LENGTH))
     notes = Counter((finding.part, finding.message) for finding in findings if finding.level == "remark")
     for (part, says), count in notes.items():
         echo(one_line(f"Note on {plural(count, 'trial')}: {part}: {says}", _MAX_LENGTH))
-
-
-def _compare(
-    run: RunFolder,
-    folders: tuple[Path, ...],
-    findings: "list[RecordFinding]",
-    sandbox: "SandboxName",
-    regrade: bool,
-    progress: Progress,
-) -> "Iterator[RecordFinding]":
-    """Compare every readable trial with the tasks, data and code on this machine."""
-    from assay.results.regrade import compare_trial
-
-    registry, home = open_registry(folders), Home.default()
-    skipped = {finding.trial for finding in findings if finding.level == "error" and finding.part in _UNREADABLE}
-    trials = [trial for trial in run.trials() if trial.path.name not in skipped]
-    with progress.stage("regrading" if regrade else "comparing", total=len(trials)) as advance:
-        for trial in trials:
-            with suppress(RecordError):  # a file of the trial that cannot be read is among the findings already
-                yield from compare_trial(trial, registry, home, sandbox=sandbox, regrade=regrade)
-            advance(1)
 
 
 @click.command("sign")

@@ -16,14 +16,20 @@ def collect_outcomes(*runs: RunFolder) -> list[Outcome]:
     return [outcome for _, outcome in collect_summaries(*runs)]
 
 
-def collect_summaries(*runs: RunFolder) -> list[tuple[TrialSummary, Outcome]]:
-    """Return the same outcomes, each with the plan, state and grade it follows from."""
+def collect_summaries(*runs: RunFolder, registry: Registry | None = None) -> list[tuple[TrialSummary, Outcome]]:
+    """Return the same outcomes, each with the plan, state and grade it follows from.
+
+    Tasks are looked up in `registry`; by default also in the folders that the records name, which is only for runs that
+    were made on this machine.
+    """
     trials = [trial for run in runs for trial in read_trials(run)]
     if len(runs) > 1:
         trials = _without_copies(trials)
     plans = {trial.plan: trial.file for trial in trials}
     files = list(plans.values())
-    tasks, splits = load_tasks(files), find_splits(files)
+    known = registry or _registry(files)
+    tasks = {name: known.recorded_task(name) for name in {file.task for file in files}}
+    splits = known.split_of_each(tasks)
     labels = dict(zip(plans, label_trials(files), strict=True))
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
@@ -125,11 +131,6 @@ def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
     """Return the tasks of some trials by their names."""
     registry = _registry(files)
     return {name: registry.recorded_task(name) for name in {file.task for file in files}}
-
-
-def find_splits(files: list[TrialFile]) -> dict[str, str]:
-    """Return the smallest split that the task of each trial belongs to; some belong to none."""
-    return _registry(files).split_of_each({file.task for file in files})
 
 
 def _registry(files: list[TrialFile]) -> Registry:

@@ -109,15 +109,15 @@ def collect_trials(runs: Iterable[RunFolder]) -> list[ComparedTrial]:
 
 
 def select_trials(trials: Iterable[tuple[TrialSummary, Outcome]]) -> list[ComparedTrial]:
-    """Return the finished trials that apply to their task; the same trial in two runs counts once."""
-    found: dict[str, ComparedTrial] = {}
+    """Return the finished trials that apply to their task; the same trial of an agent in two runs counts once."""
+    found: dict[tuple[str, str], ComparedTrial] = {}
     known: dict[tuple[str, bool], Mapping[str, str]] = {}
     for trial, outcome in trials:
         if outcome.counts and not outcome.pending and not outcome.inapplicable:
             key = (trial.plan, outcome.unsealed)
             if key not in known:
                 known[key] = describe_conditions(trial.file, outcome)
-            found[trial.folder.path.name] = ComparedTrial(outcome, known[key])
+            found[outcome.agent, trial.folder.path.name] = ComparedTrial(outcome, known[key])
     return list(found.values())
 
 

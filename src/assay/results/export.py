@@ -89,7 +89,7 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
 
 def _file_name(label: str) -> str:
     """Return the label of an agent as a folder name; a hash keeps labels with special characters distinct."""
-    plain = re.sub(r"[^A-Za-z0-9._=-]+", "-", label).strip("-.")[:_MAX_NAME]
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-._")[:_MAX_NAME] or "agent"
     return plain if plain == label else f"{plain}-{hashlib.sha256(label.encode()).hexdigest()[:6]}"
 
 

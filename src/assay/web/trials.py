@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from assay.agents.aide import read_journal
 from assay.core.errors import RecordError
-from assay.records import State, SubmissionEntry, TrialFile, TrialSummary, read_events
+from assay.records import Event, State, SubmissionEntry, TrialFile, TrialSummary, read_events
 from assay.records.content_store import ContentStore
+from assay.records.events import CallFinished, ModelResult
 from assay.results.outcome import Outcome
 from assay.results.search_tree import SearchTree, make_tree
 from assay.web.markup import PageBudget, TraceLinks
@@ -15,7 +16,10 @@ from assay.web.trace import Trace, make_trace
 
 @dataclass(frozen=True)
 class TrialPart:
-    """A trial with everything that its part of a page shows; `problem` says why its log cannot be read."""
+    """A trial with everything that its part of a page shows; `problem` says why its log cannot be read.
+
+    `served` are the names of models as their providers reported them.
+    """
 
     outcome: Outcome
     file: TrialFile
@@ -25,6 +29,7 @@ class TrialPart:
     tree: SearchTree | None
     budget: PageBudget
     links: TraceLinks
+    served: tuple[str, ...] = ()
     problem: str | None = None
 
 
@@ -39,8 +44,17 @@ def make_trial_part(trial: TrialSummary, outcome: Outcome, budget: PageBudget, p
         entry = folder.submission_entry
     except RecordError as error:
         empty = Trace(())
-        return TrialPart(outcome, trial.file, trial.state, None, empty, None, budget, links, str(error))
-    return TrialPart(outcome, trial.file, trial.state, entry, trace, tree, budget, links)
+        return TrialPart(outcome, trial.file, trial.state, None, empty, None, budget, links, problem=str(error))
+    return TrialPart(outcome, trial.file, trial.state, entry, trace, tree, budget, links, _find_served(events))
+
+
+def _find_served(events: Iterable[Event]) -> tuple[str, ...]:
+    replies = (
+        event.result.reply
+        for event in events
+        if isinstance(event, CallFinished) and isinstance(event.result, ModelResult)
+    )
+    return tuple(dict.fromkeys(reply.served for reply in replies if reply and reply.served))
 
 
 def make_trial_parts(trials: Iterable[tuple[TrialSummary, Outcome]], size: int = 20_000_000) -> Iterator[TrialPart]:

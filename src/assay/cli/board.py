@@ -1,0 +1,167 @@
+"""`assay board`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, sandbox
+from assay.core.text import plural
+
+if TYPE_CHECKING:
+    from assay.lab.interface import SandboxName
+
+_BOARD = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group("board")
+def board_command() -> None:
+    """Keep a leaderboard of verified runs, and build it as a static site.
+
+    \b
+    Examples:
+      assay export runs/first --out first.zip --submissions
+      assay board add first.zip --to board --by "Example Lab"
+      assay board build board --out site
+    """
+
+
+@board_command.command("add")
+@click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="BUNDLE")
+@click.option("--to", "folder", required=True, type=_BOARD, metavar="DIR", help="Folder of the board.")
+@click.option("--by", help="Who ran it.")
+@click.option("--model-version", help="Exact version of the model.")
+@click.option("--cutoff", help="Knowledge cutoff of the model.")
+@click.option("--agent-tools", help="Tools the agent had beyond the record, such as web search.")
+@click.option("--selection", help="Rule by which these trials were selected among others.")
+@click.option("--link", help="Where to read more.")
+@click.option("--digest", "expected", metavar="DIGEST", help="Digest of the run as it was published by assay sign.")
+@click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Key that the run was signed with.",
+)
+@click.option("--allow-unverified", is_flag=True, help="Add it with a mark if scores cannot be regraded here.")
+@sandbox
+@quiet
+@as_json
+@click.pass_obj
+def add_command(
+    folders: tuple[Path, ...],
+    bundle: Path,
+    folder: Path,
+    by: str | None,
+    model_version: str | None,
+    cutoff: str | None,
+    agent_tools: str | None,
+    selection: str | None,
+    link: str | None,
+    expected: str | None,
+    key: Path | None,
+    allow_unverified: bool,
+    sandbox: "SandboxName",
+    quiet: bool,
+    json_: bool,
+) -> None:
+    """Verify an exported run and add it to a board.
+
+    Recomputes every hash, checks the chain of every log, and regrades every submission. A bundle in which anything does
+    not match is refused, and so is one whose scores cannot be regraded here.
+
+    \b
+    Examples:
+      assay board add first.zip --to board --by "Example Lab" --model-version gpt-5-2026-08-07
+      assay board add first.zip --to board --key team.key
+    """
+    from pydantic import ValidationError
+
+    from assay.cli.verify import print_findings
+    from assay.core.errors import UsageError
+    from assay.core.home import Home
+    from assay.core.text import describe_validation_error
+    from assay.results.board import BoardFolder, BundleRefused, RunInfo
+
+    try:
+        info = RunInfo(
+            by=by,
+            model_version=model_version,
+            knowledge_cutoff=cutoff,
+            tools=agent_tools,
+            selection=selection,
+            link=link,
+        )
+    except ValidationError as error:
+        raise UsageError(describe_validation_error(error)) from None
+    try:
+        entry = BoardFolder(folder).add(
+            bundle,
+            info,
+            open_registry(folders),
+            Home.default(),
+            expected=expected,
+            key=key,
+            sandbox=sandbox,
+            allow_unverified=allow_unverified,
+            progress=choose_progress(quiet or json_),
+        )
+    except BundleRefused as refusal:
+        print_findings(refusal.findings)
+        raise
+    if json_:
+        echo(json.dumps(entry.model_dump(mode="json"), indent=2))
+    else:
+        echo(f"Added {plural(entry.trials, 'trial')}, {entry.regraded} regraded, as {entry.name}")
+
+
+@board_command.command("build")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option(
+    "--out", required=True, type=_BOARD, metavar="SITE", help="Folder of the site; an older site is replaced."
+)
+@click.option("--title", default="Assay board", show_default=True, help="Title of the site.")
+@quiet
+@click.pass_obj
+def build_command(folders: tuple[Path, ...], folder: Path, out: Path, title: str, quiet: bool) -> None:
+    """Build a board as a static site that any web server can host.
+
+    Results are grouped by what is comparable: suite, split, edition, data, time, hardware, network and feedback. Links
+    are relative, and nothing is loaded from elsewhere.
+
+    \b
+    Examples:
+      assay board build board --out site
+      assay board build board --out site --title "ML engineering board"
+    """
+    from assay.results.board import BoardFolder
+    from assay.web.board import build_site
+
+    pages = build_site(BoardFolder(folder), out, open_registry(folders), title=title, progress=choose_progress(quiet))
+    echo(f"Wrote {plural(pages, 'page')}: open {(out / 'index.html').resolve().as_uri()}")
+
+
+@board_command.command("ls")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@as_json
+def list_command(folder: Path, json_: bool) -> None:
+    """List the entries of a board.
+
+    \b
+    Examples:
+      assay board ls board
+    """
+    from assay.cli.output import print_table
+    from assay.results.board import BoardFolder
+
+    entries = BoardFolder(folder).entries()
+    if json_:
+        echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
+        return
+    print_table(
+        ["entry", "added", "by", "trials", "regraded", "signed"],
+        [
+            [entry.name, entry.added_at, entry.info.by or "–", str(entry.trials), str(entry.regraded), entry.signed]
+            for entry in entries
+        ],
+    )

@@ -1,0 +1,257 @@
+"""The static site of a board: entries grouped by what is comparable, a disclosure card for each, every trial's trace.
+
+    index.html                      all groups
+    entries/NAME.html               one entry: disclosure, results by task
+    trials/NAME/TRIAL.html          what happened in a trial
+    bundles/NAME.zip                the verified bundle, for everybody who wants to verify it again
+    static/                         styles and one script
+
+Links are relative, so the site works below any address. What bundles contain is untrusted: templates escape it, and
+pages have a content-security policy without inline scripts.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.core.disk import random_token, write_json
+from assay.core.errors import MissingDependency, UsageError
+from assay.core.progress import NoProgress, Progress
+from assay.core.quantities import format_duration
+from assay.core.text import plural
+from assay.core.untrusted import read_json
+from assay.records import TrialSummary
+from assay.results.board import BoardEntry, BoardFolder, open_entry
+from assay.results.collect import collect_summaries
+from assay.results.comparison import Comparison, compare_agents, describe_conditions, select_trials
+from assay.results.disclosure import Disclosure, disclose_agents
+from assay.results.outcome import Outcome, RuleSet
+from assay.results.statistics import detectable_difference_in_success, group_by
+from assay.tasks import Registry
+from assay.web.leaderboard import Line, make_lines
+
+Trial = tuple[TrialSummary, Outcome]
+
+_STATIC = Path(__file__).parent / "static"
+_FILES = ("view.css", "trace.css", "view.js", "icon.svg")
+_MARKER = "board.json"
+_PAGE_SIZE = 1_000_000
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What results must have in common to be compared on the board."""
+
+    rules: RuleSet
+    split: str
+    time: str
+    hardware: str
+    network: str
+    feedback: str
+
+    def items(self) -> list[tuple[str, str]]:
+        """Return the conditions by name, for the page."""
+        return [
+            ("Tasks", self.split),
+            ("Time per trial", self.time),
+            ("Hardware per trial", self.hardware),
+            ("Network", self.network),
+            ("Feedback from the test", self.feedback),
+        ]
+
+
+@dataclass(frozen=True)
+class Row:
+    """An agent of an entry: its results, its disclosure and its trials."""
+
+    entry: BoardEntry
+    conditions: Conditions
+    line: Line
+    disclosure: Disclosure
+    trials: tuple[Trial, ...]
+
+    @property
+    def label(self) -> str:
+        """A name that no other row of the board has."""
+        return f"{self.line.agent} [{self.entry.name[:6]}]"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that are comparable, the best first, and published results for reference."""
+
+    conditions: Conditions
+    rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...]
+    detectable: float | None
+    published: Any
+
+
+def build_site(
+    board: BoardFolder, out: Path, registry: Registry, *, title: str, progress: Progress | None = None
+) -> int:
+    """Write the site and return the number of its pages; an older site of a board is replaced, nothing else is."""
+    try:
+        from assay.web.app import make_environment
+    except ImportError:
+        raise MissingDependency("The board", "web") from None
+    _refuse_foreign(out)
+    entries = board.entries()
+    environment = make_environment()
+    environment.globals["policy"] = POLICY
+    out.parent.mkdir(parents=True, exist_ok=True)
+    site = out.with_name(f".{out.name}.{random_token()}")
+    rows: list[Row] = []
+    pages = 1
+    try:
+        _copy_static(site)
+        with (progress or NoProgress()).stage("building the board", total=len(entries)) as advance:
+            for entry in entries:
+                pages += _add_entry(site, board, entry, registry, rows, environment, title)
+                advance(1)
+        groups = _group_rows(rows, registry)
+        page = environment.get_template("board.html.jinja").render(title=title, root="", groups=groups, entries=entries)
+        (site / "index.html").write_text(page, encoding="utf-8")
+        write_json(site / _MARKER, {"format": "board-site/1", "entries": [entry.digest for entry in entries]})
+        if out.exists():
+            shutil.rmtree(out)
+        site.rename(out)
+    finally:
+        shutil.rmtree(site, ignore_errors=True)
+    return pages
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Refuse to replace a folder that is not the site of a board."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / _MARKER).is_file() or read_json(out / _MARKER).get("format") != "board-site/1":
+        raise UsageError(f"{out} exists and is not the site of a board; choose another folder")
+
+
+def _copy_static(site: Path) -> None:
+    (site / "static").mkdir(parents=True)
+    for name in _FILES:
+        shutil.copyfile(_STATIC / name, site / "static" / name)
+    (site / ".nojekyll").touch()  # GitHub Pages serves files as they are
+    for name in ("entries", "trials", "bundles"):
+        (site / name).mkdir()
+
+
+def _add_entry(
+    site: Path,
+    board: BoardFolder,
+    entry: BoardEntry,
+    registry: Registry,
+    rows: list[Row],
+    environment: Any,
+    title: str,
+) -> int:
+    """Write the pages of one entry, add its rows to the others, and return the number of pages."""
+    from assay.web.markup import PageBudget
+    from assay.web.trials import make_trial_part
+
+    with tempfile.TemporaryDirectory(prefix="assay-board-") as name:
+        run = open_entry(board, entry, Path(name) / "run")
+        trials = collect_summaries(run, registry=registry)
+        own = list(_make_rows(entry, trials, registry))
+        rows += own
+        shutil.copyfile(board.bundle(entry), site / "bundles" / f"{entry.name}.zip")
+        folder = site / "trials" / entry.name
+        folder.mkdir()
+        template = environment.get_template("board_trial.html.jinja")
+        served: dict[str, None] = {}
+        for trial, outcome in trials:
+            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE))
+            served |= dict.fromkeys(part.served)
+            page = template.render(title=title, root="../../", entry=entry, part=part)
+            (folder / f"{trial.folder.path.name}.html").write_text(page, encoding="utf-8")
+        template = environment.get_template("board_entry.html.jinja")
+        page = template.render(title=title, root="../", entry=entry, rows=own, served=list(served))
+        (site / "entries" / f"{entry.name}.html").write_text(page, encoding="utf-8")
+    return 1 + len(trials)
+
+
+def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -> Iterator[Row]:
+    disclosures = {(one.rules, one.agent): one for one in disclose_agents(trials)}
+    for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent)):
+        outcomes = [outcome for _, outcome in same]
+        strata = {outcome.task: outcome.split for outcome in outcomes}
+        lines = make_lines(outcomes, strata)
+        if lines:
+            disclosure = disclosures[outcomes[0].rules, outcomes[0].agent]
+            yield Row(entry, _find_conditions(same, registry), lines[0], disclosure, tuple(same))
+
+
+def _find_conditions(trials: Sequence[Trial], registry: Registry) -> Conditions:
+    found = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
+    times = sorted({trial.file.budget.time for trial, _ in trials})
+    unsealed = any(outcome.unsealed for _, outcome in trials)
+    rules = trials[0][1].rules
+    return Conditions(
+        rules=rules,
+        split=_name_tasks(rules.suite, {outcome.task.partition("/")[2] for _, outcome in trials}, registry),
+        time=format_duration(times[0])
+        if len(times) == 1
+        else f"{format_duration(times[0])} to {format_duration(times[-1])}, by task",
+        hardware=_join(one["hardware"] for one in found),
+        network=_join(one["network"] for one in found),
+        feedback="answers within reach" if unsealed else "only whether the format is valid",
+    )
+
+
+def _name_tasks(suite: str, tasks: set[str], registry: Registry) -> str:
+    """Return the name of the split that has exactly these tasks, else the tasks themselves where they are few."""
+    known = registry.suites[suite][0]
+    if tasks == set(known.tasks):
+        return f"all {plural(len(tasks), 'task')}"
+    for name, members in known.splits.items():
+        if tasks == set(members):
+            return f"{name} ({plural(len(tasks), 'task')})"
+    return f"{plural(len(tasks), 'task')}: {', '.join(sorted(tasks))}"
+
+
+def _join(values: Iterator[str]) -> str:
+    return "; ".join(sorted(set(values)))
+
+
+def _group_rows(rows: Sequence[Row], registry: Registry) -> list[Group]:
+    groups = []
+    for same in group_by(rows, lambda row: row.conditions):
+        best_first = sorted(same, key=lambda row: (-(row.line.success or 0.0), row.label))
+        outcomes = [replace(outcome, agent=row.label) for row in same for _, outcome in row.trials if outcome.counts]
+        groups.append(
+            Group(
+                conditions=same[0].conditions,
+                rows=tuple(best_first),
+                comparisons=tuple(_compare(best_first)),
+                detectable=detectable_difference_in_success(outcomes),
+                published=_find_published(same[0], registry),
+            )
+        )
+    return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))
+
+
+def _compare(rows: Sequence[Row]) -> list[Comparison]:
+    """Compare each row with the best one; nothing where a condition that the page does not show differs."""
+    if len(rows) < 2:
+        return []
+    trials = [(trial, replace(outcome, agent=row.label)) for row in rows for trial, outcome in row.trials]
+    strata: Mapping[str, str] = {outcome.task: outcome.split for _, outcome in trials}
+    try:
+        return compare_agents(select_trials(trials), baseline=rows[0].label, strata=strata)
+    except UsageError:
+        return []
+
+
+def _find_published(row: Row, registry: Registry) -> Any:
+    from assay.web.selection import Selection, find_published
+
+    split = row.conditions.split.partition(" ")[0]
+    task = registry.recorded_task(row.trials[0][1].task)
+    whole = split in ("all", *registry.suites[row.conditions.rules.suite][0].splits)
+    return find_published(row.conditions.rules, task, Selection(split=split)) if whole else None
