@@ -1,10 +1,13 @@
 """A local model answers through the same client as every provider, with the real weights of SmolLM2."""
 
+import json
 import math
 import sys
 
 import anyio
 import pytest
+from inspect_ai.model import GenerateConfig, ResponseSchema, get_model
+from inspect_ai.util import JSONSchema
 
 from assay.core.errors import MissingDependency, ModelError, PromptTooLong, UsageError
 from assay.models import Message, Models, ModelSettings, Prices, Sampling, Tool
@@ -44,6 +47,15 @@ async def test_one_of_several_tools_is_called_with_its_own_arguments():
     tools = [tool("pick", OPTIONS), tool("tune", ["depth", "rate"])]
     (call,) = (await smollm2().ask("main", ASK, tools, choice="any", sampling=Sampling(seed=1))).message.tool_calls
     assert call.arguments["choice"] in {"pick": OPTIONS, "tune": ["depth", "rate"]}[call.name]
+
+
+async def test_a_reply_with_a_schema_is_json_that_matches_it():
+    schema = JSONSchema(type="object", properties={"folds": JSONSchema(enum=[3, 5, 10])}, required=["folds"])
+    config = GenerateConfig(response_schema=ResponseSchema(name="plan", json_schema=schema), max_tokens=40, seed=3)
+    smollm2().check()  # registers the provider
+    output = await get_model("local/smollm2", context=512, memoize=False).generate("How many folds?", config=config)
+    reply = json.loads(output.completion)
+    assert list(reply) == ["folds"] and reply["folds"] in (3, 5, 10)
 
 
 async def test_the_event_loop_runs_while_the_model_computes():
