@@ -3,14 +3,18 @@
 import json
 import re
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 from sample_run import Texts, write_run
 from viewing import Client, serving
 
+from assay.core.errors import RecordError
 from assay.grading.result import Grade
+from assay.lab.snapshots import take_snapshot
 from assay.records import BudgetUsed, State, TrialFile, TrialFolder, read_events
+from assay.records.content_store import ContentStore
 from assay.records.events import (
     EVENT_ADAPTER,
     GAVE_UP,
@@ -33,12 +37,14 @@ from assay.records.events import (
     ReadRequest,
     ReadResult,
     Restarted,
+    SnapshotTaken,
     ValidationRequest,
     ValidationResult,
     WriteRequest,
     WriteResult,
 )
 from assay.web.text import clean_text
+from assay.web.trace import make_trace
 
 SCRIPT = (
     "<script>alert('owned')</script><img src=x onerror=alert(1)>\"'><svg onload=alert(1)></pre></details></textarea>"
@@ -258,3 +264,32 @@ def test_terminal_sequences_are_removed_and_progress_bars_keep_their_last_state(
     assert clean_text("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07") == "red link"
     assert clean_text("10 %\r 50 %\r100 %\nnext\r\n") == "100 %\nnext\n"
     assert clean_text("a\u202eb\x00c") == "a\ufffdb\ufffdc"
+
+
+def test_contents_and_manifests_larger_than_the_record_says_are_not_read(tmp_path, monkeypatch):
+    """A page decides by the sizes in a record what it reads, and the record may lie."""
+    store = tmp_path / "snapshots"
+    work = tmp_path / "work"
+    work.mkdir()
+    taken = []
+    for number in range(3):
+        (work / "script.py").write_text(f"print({number})\n" * 9)
+        taken.append(take_snapshot(work, store, max_size=10**6))
+    events = [
+        SnapshotTaken(snapshot=one.id, step=number).model_copy(update={"number": number, "time": datetime.now(UTC)})
+        for number, one in enumerate(taken)
+    ]
+    shown = make_trace(events, ContentStore(store), store)
+    assert [entry.title for entry in shown.entries][1:] == ["files: 1 changed"] * 2
+    (file,) = taken[1].files.values()
+    (store / "objects" / file.sha256).write_bytes(b"x" * 10**6)
+    with pytest.raises(RecordError, match="at most"):
+        ContentStore(store).get_by_digest(file.sha256, file.size)
+    monkeypatch.setattr("assay.web.trace._MAX_MANIFESTS", 500)
+    shown = make_trace(events, ContentStore(store), store)
+    assert [entry.title for entry in shown.entries][1:] == ["workspace not shown"] * 2
+    large = Content(sha256="0" * 64, size=10**9)
+    write = CallStarted(step=1, request=WriteRequest(path="a", content=large))
+    write = write.model_copy(update={"number": 7, "time": datetime.now(UTC)})
+    (entry,) = make_trace([write], ContentStore(store), store).entries
+    assert "too long to show" in entry.blocks[0].text

@@ -162,6 +162,14 @@ def take_snapshot(
     return snapshot
 
 
+def manifest_size(store: Path, id: str) -> int:
+    """Return how many bytes the manifest of a snapshot has, which `load_snapshot` must read; 0 if there is none."""
+    try:
+        return (store / "manifests" / f"{_check_digest(id)}.json").lstat().st_size
+    except OSError:
+        return 0
+
+
 def load_snapshot(store: Path, id: str) -> Snapshot:
     """Return the snapshot with this id; `RecordError` if it is missing or its manifest does not match the id."""
     path = store / "manifests" / f"{_check_digest(id)}.json"
@@ -216,9 +224,9 @@ def _restore(root: Path, store: Path, snapshot: Snapshot, owner: Owner | None, w
         workspace.set_folder_mode(root, path, mode & 0o777)
 
 
-def read_object(store: Path, sha256: str) -> bytes:
+def read_object(store: Path, sha256: str, max_size: int = MAX_CONTENT) -> bytes:
     """Return the content with this digest; `RecordError` if it is missing, not a regular file, or does not match."""
-    with open_object(store, sha256, MAX_CONTENT) as file:
+    with open_object(store, sha256, min(max_size, MAX_CONTENT)) as file:
         content = file.read()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise _mismatch(file.name)

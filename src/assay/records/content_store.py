@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assay.core.disk import atomic_write
 from assay.core.errors import RecordError
+from assay.core.untrusted import MAX_CONTENT
 from assay.lab.snapshots import read_object
 from assay.records.events import Content
 
@@ -38,11 +39,14 @@ class ContentStore:
         """Return the content that the log refers to; `RecordError` if it is missing or damaged."""
         if content.inline:
             return decode_inline(content)
-        return self.get_by_digest(content.sha256)
+        return self.get_by_digest(content.sha256, content.size)
 
-    def get_by_digest(self, sha256: str) -> bytes:
-        """Return a content that is stored as a file, by its SHA-256; `RecordError` if it is missing or damaged."""
-        return read_object(self.snapshots, sha256)
+    def get_by_digest(self, sha256: str, max_size: int = MAX_CONTENT) -> bytes:
+        """Return a content that is stored as a file, by its SHA-256; `RecordError` if it is missing or damaged.
+
+        A reader that decides by a size in the record passes it on as `max_size`: the record may be wrong on purpose.
+        """
+        return read_object(self.snapshots, sha256, max_size)
 
 
 def decode_inline(content: Content) -> bytes:

@@ -282,7 +282,7 @@ def _trial_scripts(trial: TrialFolder) -> dict[str, str]:
     if last:
         for path, file in load_snapshot(trial.snapshots, last).files.items():
             if path.endswith(".py") and file.size <= MAX_SIZE:
-                scripts[path] = store.get_by_digest(file.sha256).decode(errors="replace")
+                scripts[path] = store.get_by_digest(file.sha256, file.size).decode(errors="replace")
     return scripts
 
 

@@ -250,7 +250,7 @@ def _read_scripts_left(events: Sequence[Event], store: ContentStore) -> Iterator
     if taken and any(isinstance(request, ExternalProcessRequest | HumanPeriodRequest) for request in requests):
         for path, file in sorted(load_snapshot(store.snapshots, taken[-1].snapshot).files.items()):
             if path.endswith((".py", ".sh")) and file.size <= _MAX_SIZE:
-                text = store.get_by_digest(file.sha256).decode(errors="replace")
+                text = store.get_by_digest(file.sha256, file.size).decode(errors="replace")
                 yield ExecutedCode(taken[-1].number, _without_comments(text), _depth(path) - 1)
 
 

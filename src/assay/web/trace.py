@@ -10,7 +10,7 @@ from typing import Literal
 from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
 from assay.core.text import one_line, plural
-from assay.lab.snapshots import Snapshot, load_snapshot, read_object
+from assay.lab.snapshots import Snapshot, load_snapshot, manifest_size, read_object
 from assay.records.content_store import ContentStore
 from assay.records.events import (
     ActionRequest,
@@ -56,6 +56,9 @@ from assay.web.text import clean_text
 
 BlockKind = Literal["prose", "text", "code", "diff"]
 _MAX_DIFFED = 200_000
+_MAX_TEXT = 20 * 10**6
+_MAX_MANIFESTS = 100 * 10**6
+"""Bytes of manifests that one page reads to show how files changed."""
 _MAX_CHANGES = 10
 _MAX_LISTED = 200
 _CODE = (".py", ".sh", ".r", ".jl", ".sql", ".json", ".toml", ".yaml", ".yml", ".md", ".txt", ".cfg", ".ini", ".ipynb")
@@ -190,6 +193,7 @@ class _Builder:
         self._contents = contents
         self._snapshots = snapshots
         self._snapshot: tuple[str, Snapshot] | None = None
+        self._manifests = _MAX_MANIFESTS
         self._files: dict[str, str] = {}
         self._open: dict[int, tuple[Entry, CallStarted]] = {}
         self._entries: list[Entry] = []
@@ -328,9 +332,12 @@ class _Builder:
         if self._snapshots is None or (before and before[0] == event.snapshot):
             return
         try:
+            self._manifests -= manifest_size(self._snapshots, event.snapshot)
+            if self._manifests < 0:
+                raise RecordError("the workspace has too many files for this page; open the files of a step instead")
             now = load_snapshot(self._snapshots, event.snapshot)
         except RecordError as error:
-            entry = Entry(event.number, "files", "workspace not in the record", at, event.step)
+            entry = Entry(event.number, "files", "workspace not shown", at, event.step)
             entry.blocks = [Block("reason", str(error))]
             self._entries.append(entry)
             return
@@ -357,7 +364,7 @@ class _Builder:
         if self._snapshots is None or file.size > _MAX_DIFFED:
             return None
         try:
-            text = read_object(self._snapshots, file.sha256).decode()
+            text = read_object(self._snapshots, file.sha256, file.size).decode()
         except (RecordError, UnicodeDecodeError):
             return None
         if self._files.get(path) == text:
@@ -365,6 +372,8 @@ class _Builder:
         return self._difference(path, text)
 
     def _text(self, content: Content) -> str:
+        if content.size > _MAX_TEXT:
+            return f"[{content.size:,} bytes, too long to show]"
         try:
             data = self._contents.get(content)
         except (RecordError, OSError) as error:
