@@ -1,4 +1,4 @@
-"""Parse texts that a model or a stranger made to take forever; runs in a process of its own, which a test can kill.
+"""Parse texts that are made to take forever; runs in a process of its own, which a test can kill.
 
 A regular expression holds the lock of the interpreter: while it backtracks, no thread can end anything.
 """

@@ -1,4 +1,4 @@
-"""Zip files of strangers in place of an exported run: refused in one sentence, without a hang, and nothing is left."""
+"""Hostile zip files in place of an exported run: refused in one sentence, without a hang, and nothing is left."""
 
 import os
 import warnings

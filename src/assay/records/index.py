@@ -257,7 +257,7 @@ def _stamp(folder: TrialFolder) -> tuple[bytes, int]:
         except OSError:
             parts += [0, 0, 0, 0]
             continue
-        # A stranger can give a file any time, also one that exceeds 64 bits.
+        # Files of an untrusted run can have any time, also one that exceeds 64 bits.
         parts += [
             number & 0x7FFF_FFFF_FFFF_FFFF
             for number in (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

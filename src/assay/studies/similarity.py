@@ -232,7 +232,7 @@ def read_panels(run: RunFolder) -> list[CodeSample]:
 
 
 def read_folder(folder: Path) -> list[CodeSample]:
-    """Return the Python files and notebooks below a folder, which may come from a stranger.
+    """Return the Python files and notebooks below a folder, which may be untrusted.
 
     Links and special files are left out; `RecordError` if there are too many files, or a folder is nested too deeply.
     """

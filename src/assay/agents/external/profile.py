@@ -87,7 +87,7 @@ def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"include: {name} is outside the folder of the profile")
         try:
-            # A profile may come from a stranger: a link would bring a file of this machine into the lab.
+            # A profile may be untrusted: a link would bring a file of this machine into the lab.
             refuse_links(*(folder / above for above in (path, *path.parents[:-1])))
             found[path.as_posix()] = read_plain(folder / path, MAX_INCLUDED).decode()
         except OSError as error:
