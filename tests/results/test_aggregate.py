@@ -63,7 +63,7 @@ def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
     (tmp_path / "split").write_text("a\n")
     result = assay("aggregate", *paths, "--split", tmp_path / "split")
     lines = result.stdout.splitlines()
-    assert "one" in lines and "two" in lines and lines.count("1 competitions × 1 seeds") == 2
+    assert "one" in lines and "two" in lines and lines.count("1 competition × 1 seed") == 2
 
 
 def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
-from assay.core.text import one_line
+from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, ErrorKind
 
@@ -71,7 +71,7 @@ def aggregate_command(
 
 def _print_aggregate(result: Aggregate, error: ErrorKind, variants: set[str]) -> None:
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
-    echo(f"{result.competitions} competitions × {result.seeds} seeds{padded}")
+    echo(f"{plural(result.competitions, 'competition')} × {plural(result.seeds, 'seed')}{padded}")
     rows = [
         [
             name.removesuffix("_percentage").replace("_", " "),
