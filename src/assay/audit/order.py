@@ -26,8 +26,8 @@ def check_order(subject: Subject) -> list[AuditFinding]:
     """Compare the labels with the order of the ids and with the place of each row in the public files."""
     if not len(subject.labels) or len(subject.rows_of_id) < _MIN_ROWS:
         return [AuditFinding(ORDER, "skipped", f"there are no {_MIN_ROWS} answers with ids")]
-    chosen = [rows[0] for rows in subject.rows_of_id.values()]
-    computed_on = f"{len(chosen):,} answers, one for each id"
+    chosen = _independent_rows(subject)
+    computed_on = f"{len(chosen):,} answers, one for each id or first part of it"
     findings, tried = [], []
     for name, places in _orders(subject):
         tried.append(name)
@@ -44,6 +44,15 @@ def check_order(subject: Subject) -> list[AuditFinding]:
             findings.append(AuditFinding(ORDER, "medium", text, (), computed_on))
     text = f"no label follows {' or '.join(tried)}"
     return findings or [AuditFinding(ORDER, "none", text, (), computed_on)]
+
+
+def _independent_rows(subject: Subject) -> list[int]:
+    """Return a row of each id; where ids such as 0139_03 share a first part, a row of each of these."""
+    first = {id: rows[0] for id, rows in subject.rows_of_id.items()}
+    by_part: dict[str, int] = {}
+    for id, row in first.items():
+        by_part.setdefault(re.split(r"[_\-/]", id)[0], row)
+    return list(by_part.values() if len(by_part) >= _MIN_ROWS else first.values())
 
 
 def check_times(subject: Subject) -> list[AuditFinding]:

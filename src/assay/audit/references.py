@@ -146,7 +146,7 @@ def check_lost_words(subject: Subject) -> list[AuditFinding]:
         return [AuditFinding(LOST, "skipped", "no column holds words", (), computed_on)]
     if not found:
         return [AuditFinding(LOST, "none", "no column has a few empty cells", (), computed_on)]
-    text = "a few cells are empty where all others are words: words such as NA and null were probably lost"
+    text = "a few cells are empty where all others are words: words such as NA and null may have been lost"
     return [AuditFinding(LOST, "low", text, tuple(found), computed_on)]
 
 

@@ -125,7 +125,7 @@ def _print(audit: "TaskAudit", all_: bool) -> None:
         for line in finding.evidence:
             echo(f"            {line}")
     if not shown:
-        echo(f"  nothing found by {audit.count('none')} checks")
+        echo(f"  nothing found by {plural(audit.count('none'), 'check')}")
 
 
 def _find_subjects(
