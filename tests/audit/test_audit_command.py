@@ -38,6 +38,8 @@ def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay, tmp_path: Pa
     )
     (finding,) = audit["findings"]
     assert finding["severity"] == "high" and finding["computed_on"]
+    result = assay("audit", TASK, "--variant", "synthetic", "--json", "--only", "trivial", "--quiet")
+    assert all("indicative" in finding["computed_on"] for finding in json.loads(result.stdout)[0]["findings"])
 
 
 def test_a_folder_needs_no_task(assay, tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ from scipy.io import savemat
 
 from assay.audit import duplicates, subject
 from assay.audit.finding import AuditFinding
+from assay.audit.nearest import copy_nearest_labels
 from assay.audit.subject import Subject
 from assay.audit.task_audit import audit_folder
 from assay.core.progress import NoProgress
 from assay.data.miniature import Miniature
-from assay.formats import tfrecord
+from assay.formats import seven_zip, tfrecord
 from assay.formats.dicom import read_header
 from assay.formats.mat import clear_field, list_fields
 
@@ -350,7 +351,7 @@ def test_labels_in_test_records_are_found_and_those_in_training_records_are_fine
     assert "target" in finding.text
 
 
-def test_metadata_is_read_inside_of_archives_of_archives(data: Data) -> None:
+def test_metadata_is_read_inside_of_archives_of_archives(data: Data, tmp_path: Path) -> None:
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as archive:
         archive.writestr("Sample1_data.mat", tag_mat("test", 1, data))
@@ -360,6 +361,36 @@ def test_metadata_is_read_inside_of_archives_of_archives(data: Data) -> None:
         archive.addfile(info, io.BytesIO(inner.getvalue()))
     (finding,) = data.found("metadata of test files")
     assert finding.evidence[0].startswith("test.tar.gz/Sample1.zip/Sample1_data.mat: Video.Labels")
+    (data.folder / "test.tar.gz").unlink()
+    (tmp_path / "data.mat").write_bytes(tag_mat("test", 1, data))
+    seven_zip.pack(data.folder / "test.7z", [("deep/Sample1.mat", tmp_path / "data.mat")])
+    (finding,) = data.found("metadata of test files")
+    assert finding.evidence[0].startswith("test.7z/deep/Sample1.mat: Video.Labels")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts", "images"])
+def test_the_nearest_training_row_gives_its_label(data: Data, kind: str) -> None:
+    """Each test row is a slightly changed copy of a training row, whose label it gets."""
+    train, test = data.tables["train"], data.tables["test"]
+    if kind == "numbers":
+        test["height"] = train["height"] + 1e-6
+        test["age"], test["text"], train["text"] = train["age"], "same", "same"
+    elif kind == "texts":
+        test["text"] = ["also " + text for text in train["text"]]
+        train["age"] = train["height"] = test["age"] = test["height"] = 1
+    else:
+        for side in ("train", "test"):
+            (data.folder / side).mkdir()
+        for row in range(ROWS):
+            image = data.noise_image()
+            (data.folder / "train" / f"{data.ids['train'][row]}.png").write_bytes(encode(image))
+            (data.folder / "test" / f"{data.ids['test'][row]}.jpg").write_bytes(encode(image, "JPEG", quality=90))
+        data.tables["test"] = test[["id", "label"]]
+    data.audit("timestamps")
+    audited = Subject.of_folder(data.folder, "label", "id", data.answers)
+    submission = copy_nearest_labels(audited, audited.table, ["label"])
+    assert submission is not None
+    assert submission["label"].tolist() == train["label"].astype(str).tolist()
 
 
 def test_damaged_files_do_not_stop_the_audit(data: Data) -> None:

@@ -42,7 +42,7 @@ def check_rows(subject: Subject) -> list[AuditFinding]:
     train, test = subject.train.table[columns], subject.test.table[columns]
     computed_on = f"{subject.train.name}, {subject.test.name}; {len(columns)} columns"
     varied = [name for name in columns if train[name].nunique() > max(20, 0.05 * len(train))]
-    if not varied or (len(columns) < _MIN_FEATURES and not any(_is_text(train[name]) for name in varied)):
+    if not varied or (len(columns) < _MIN_FEATURES and not any(is_text(train[name]) for name in varied)):
         return [AuditFinding(ROWS, "skipped", "rows have few columns or values, so equal ones are expected")]
     hashes = [pd.util.hash_pandas_object(side, index=False).to_numpy() for side in (train, test)]
     both = np.isin(hashes[1], hashes[0])
@@ -62,7 +62,7 @@ def check_texts(subject: Subject) -> list[AuditFinding]:
     if subject.train is not None and subject.test is not None:
         for column in subject.feature_columns():
             train, test = subject.train.table[column], subject.test.table[column]
-            if _is_text(train) and _is_text(test):
+            if is_text(train) and is_text(test):
                 findings.append(_compare_texts(column, train, test))
     if not findings:
         return [AuditFinding(TEXTS, "skipped", "train and test have no column of texts in common")]
@@ -82,8 +82,14 @@ def check_values(subject: Subject) -> list[AuditFinding]:
     return [finding for finding in findings if finding.found] or findings[:1]
 
 
-def _is_text(column: "pd.Series[Any]") -> bool:
-    lengths = column.head(1000).map(lambda cell: len(_WORD.findall(str(cell))))
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without numbers."""
+    return _WORD.findall(text.lower())
+
+
+def is_text(column: "pd.Series[Any]") -> bool:
+    """Whether many cells of a column have several words."""
+    lengths = column.head(1000).map(lambda cell: len(split_words(str(cell))))
     return bool(len(lengths)) and float((lengths >= _MIN_WORDS).mean()) >= 0.3
 
 
@@ -115,7 +121,7 @@ def _compare_texts(column: str, train: "pd.Series[Any]", test: "pd.Series[Any]")
 
 
 def _shingles(text: str) -> set[int]:
-    words = _WORD.findall(text.lower())[:2000]
+    words = split_words(text)[:2000]
     return {hash(tuple(words[at : at + _SHINGLE])) for at in range(len(words) - _SHINGLE + 1)}
 
 

@@ -9,7 +9,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Literal
+
+from assay.core.errors import AssayError
+from assay.formats import seven_zip
 
 Side = Literal["train", "test"]
 
@@ -18,8 +22,18 @@ MAX_BYTES = 5 * 10**6
 """How many files are looked at, and how much of each."""
 _MAX_DEPTH = 2
 _MAX_ARCHIVE = 200 * 10**6
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".7z")
+_MAX_SEVEN_ZIP = 50 * 10**6
+_BROKEN = (
+    AssayError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True)
@@ -85,12 +99,16 @@ def _with_members(file: PublicFile, source: Path | bytes, depth: int = 0) -> Ite
         yield file
         return
     size = source.stat().st_size if isinstance(source, Path) else len(source)
-    if size > _MAX_ARCHIVE:
+    is_seven_zip = file.name.lower().endswith(".7z")
+    if size > (_MAX_SEVEN_ZIP if is_seven_zip else _MAX_ARCHIVE) or (is_seven_zip and isinstance(source, bytes)):
         yield file
         return
     opened = source if isinstance(source, Path) else io.BytesIO(source)
     try:
-        members = _zip_members(opened) if file.name.lower().endswith(".zip") else _tar_members(opened)
+        if is_seven_zip and isinstance(source, Path):
+            members = _seven_zip_members(source)
+        else:
+            members = _zip_members(opened) if file.name.lower().endswith(".zip") else _tar_members(opened)
         for name, content in members:
             member = PublicFile(f"{file.name}/{name}", lambda content=content: content)  # type: ignore[misc]
             yield from _with_members(member, content, depth + 1)
@@ -104,6 +122,14 @@ def _zip_members(source: Path | io.BytesIO) -> Iterator[tuple[str, bytes]]:
             if not info.is_dir():
                 with archive.open(info) as member:
                     yield info.filename, member.read(MAX_BYTES)
+
+
+def _seven_zip_members(archive: Path) -> Iterator[tuple[str, bytes]]:
+    with TemporaryDirectory() as folder:
+        seven_zip.extract(archive, Path(folder))
+        for path in sorted(Path(folder).rglob("*"))[:MAX_FILES]:
+            if path.is_file():
+                yield path.relative_to(folder).as_posix(), _read(path)
 
 
 def _tar_members(source: Path | io.BytesIO) -> Iterator[tuple[str, bytes]]:

@@ -7,11 +7,10 @@ because miniatures are easier than the competition; the findings say so.
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from assay.audit.finding import AuditFinding, Severity
+from assay.audit.nearest import copy_nearest_labels
 from assay.audit.subject import Subject, read_submission_text
 from assay.core.home import Home
 from assay.grading.grade import find_medal, grade_submission
@@ -19,9 +18,6 @@ from assay.tasks import Leaderboard, Metric
 
 CHECK = "trivial submissions"
 PUBLISHED = "published sample submission"
-
-_MAX_ROWS = 20_000
-_MAX_FEATURES = 200
 
 
 def check_trivial(subject: Subject, home: Home) -> list[AuditFinding]:
@@ -84,7 +80,7 @@ def _submissions(subject: Subject, perfect: pd.DataFrame) -> Iterator[tuple[str,
     if any(rules.columns[name].type == "text" for name in targets):
         yield "an empty submission", _write(perfect.assign(**dict.fromkeys(targets, "")))
         yield from _copies(subject, perfect, targets)
-    neighbors = _nearest_labels(subject, perfect, targets)
+    neighbors = copy_nearest_labels(subject, perfect, targets)
     if neighbors is not None:
         yield "the nearest training row's label", _write(neighbors)
 
@@ -107,45 +103,6 @@ def _copies(subject: Subject, perfect: pd.DataFrame, targets: list[str]) -> Iter
     for column in table.columns[:10]:
         copied = table[column].reindex(perfect[id]).fillna("").to_numpy()
         yield f"a copy of {column}", _write(perfect.assign(**{targets[0]: copied}))
-
-
-def _nearest_labels(subject: Subject, perfect: pd.DataFrame, targets: list[str]) -> pd.DataFrame | None:
-    """Give each test row the labels of the training row with the nearest numbers."""
-    columns = subject.feature_columns()
-    if subject.train is None or subject.test is None or not columns or len(subject.ids) != 1:
-        return None
-    id = subject.ids[0]
-    if id not in subject.test.table.columns or not {*targets} <= {*subject.train.table.columns}:
-        return None
-    train, test = subject.train.table.head(_MAX_ROWS), subject.test.table.drop_duplicates(id).head(_MAX_ROWS)
-    if not {*perfect[id]} <= {*test[id]}:
-        return None
-    numbers = [_to_numbers(side[columns[:_MAX_FEATURES]], train[columns[:_MAX_FEATURES]]) for side in (train, test)]
-    nearest = _find_nearest(numbers[0], numbers[1])
-    labels = train[targets].iloc[nearest].set_index(pd.Index(test[id])).reindex(perfect[id])
-    return perfect.assign(**{name: labels[name].to_numpy() for name in targets})
-
-
-def _to_numbers(side: pd.DataFrame, reference: pd.DataFrame) -> NDArray[np.float32]:
-    """Return columns of mean 0 and deviation 1; texts become their frequency rank."""
-    columns = []
-    for name in side.columns:
-        known = pd.to_numeric(reference[name], errors="coerce")
-        if known.notna().mean() > 0.5:
-            values = pd.to_numeric(side[name], errors="coerce").fillna(known.median())
-        else:
-            ranks = {value: place for place, value in enumerate(reference[name].value_counts().index)}
-            known, values = reference[name].map(ranks), side[name].map(ranks).fillna(len(ranks))
-        spread = float(known.std()) or 1.0
-        columns.append(((values - known.mean()) / spread).to_numpy(np.float32))
-    return np.asarray(np.nan_to_num(np.column_stack(columns)), np.float32)
-
-
-def _find_nearest(train: NDArray[np.float32], test: NDArray[np.float32]) -> NDArray[np.int64]:
-    squares, found = (train**2).sum(axis=1), []
-    for start in range(0, len(test), 256):
-        found.append((squares - 2 * test[start : start + 256] @ train.T).argmin(axis=1))
-    return np.concatenate(found)
 
 
 def _write(table: pd.DataFrame) -> bytes:
