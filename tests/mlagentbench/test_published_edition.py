@@ -444,3 +444,6 @@ def test_edition_folders_hold_what_editions_know():
         known = {"description.md", "starter", "prepare.py", "judge.py", "measured.json", "measured-miniature.json"}
         folder = Path(task.folder) / "published"
         assert {path.name for path in folder.iterdir()} - {"__pycache__"} <= known
+        published = task.in_edition("published")
+        for measured, variant in ((published.measured, "real"), (published.measured_miniature, "synthetic-0")):
+            assert measured is None or (measured.edition, measured.variant) == ("published", variant)
