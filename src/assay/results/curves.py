@@ -21,6 +21,8 @@ CurveAxis = Literal["time", "steps", "cost"]
 CURVE_MEASURES: tuple[CurveMeasure, ...] = get_args(CurveMeasure)
 CURVE_AXES: tuple[CurveAxis, ...] = get_args(CurveAxis)
 _PLACES = 80
+_MAX_CHANGES = 200
+"""Where there are more changes, curves are not exact between two places."""
 _NORMAL = 1.96
 _LARGEST = 1e100
 """Scores beyond this, or infinite ones, cannot be drawn together with others."""
@@ -53,8 +55,11 @@ def make_curves(trials: Sequence[TrialPoints], measure: CurveMeasure, axis: Curv
     """Return the curve of each agent; scores have a mean only over trials of one task."""
     if measure == "score" and len({one.outcome.task for one in trials}) > 1:
         raise ValueError("scores of different tasks have no mean")
-    ends = [place for one in trials for point in one.points if (place := _place(point, axis)) is not None]
-    x = np.linspace(0.0, max(ends, default=0.0), _PLACES)
+    changes = {place for one in trials for point in one.points if (place := _place(point, axis)) is not None}
+    # A little beyond the last change, so that what was reached at the very end can be seen.
+    x = np.linspace(0.0, 1.05 * max(changes, default=0.0), _PLACES)
+    if len(changes) <= _MAX_CHANGES:
+        x = np.union1d(x, sorted(changes))
     by_agent: dict[str, list[TrialPoints]] = {}
     for one in trials:
         by_agent.setdefault(one.outcome.agent, []).append(one)
