@@ -108,8 +108,10 @@ class _Site:
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
         view, selection = self._view(request), Selection.read(request.query_params)
-        content = self._runs.keep(view, selection, partial(pages.make_overview, view, selection))
-        return self._render("overview", view, page="overview", **content)
+        compared, version = view.begin_comparing(), view.shown_version
+        make = partial(pages.make_overview, view, selection, compared=compared)
+        content = self._runs.keep(view, ("overview", selection, compared), make)
+        return self._render("overview", view, page="overview", version=version, **content)
 
     def compare(self, request: Request) -> Response:
         """The agents of a run compared, also with those of other runs."""
@@ -132,7 +134,7 @@ class _Site:
     def curves(self, request: Request) -> Response:
         """What each agent had reached over time, steps or cost."""
         view = self._view(request)
-        query, version = CurveQuery.read(request.query_params, view), f"{view.version}-{self._grader.finished}"
+        query, version = CurveQuery.read(request.query_params, view), f"{view.shown_version}-{self._grader.finished}"
         content = make_curves_page(view, query, self._grader)
         return self._render("curves", view, page="curves", version=version, query=query, **content)
 
@@ -257,7 +259,7 @@ class _Site:
     def _render(self, name: str, view: RunView | None = None, status: int = 200, **content: Any) -> Response:
         template = self._environment.get_template(f"{name}.html.jinja")
         home = self._runs.only is None
-        content = {"version": view.version if view else "", **content}
+        content = {"version": view.shown_version if view else "", **content}
         return HTMLResponse(template.render(run=view, home=home, **content), status)
 
 

@@ -25,6 +25,8 @@ Value = TypeVar("Value")
 
 _MAX_DEPTH = 6
 _MAX_KEPT = 64
+_FEW_AGENTS = 2
+_COMPARE_AFTER = 0.3
 _WATCHED = ("state.json", "grade.json", "events.jsonl")
 
 
@@ -65,6 +67,8 @@ class RunView:
     def __init__(self, key: str, folder: RunFolder, title: str, version: str) -> None:
         self.key, self.folder, self.title, self.version = key, folder, title, version
         self._lock = threading.RLock()
+        self._comparing = False
+        self.compared = False
 
     @cached_property
     def summaries(self) -> list[tuple[TrialSummary, Outcome]]:
@@ -121,6 +125,31 @@ class RunView:
             return self.compare("wins")
         except UsageError:
             return []
+
+    def begin_comparing(self) -> bool:
+        """Return whether `verdicts` are known or quick to compute; otherwise compute them later in a thread."""
+        if self.compared:
+            return True
+        if len({one.agent for one in self.outcomes}) <= _FEW_AGENTS:
+            self._find_verdicts()
+            return True
+        with self._lock:
+            if not self._comparing:
+                self._comparing = True
+                # Later, so that the page that asks for them is sent first.
+                timer = threading.Timer(_COMPARE_AFTER, self._find_verdicts)
+                timer.daemon = True
+                timer.start()
+        return False
+
+    def _find_verdicts(self) -> None:
+        self.verdicts  # noqa: B018
+        self.compared = True
+
+    @property
+    def shown_version(self) -> str:
+        """A text that changes with the files of the run, and once its agents are compared."""
+        return f"{self.version}-compared" if self.compared else self.version
 
     def compare(
         self,
@@ -183,7 +212,10 @@ class Runs:
     def version(self, key: str, trial: str | None = None) -> str | None:
         """Return a text that changes when a file of the run, or of one trial of it, does."""
         path = self._path(key)
-        return _version(path, trial) if path else None
+        if path is None:
+            return None
+        version, view = _version(path, trial), self._views.get(key)
+        return view.shown_version if trial is None and view and view.version == version else version
 
     def version_of_all(self) -> str:
         """Return a text that changes when a run is added or removed, or a trial of one begins or ends."""
