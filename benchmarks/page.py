@@ -5,10 +5,14 @@ the commands `status`, `report` and `compare`, and the viewer from the first req
 page in a browser, each as a ratio to reading the index of the run alone. The goals, for an idle machine, are in
 seconds: first paint within 1 s for 1,000 trials and 3 s for 10,000, and 2 s for each command.
 
+A board with one entry of 75 tasks × 3 seeds, each trial with 60 steps, is built as a site, as a ratio to reading the
+logs of these trials alone; the goal is one minute.
+
 The browser is Debian's chromium, driven by Playwright; without them the time until the page has been sent is measured.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -18,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
@@ -27,7 +31,19 @@ from figures import report
 
 from assay.grading.result import Grade
 from assay.lab.interface import Sealing
-from assay.records import RunFolder, State, TrialFile, read_trials
+from assay.records import BudgetUsed, RunFolder, State, TrialFile, TrialFolder, read_events, read_trials
+from assay.records.events import (
+    CallFinished,
+    CallStarted,
+    CommandRequest,
+    CommandResult,
+    Content,
+    Started,
+    WriteRequest,
+    WriteResult,
+)
+from assay.results.board import BoardEntry, RunInfo
+from assay.results.export import export_run
 from assay.tasks import Budget, Registry
 from assay.tasks.model import Resources
 from assay.web import Viewer
@@ -35,6 +51,7 @@ from assay.web import Viewer
 AGENTS = ("aide", "aide-wide", "research", "shell", "automl", "starter")
 COMMAND_SECONDS = 2.0
 PAINT_SECONDS = {1_000: 1.0, 10_000: 3.0}
+BOARD_TASKS, BOARD_SEEDS, BOARD_STEPS, BOARD_SECONDS = 75, 3, 60, 60.0
 COMMANDS = {
     "status": ("status",),
     "report": ("report",),
@@ -56,6 +73,54 @@ def main() -> None:
             run = write_run(Path(name) / f"run-{trials}", trials)
             time.sleep(SETTLING)
             measure(run, trials, asked.repeat)
+        measure_board(Path(name))
+
+
+def measure_board(folder: Path) -> None:
+    """Measure how long the site of a board takes."""
+    run = write_run(folder / "entry", BOARD_TASKS * BOARD_SEEDS, agents=("aide",), tasks=BOARD_TASKS)
+    for trial in run.trials():
+        write_log(trial)
+    bundle = folder / "bundle.zip"
+    entry = BoardEntry(
+        digest=export_run(run, bundle),
+        added_at="2026-11-17T12:00:00+00:00",
+        info=RunInfo(by="benchmark"),
+        signed="no",
+        trials=len(run.file.trials),
+        regraded=len(run.file.trials),
+        removed=0,
+        logs=(),
+    )
+    place = folder / "board" / "entries" / entry.name
+    place.mkdir(parents=True)
+    bundle.rename(place / "bundle.zip")
+    write(place / "entry.json", entry.model_dump(mode="json"))
+    read = seconds_for(lambda: [read_events(trial.events) for trial in run.trials()], 1)
+    command = [sys.executable, "-m", "assay", "board", "build", str(folder / "board"), "--out", str(folder / "site")]
+    taken = seconds_for(lambda: subprocess.run(command, check=True, capture_output=True), 1)
+    name = f"assay board build, {BOARD_TASKS} × {BOARD_SEEDS} trials"
+    report(name, f"{taken:.1f} s", taken / read, "reading the logs", BOARD_SECONDS / read)
+
+
+def write_log(trial: TrialFolder) -> None:
+    """Write the log of a trial in which an agent writes and runs a script in each of its steps."""
+    with trial.acquire() as lease, TrialFolder(trial.path, lease).log() as log:
+        log.append(Started(trial=trial.path.name, trial_file_sha256="0" * 64, attempt=1))
+        for step in range(1, BOARD_STEPS + 1):
+            code = "".join(f"value_{line} = train(model, fold={line}, step={step})\n" for line in range(40)).encode()
+            content = Content(sha256=hashlib.sha256(code).hexdigest(), size=len(code), text=code.decode())
+            output = "".join(f"epoch {line}: loss {1 / (line + step):.5f}\n" for line in range(60))
+            calls = (
+                (WriteRequest(path="train.py", content=content), WriteResult()),
+                (
+                    CommandRequest(command=("python", "train.py"), seconds=60),
+                    CommandResult(ended="exit", code=0, stdout=output, stderr="", seconds=10.0),
+                ),
+            )
+            for request, result in calls:
+                number = log.append(CallStarted(step=step, request=request, changes=True)).number
+                log.append(CallFinished(call=number, result=result, used=BudgetUsed(steps=step)))
 
 
 def measure(run: RunFolder, trials: int, repeat: int) -> None:
@@ -135,14 +200,14 @@ def serving(run: Path) -> Iterator[Viewer]:
         thread.join()
 
 
-def write_run(folder: Path, trials: int) -> RunFolder:
+def write_run(folder: Path, trials: int, *, agents: Sequence[str] = AGENTS, tasks: int | None = None) -> RunFolder:
     """Write a run of finished trials; every agent has every task, and a tenth of the trials fail."""
     draw = random.Random(0)
-    tasks = Registry().select("mlebench")
+    chosen = Registry().select("mlebench")[:tasks]
     names = []
     for number in range(trials):
-        task, agent = tasks[number // len(AGENTS) % len(tasks)], AGENTS[number % len(AGENTS)]
-        seed = number // (len(AGENTS) * len(tasks)) + 1
+        task, agent = chosen[number // len(agents) % len(chosen)], agents[number % len(agents)]
+        seed = number // (len(agents) * len(chosen)) + 1
         file = make_file(f"{task.name}-{agent}-{seed}-{number:010d}", task.id, agent, seed)
         failed = draw.random() < 0.1
         place = folder / "trials" / file.id

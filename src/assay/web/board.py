@@ -166,7 +166,7 @@ def _add_entry(
         template = environment.get_template("board_trial.html.jinja")
         served: dict[str, None] = {}
         for trial, outcome in trials:
-            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE))
+            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE, highlight=False))
             served |= dict.fromkeys(part.served)
             page = template.render(title=title, root="../../", entry=entry, part=part)
             (folder / f"{trial.folder.path.name}.html").write_text(page, encoding="utf-8")

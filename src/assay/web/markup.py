@@ -27,16 +27,19 @@ class TraceLinks:
 
 
 class PageBudget:
-    """How much text one page may still contain; when it is used up, blocks are cut shorter."""
+    """How much text one page may still contain; when it is used up, blocks are cut shorter.
 
-    def __init__(self, size: int = 3_000_000) -> None:
-        self._left = size
+    Highlighting code takes most of the time of a page; hundreds of pages at once do without it.
+    """
+
+    def __init__(self, size: int = 3_000_000, *, highlight: bool = True) -> None:
+        self._left, self._highlight = size, highlight
 
     def render(self, block: Block) -> Markup:
         """Return a block as HTML."""
         text = clean_and_cut(block.text, MAX_BLOCK if self._left > 0 else _SMALL_BLOCK)
         self._left -= len(text)
-        return render_text(text, block.kind, block.path)
+        return render_text(text, block.kind, block.path if self._highlight else "")
 
 
 def render_text(text: str, kind: str, path: str = "") -> Markup:

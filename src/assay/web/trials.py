@@ -59,6 +59,6 @@ def _find_served(events: Iterable[Event]) -> tuple[str, ...]:
 
 def make_trial_parts(trials: Iterable[tuple[TrialSummary, Outcome]], size: int = 20_000_000) -> Iterator[TrialPart]:
     """Yield all trials for one page; texts are cut shorter once they have `size` characters together."""
-    budget = PageBudget(size)
+    budget = PageBudget(size, highlight=False)
     for number, (trial, outcome) in enumerate(trials):
         yield make_trial_part(trial, outcome, budget, f"t{number}-")
