@@ -393,6 +393,24 @@ def test_the_nearest_training_row_gives_its_label(data: Data, kind: str) -> None
     assert submission["label"].tolist() == train["label"].astype(str).tolist()
 
 
+def test_rows_of_one_group_do_not_count_as_many_rows(data: Data) -> None:
+    """Ids follow the groups, and rows of a group have one label: 30 groups are no evidence for an order."""
+    test = data.tables["test"]
+    test["id"] = [f"{number:06d}" for number in range(ROWS)]
+    test["label"] = np.repeat([0, 0, 0, 1] * 5 + [0] + [1] * 9, 4)
+    data.tables["train"]["breath_id"] = [f"t{row // 4}" for row in range(ROWS)]
+    test["breath_id"] = [f"b{row // 4}" for row in range(ROWS)]
+    assert data.found("order of ids and rows") == []
+    test["breath_id"] = test["id"]
+    assert [finding.check for finding in data.found("order of ids and rows")] != []
+
+
+def test_commas_inside_of_quotes_do_not_count_as_fields(data: Data) -> None:
+    (data.folder / "a.csv").write_text('name,labels\n1,"x,y"\n')
+    (data.folder / "b.csv").write_text("name,labels\n1,x\n")
+    assert data.found("headers of text files") == []
+
+
 def test_damaged_files_do_not_stop_the_audit(data: Data) -> None:
     good = {suffix: make("test", 1, data) for suffix, make in TAGGED.items()}
     (data.folder / "test").mkdir()

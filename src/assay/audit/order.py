@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.audit.file_leaks import rank, strongest_association
 from assay.audit.finding import AuditFinding
+from assay.audit.groups import names_group
 from assay.audit.subject import Subject
 from assay.audit.task_check import parse_numbers
 
@@ -27,6 +28,8 @@ def check_order(subject: Subject) -> list[AuditFinding]:
     if not len(subject.labels) or len(subject.rows_of_id) < _MIN_ROWS:
         return [AuditFinding(ORDER, "skipped", f"there are no {_MIN_ROWS} answers with ids")]
     chosen = _independent_rows(subject)
+    if len(chosen) < _MIN_ROWS:
+        return [AuditFinding(ORDER, "skipped", f"the answers belong to fewer than {_MIN_ROWS} groups")]
     computed_on = f"{len(chosen):,} answers, one for each id or first part of it"
     findings, tried = [], []
     for name, places in _orders(subject):
@@ -47,12 +50,28 @@ def check_order(subject: Subject) -> list[AuditFinding]:
 
 
 def _independent_rows(subject: Subject) -> list[int]:
-    """Return a row of each id; where ids such as 0139_03 share a first part, a row of each of these."""
+    """Return a row of each group, else of each first part of ids such as 0139_03, else of each id."""
     first = {id: rows[0] for id, rows in subject.rows_of_id.items()}
     by_part: dict[str, int] = {}
+    groups = _find_groups(subject)
+    if groups:
+        for id, row in first.items():
+            by_part.setdefault(groups.get(id, id), row)
+        return list(by_part.values())
     for id, row in first.items():
         by_part.setdefault(re.split(r"[_\-/]", id)[0], row)
     return list(by_part.values() if len(by_part) >= _MIN_ROWS else first.values())
+
+
+def _find_groups(subject: Subject) -> dict[str, str]:
+    """Return the group of each id, by the first column of the test table that names groups of several rows."""
+    if subject.test is None or not subject.ids or subject.ids[0] not in subject.test.table.columns:
+        return {}
+    table = subject.test.table
+    for column in table.columns:
+        if column not in subject.ids and names_group(column) and table[column].nunique() < 0.5 * len(table):
+            return dict(zip(table[subject.ids[0]], table[column], strict=True))
+    return {}
 
 
 def check_times(subject: Subject) -> list[AuditFinding]:

@@ -1,5 +1,6 @@
 """Whether training files name test items, and whether side tables lack the test rows that they are needed for."""
 
+import csv
 import json
 import os
 from collections.abc import Iterator
@@ -117,7 +118,7 @@ def check_headers(subject: Subject) -> list[AuditFinding]:
             with Path(folder, name).open(encoding="utf-8", errors="replace") as file:
                 head, row = file.readline(10_000).strip(), file.readline(100_000).strip()
             if head and row and not head.replace(",", "").isdigit():
-                files.setdefault((Path(folder), head), {})[name] = row.count(",")
+                files.setdefault((Path(folder), head), {})[name] = len(next(csv.reader([row])))
     wrong = [(head, sorted(names)) for (_, head), names in files.items() if len({*names.values()}) > 1]
     computed_on = f"the first two lines of {count:,} text files"
     if not wrong:
