@@ -5,6 +5,10 @@ DEMO := runs/demo
 # Half of the tests' time is spent waiting, so there are more workers than processors.
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 
+# With a thread per processor in each worker, numerical libraries mostly wait for each other.
+test test-quick: export OMP_NUM_THREADS := 1
+test test-quick: export OPENBLAS_NUM_THREADS := 1
+
 .PHONY: demo test test-quick lint docs bench clean
 
 demo:
