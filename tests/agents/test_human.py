@@ -243,7 +243,7 @@ async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path
     person = Person(master)
     for _ in range(2):
         await person.does("python train.py; validate; submit", then="Your work has been submitted.")
-    await person.sees("Run folder: ")
+    await person.sees("Run folder:")
     with suppress(OSError):
         await person.sees("nothing more; wait for the end")
     assert os.waitpid(process, 0)[1] == 0

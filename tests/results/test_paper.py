@@ -203,4 +203,4 @@ def test_the_command_prints_the_tables_and_the_same_as_json(assay, scripted_run)
 @pytest.mark.parametrize("other", [["--csv"], ["--html", "page.html"]])
 def test_the_tables_are_not_available_as_csv_or_html(assay, scripted_run, other):
     result = assay("report", scripted_run.path, "--paper", *other)
-    assert result.returncode == 2 and "cannot be used with --csv or --html" in result.stderr
+    assert result.returncode == 2 and "can only be used with --json" in result.stderr

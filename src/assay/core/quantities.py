@@ -71,9 +71,14 @@ def _check_task_name(text: str) -> str:
 
 
 def _check_timestamp(text: str) -> str:
-    if not 1970 <= datetime.fromisoformat(text).year <= 3000:  # others cannot be converted between time zones
-        raise ValueError("not a date of this age")
+    _check_year(datetime.fromisoformat(text))
     return text
+
+
+def _check_year(moment: datetime) -> datetime:
+    if not 1970 <= moment.year <= 3000:  # others cannot be converted between time zones
+        raise ValueError("not a date of this age")
+    return moment
 
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
@@ -81,6 +86,7 @@ BoundedInt = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 FileName = Annotated[str, AfterValidator(check_file_name)]
 TaskName = Annotated[str, AfterValidator(_check_task_name)]
 Timestamp = Annotated[str, AfterValidator(_check_timestamp)]
+BoundedDatetime = Annotated[datetime, AfterValidator(_check_year)]
 Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
 
-from assay.core.quantities import BoundedInt, FiniteFloat, Model, Sha256
+from assay.core.quantities import BoundedDatetime, BoundedInt, FiniteFloat, Model, Sha256
 from assay.grading.result import Grade
 from assay.lab.interface import Completed, Ended, ResourceSample, Sealing
 from assay.models.messages import Message, Reply, Tool
@@ -448,7 +448,7 @@ class EventBase(Model):
     """
 
     number: BoundedInt = -1
-    time: datetime = datetime.fromtimestamp(0, UTC)
+    time: BoundedDatetime = datetime.fromtimestamp(0, UTC)
     epoch: BoundedInt = 0
     chain: str = Field(default="", exclude=True)
 
