@@ -142,6 +142,7 @@ def squares(tmp_path: Path, prepared: Prepared) -> Task:
             "submission": {"form": "file", "file": "squares.py", "max_size": 10_000},
             "metric": {"name": "speedup", "direction": "higher"},
             "budget": {"time": "1m"},
+            "resources": {"memory": "500 MB"},
             "suite": "made-up",
             "name": "squares",
             "folder": tmp_path,

@@ -40,7 +40,7 @@ from pathlib import Path
 import model
 
 try:
-    slope = model.load("checkpoint.npz")
+    slope = model.load(sys.argv[1])
 except ValueError as error:
     sys.exit(str(error))
 rows = [line.split(",") for line in Path("inputs/sizes.csv").read_text().splitlines()]

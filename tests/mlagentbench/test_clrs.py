@@ -1,5 +1,6 @@
 """The clrs task: graphs drawn by the published sampler, and weights graded with the original code on larger graphs."""
 
+import importlib
 import json
 import shutil
 import subprocess
@@ -94,6 +95,18 @@ def assert_right(ready: Prepared) -> dict[str, np.ndarray]:
             shorter = np.diff(train[f"distances_before_{size}"], axis=1)
             assert (shorter[train[f"reached_before_{size}"][:, :-1] > 0] <= 0).all()
     return train
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Both have the same structure, and their arrays the same types and bytes."""
+    if isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    elif isinstance(one, dict | tuple):
+        assert len(one) == len(other)
+        for name in one if isinstance(one, dict) else range(len(one)):
+            assert_same(one[name], other[name])
+    else:
+        assert one == other
 
 
 def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None:
@@ -265,6 +278,13 @@ def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them
     assert not any(np.array_equal(graphs, again) for again in drawn)
     seed = int((home.data / "mlagentbench/clrs/secret-seed").read_text())
     assert np.array_equal(graphs, sampler.draw(*prepare_py.TEST, seed=seed)["graphs"])
+    # The algorithm on whole arrays records the same numbers as the published one, to the last bit.
+    sampling = load_plugin(clrs.folder / "sampling.py")
+    with sampling.load_samplers(ready.folder / "raw"):
+        published = importlib.import_module("clrs._src.algorithms.graphs")
+    for lengths in [graphs[0], *(train[f"graphs_{size}"][row] for size in (4, 16) for row in range(20))]:
+        lengths = lengths.astype(float)
+        assert_same(sampling.floyd_warshall(published, lengths), published.floyd_warshall(lengths))
 
     (tmp_path / "data").symlink_to(ready.public)
     files = panel_files(clrs)

@@ -18,6 +18,7 @@ from assay.records.events import SnapshotTaken
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
 from assay.tasks import Registry
+from tiny_run import prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 SOURCE = Path(package.__file__).parent
@@ -38,13 +39,13 @@ END = do("Final Answer", final_answer="Done.")
 
 
 @pytest.fixture
-def tiny(assay, tmp_path, monkeypatch):
+def tiny(assay, home, tmp_path, monkeypatch):
     """Runs the coin task with a model that gives these replies, by each of the agents, and returns the trials."""
     monkeypatch.setenv("ASSAY_ATTEMPTS", "1")
 
     def run(*replies, agents=("act,add_actions=Write File+Python REPL",)):
         (tmp_path / "main.json").write_text(json.dumps(replies))
-        assert assay("--tasks", TESTS / "tiny", "prepare", "tiny").returncode == 0
+        prepare_tiny(home)
         result = assay(
             "--tasks", TESTS / "tiny", "run", "tiny", *(word for agent in agents for word in ("--agent", agent)),
             "--model", f"scripted/{tmp_path / 'main.json'}", "--out", tmp_path / "run", "--quiet",

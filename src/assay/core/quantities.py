@@ -31,11 +31,13 @@ def parse_size(text: str | int) -> int:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration: `0.4s`, `90s`, `10m`, `1h30m`; only the shortest have a decimal."""
+    """Format a duration: `0.4s`, `1m30s`, `100h`, `9d6h`; only the shortest have a decimal, only the longest days."""
     if seconds < 10 and seconds != round(seconds):
         return f"{seconds:.1f}s"
     whole = round(seconds)
-    parts = [(whole // 3600, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
+    days = whole // 86400 if whole >= 5 * 86400 else 0
+    hours = whole // 3600 - 24 * days
+    parts = [(days, "d"), (hours, "h"), (whole % 3600 // 60, "m"), (whole % 60, "s")]
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 

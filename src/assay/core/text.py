@@ -30,13 +30,16 @@ def quote_some(values: Sequence[object], max_count: int = 3) -> str:
 
 def one_line(text: str, max_length: int = 400) -> str:
     """Return text on one line, without control characters, cut at the end where it is long."""
-    spaced = "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
-    line = re.sub(r"\s+", " ", spaced).strip()
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
+    line = " ".join(text.split())
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
 def strip_control(text: str) -> str:
     """Replace every character that could control a terminal, keeping tabs and line breaks."""
+    if text.isprintable():
+        return text
     return _LONE_SURROGATE.sub("\ufffd", _CONTROL.sub("\ufffd", text.replace("\r\n", "\n")))
 
 
@@ -86,7 +89,9 @@ def describe_validation_error(
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             valid = (known or {}).get(".".join(part for part in parents if isinstance(part, str)))
-            message = f"unknown setting; {did_you_mean(str(key), valid)}" if valid else "unknown setting"
+            message = "unknown setting"
+            if valid is not None:
+                message += f"; {did_you_mean(str(key), valid)}" if (valid := list(valid)) else "; there are none"
         path = ".".join(map(str, [*parents, key]))
         path = (names or {}).get(path, path)
         problems.append(f"{path}: {message}" if path else message)

@@ -57,7 +57,9 @@ class Grade(BaseModel):
     baseline: float | None = Field(None, description="score of the task's starter")
     improvement: float | None = Field(None, description="gain over the baseline as a share of it; negative is worse")
     success: bool | None = Field(
-        None, description="a medal, or without a leaderboard more than 10 % over the baseline and beyond noise"
+        None,
+        description="a medal, or without a leaderboard more than 10 % over the baseline and, unless the edition "
+        "follows the published rule, beyond noise",
     )
     success_published: bool | None = Field(None, description="a medal, or more than 10 % over the baseline")
     beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")

@@ -5,9 +5,10 @@ and an algorithm in place of the model gains nothing. A task of this kind has
 
 - `model.py`, the model code, which `prepare` also copies to the public files so that agents train exactly what is
   judged;
-- `judge.py`, which reads `checkpoint.npz` and the files below `inputs/`, and writes `predictions.csv`. If the
-  checkpoint is at fault it ends by `sys.exit` with a sentence, e.g. for a wrong shape or weights that are not finite:
-  the format is checked here, but only the model knows what the arrays mean. Its settings must be bounded;
+- `judge.py`, which is called with the path of the checkpoint, reads it and the files below `inputs/`, and writes
+  `predictions.csv`. If the checkpoint is at fault it ends by `sys.exit` with a sentence, e.g. for a wrong shape or
+  weights that are not finite: the format is checked here, but only the model knows what the arrays mean. Its settings
+  must be bounded;
 - `private/inputs/`, the hidden inputs, and `private/answers.csv`, which stays out of the lab;
 - in `task.toml`: `judged = "checkpoint"`, and under `[submission]` `form = "file"`, `file = "checkpoint.npz"`,
   `max_size` for the file and for what it unpacks to, `judge_time`, and `id` and `columns` of the predictions.
@@ -79,7 +80,7 @@ async def run_checkpoint(
     async with open_lab(home, setup, sandbox=sandbox) as lab:
         for path, file in files.items():
             await lab.write(path, file)
-        completed = await lab.run(["python", "judge.py"], seconds=submission.judge_time)
+        completed = await lab.run(["python", "judge.py", submission.file], seconds=submission.judge_time)
         sealed = lab.sealing.sealed
         if not completed.succeeded:
             return Run(sealed, why=f"{submission.file}: {_explain(completed, task)}.")

@@ -8,10 +8,10 @@ Submitted code runs only in labs. What it sends back is bounded, compared and ne
   precomputed.
 - Every output, timed or not, is compared with that of the reference for the same input.
 - The reference runs in labs of its own, behind the same driver, so that both have the same overhead.
-- Each measurement has a fresh lab that is closed before the next one opens. No submitted code runs while the
-  reference does.
-- The two alternate, and so does which of them is first, so that neither a machine that gets busier nor the order
-  favors one of them. Only one timing at a time runs per home.
+- The two take turns, call by call and on the same input, and so does which of them is first: a machine that gets
+  busier for a while slows both calls of a pair. Only the code that is called runs; the other is frozen in its lab.
+- Each round of pairs has fresh labs. Rounds go on until the score is precise enough, or time is up. Only one timing at
+  a time runs per home.
 
 A task of this kind has a `cases.py` (see `Cases`) and prepares its reference as `private/reference.py`.
 """
@@ -23,6 +23,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
@@ -46,10 +47,14 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Arguments = tuple[Array, ...]
 
-BLOCKS = 4
-"""Each block is a pair with the reference first and a pair with the submission first."""
-TIMED_CALLS = 2
-"""Timed calls in each lab, after a small untimed one."""
+PAIRS = 8
+"""Timed pairs of calls in each round; one lab each is started for a round."""
+MIN_ROUNDS = 2
+MAX_ROUNDS = 8
+MAX_SECONDS = 30.0
+"""No further round begins after this time, however imprecise the score still is."""
+PRECISION = 0.03
+"""A tolerance that is good enough."""
 
 _MAX_OUTPUT = 256 * 10**6
 _START_SECONDS = 60.0
@@ -77,32 +82,41 @@ class Cases(Protocol):
 
 
 async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
-    """Return how many times faster than the reference the code is: the ratio of their shortest times.
+    """Return how many times faster than the reference the code is: the median ratio of their times over all pairs.
 
-    Other load only ever adds time, so the shortest of many calls is what the code itself takes. The tolerance is half
-    the range of the same ratio in each block, as a share of the score.
+    The tolerance is half the width of the median's 95 % interval, as a share of the score.
     """
     cases = cast(Cases, load_plugin(task.folder / "cases.py"))
-    reference = _read_reference(task, prepared)
-    bench = _Stopwatch(task, cases.FUNCTION, home, sandbox)
-    random = np.random.default_rng()  # seeded by the operating system
-    blocks: list[tuple[_Times, _Times]] = []
+    race = _Race(task, cases, _read_reference(task, prepared), code, home, sandbox)
+    ratios: list[float] = []
     try:
         async with _exclusive_timing(home):
-            pairs = _Pairs(bench, cases, reference, code)
-            await pairs.measure(list(cases.checks(random)))
-            for _ in range(BLOCKS):
-                measured = []
-                for reference_first in (True, False):
-                    warm_up = next(iter(cases.checks(random)))
-                    inputs = [warm_up, *(cases.timed(random) for _ in range(TIMED_CALLS))]
-                    measured.append(await pairs.measure(inputs, reference_first=reference_first))
-                blocks.append((measured[0], measured[1]))
+            start = time.monotonic()
+            for done in range(MAX_ROUNDS):
+                if done >= MIN_ROUNDS and (_tolerance(ratios) <= PRECISION or time.monotonic() - start > MAX_SECONDS):
+                    break
+                ratios += await race.run_round(check_all=done == 0)
     except InvalidSubmission as error:
-        return Judgement(why=str(error), sealed=bench.sealed)
-    score = _ratio([times for block in blocks for times in block])
-    ratios = [_ratio(block) for block in blocks]
-    return Judgement(score=score, tolerance=round((max(ratios) - min(ratios)) / 2 / score, 4), sealed=bench.sealed)
+        return Judgement(why=str(error), sealed=race.sealed)
+    return Judgement(score=median(ratios), tolerance=round(_tolerance(ratios), 4), sealed=race.sealed)
+
+
+def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """Return the narrowest pair of values, equally far from both ends, that holds the median with this probability.
+
+    How many of n values lie below the median is binomial with probability 1/2, whatever their distribution.
+    """
+    ordered, tail, outside = sorted(values), 0.0, 0
+    while (tail := tail + math.comb(len(ordered), outside) / 2 ** len(ordered)) <= (1 - level) / 2:
+        outside += 1
+    if not outside:
+        raise ValueError(f"{len(ordered)} values are too few for an interval of {level:.0%}")
+    return ordered[outside - 1], ordered[-outside]
+
+
+def _tolerance(ratios: Sequence[float]) -> float:
+    low, high = median_interval(ratios)
+    return (high - low) / 2 / median(ratios)
 
 
 @asynccontextmanager
@@ -124,60 +138,77 @@ def _read_reference(task: Task, prepared: "Prepared") -> bytes:
         raise NotPrepared(f"{task.id} has no reference at {path}; prepare it again") from None
 
 
-@dataclass(frozen=True)
-class _Times:
-    """The shortest time of each in one pair of labs."""
+class _Race:
+    """Runs the reference and the submission on the same inputs, in turns, and compares every output."""
 
-    reference: float
-    submission: float
-
-
-def _ratio(measured: Sequence[_Times]) -> float:
-    """Return how many times faster the submission was, by the shortest times of both."""
-    return min(times.reference for times in measured) / min(times.submission for times in measured)
-
-
-class _Pairs:
-    """Runs the reference and the submission on the same inputs and compares every output."""
-
-    def __init__(self, bench: "_Stopwatch", cases: Cases, reference: bytes, code: bytes) -> None:
-        self._bench = bench
+    def __init__(
+        self, task: Task, cases: Cases, reference: bytes, code: bytes, home: Home, sandbox: SandboxName
+    ) -> None:
+        self.sealed: bool | None = None
+        self._task = task
         self._cases = cases
         self._reference = reference
         self._code = code
+        self._home = home
+        self._sandbox: SandboxName = sandbox
+        limits = Limits.from_resources(task.resources, processes=64)
+        self._setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
+        self._random = np.random.default_rng()  # seeded by the operating system
         self._slowest = _REFERENCE_SECONDS / _MAX_SLOWDOWN
 
-    async def measure(self, inputs: Sequence[Arguments], *, reference_first: bool = True) -> "_Times":
-        """Run both, one after the other, and return their shortest times."""
-        if reference_first:
-            ours = await self._run_reference(inputs)
-            theirs = await self._run_submission(inputs, [call.output for call in ours])
+    async def run_round(self, *, check_all: bool) -> list[float]:
+        """Start both in fresh labs, check them, and return the ratio of their times for each timed pair."""
+        checks = list(self._cases.checks(self._random))
+        async with self._start(self._reference) as reference, self._start(self._code) as submission:
+            for arguments in checks if check_all else checks[:1]:
+                await self._compare(reference, submission, arguments)
+            self._slowest = 0.0
+            return [
+                await self._compare(reference, submission, self._cases.timed(self._random), swap=bool(pair % 2))
+                for pair in range(PAIRS)
+            ]
+
+    @asynccontextmanager
+    async def _start(self, code: bytes) -> "AsyncIterator[_Frozen]":
+        file, program = self._task.submission.file, Path(driver.__file__)
+        async with open_lab(self._home, self._setup, sandbox=self._sandbox) as lab:
+            self.sealed = lab.sealing.sealed and self.sealed is not False
+            await lab.write(program.name, program.read_bytes())
+            await lab.write(file, code)
+            process = await lab.start(["python", program.name, file, self._cases.FUNCTION])
+            await process.pause()
+            yield _Frozen(process, self._cases.FUNCTION)
+
+    async def _compare(
+        self, reference: "_Frozen", submission: "_Frozen", arguments: Arguments, *, swap: bool = False
+    ) -> float:
+        """Call both on one input, with `swap` the submission first, and return how many times faster it was."""
+        if swap:
+            theirs = await self._call_submission(submission, arguments)
+            ours = await self._call_reference(reference, arguments)
         else:
-            theirs = await self._run_submission(inputs)
-            ours = await self._run_reference(inputs)
-        for call, right in zip(theirs, ours, strict=True):
-            if wrong := _find_mismatch(self._bench.function, call.output, right.output):
-                raise InvalidSubmission(f"{self._bench.task.submission.file}: {wrong}.")
-            if wrong := self._cases.difference(call.output, right.output):
-                raise InvalidSubmission(f"{self._bench.task.submission.file}: {wrong}.")
-        return _Times(_shortest(ours), _shortest(theirs))
+            ours = await self._call_reference(reference, arguments)
+            theirs = await self._call_submission(submission, arguments, ours.output)
+        wrong = _find_other_form(self._cases.FUNCTION, theirs.output.dtype, theirs.output.shape, ours.output)
+        if wrong := wrong or self._cases.difference(theirs.output, ours.output):
+            raise InvalidSubmission(f"{self._task.submission.file}: {wrong}.")
+        return ours.seconds / theirs.seconds
 
-    async def _run_reference(self, inputs: Sequence[Arguments]) -> "list[_Call]":
+    async def _call_reference(self, reference: "_Frozen", arguments: Arguments) -> "_Call":
         try:
-            calls = await self._bench.calls(self._reference, inputs)
+            call = await reference.call(arguments, None, _REFERENCE_SECONDS)
         except _Failed as error:
-            raise LabError(f"the reference of {self._bench.task.id} failed: {error}") from None
-        self._slowest = max(call.seconds for call in calls)
-        return calls
+            raise LabError(f"the reference of {self._task.id} failed: {error}") from None
+        self._slowest = max(self._slowest, call.seconds)
+        return call
 
-    async def _run_submission(
-        self, inputs: Sequence[Arguments], expected: Sequence[Array] | None = None
-    ) -> "list[_Call]":
-        max_seconds = _MAX_SLOWDOWN * self._slowest + 1
+    async def _call_submission(
+        self, submission: "_Frozen", arguments: Arguments, expected: Array | None = None
+    ) -> "_Call":
         try:
-            return await self._bench.calls(self._code, inputs, expected=expected, seconds=max_seconds)
+            return await submission.call(arguments, expected, _MAX_SLOWDOWN * self._slowest + 1)
         except _Failed as error:
-            raise InvalidSubmission(f"{self._bench.task.submission.file}: {error}.") from None
+            raise InvalidSubmission(f"{self._task.submission.file}: {error}.") from None
 
 
 @dataclass(frozen=True)
@@ -190,67 +221,40 @@ class _Failed(Exception):
     """The measured code gave no usable answer; the message says why."""
 
 
-def _shortest(calls: Sequence[_Call]) -> float:
-    """Return the shortest time, because other load only adds; without the first call, which pays for imports."""
-    return min(call.seconds for call in calls[1:] or calls)
+class _Frozen:
+    """Code in a lab of its own that is frozen except while it is called."""
 
+    def __init__(self, process: Process, function: str) -> None:
+        self._process = process
+        self._function = function
+        self._started = False
 
-class _Stopwatch:
-    """Runs code in fresh labs and times it."""
-
-    def __init__(self, task: Task, function: str, home: Home, sandbox: SandboxName) -> None:
-        self.task = task
-        self.sealed: bool | None = None
-        self.function = function
-        self._home = home
-        self._sandbox: SandboxName = sandbox
-        limits = Limits.from_resources(task.resources, processes=64)
-        self._setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
-
-    async def calls(
-        self,
-        code: bytes,
-        inputs: Sequence[Arguments],
-        expected: Sequence[Array] | None = None,
-        seconds: float = _REFERENCE_SECONDS,
-    ) -> list[_Call]:
-        """Call the function in `code` on each of the inputs, in a lab of its own."""
-        file, program = self.task.submission.file, Path(driver.__file__)
-        async with open_lab(self._home, self._setup, sandbox=self._sandbox) as lab:
-            self.sealed = lab.sealing.sealed and self.sealed is not False
-            await lab.write(program.name, program.read_bytes())
-            await lab.write(file, code)
-            process = await lab.start(["python", program.name, file, self.function])
-            made: list[_Call] = []
-            try:
-                for place, arguments in enumerate(inputs):
-                    right = expected[place] if expected is not None else None
-                    allowed = seconds if made else seconds + _START_SECONDS
-                    made.append(await self._call(process, arguments, right, allowed))
-            except _Ended:
-                pass
-            finally:
-                with anyio.CancelScope(shield=True):
-                    completed = await process.kill()
-        if len(made) < len(inputs):
-            last = completed.stderr.text.strip().splitlines()[-1:]
-            detail = f": {quote(last[0])}" if last else ""
-            raise _Failed(f"it ended before it answered ({completed.ended}, code {completed.code}){detail}")
-        return made
-
-    async def _call(self, process: Process, arguments: Arguments, expected: Array | None, seconds: float) -> _Call:
+    async def call(self, arguments: Arguments, expected: Array | None, seconds: float) -> _Call:
+        """Call the function and time it; it must return an array of the form of `expected`, if that is given."""
+        if not self._started:  # the first call imports the code and its libraries
+            self._started, seconds = True, seconds + _START_SECONDS
         token = secrets.token_bytes(driver.TOKEN_SIZE)
         request = driver.pack_request(token, arguments)
+        await self._process.unpause()
         try:
             with anyio.fail_after(seconds):
                 started = time.perf_counter()
-                await process.send(request)
-                output = await self._answer(process, token, expected)
-                return _Call(time.perf_counter() - started, output)
+                await self._process.send(request)
+                output = await self._answer(self._process, token, expected)
+                taken = time.perf_counter() - started
         except TimeoutError:
-            raise _Failed(f"a call of {self.function} did not end within {seconds:.0f} seconds") from None
+            raise _Failed(f"a call of {self._function} did not end within {seconds:.0f} seconds") from None
+        except LabError:
+            with anyio.CancelScope(shield=True):
+                completed = await self._process.kill()
+            last = completed.stderr.text.strip().splitlines()[-1:]
+            detail = f": {quote(last[0])}" if last else ""
+            raise _Failed(f"it ended before it answered ({completed.ended}, code {completed.code}){detail}") from None
+        try:
+            await self._process.pause()
         except LabError as error:
-            raise _Ended from error
+            raise _Failed(f"after a call, {error}") from None
+        return _Call(taken, output)
 
     async def _answer(self, process: Process, token: bytes, expected: Array | None) -> Array:
         """Read one answer, and never more bytes than expected."""
@@ -263,18 +267,14 @@ class _Stopwatch:
         except ValueError as error:
             raise _Failed(f"the answer is malformed: {error}") from None
         if kind == driver.FAULT and size <= driver.MAX_FAULT_BYTES:
-            raise _Failed(f"{self.function} failed with {_printable(await process.receive(size))}")
+            raise _Failed(f"{self._function} failed with {_printable(await process.receive(size))}")
         if kind != driver.RESULT:
             raise _Failed("the answer is malformed")
-        if expected is not None and (wrong := _find_other_form(self.function, dtype, shape, expected)):
+        if expected is not None and (wrong := _find_other_form(self._function, dtype, shape, expected)):
             raise _Failed(wrong)
         if size > _MAX_OUTPUT:
-            raise _Failed(f"{self.function} returned {size:,} bytes; at most {_MAX_OUTPUT:,} are accepted")
+            raise _Failed(f"{self._function} returned {size:,} bytes; at most {_MAX_OUTPUT:,} are accepted")
         return np.frombuffer(await process.receive(size), dtype).reshape(shape)
-
-
-def _find_mismatch(function: str, output: Array, expected: Array) -> str | None:
-    return _find_other_form(function, output.dtype, output.shape, expected)
 
 
 def _find_other_form(function: str, dtype: "np.dtype[Any]", shape: tuple[int, ...], expected: Array) -> str | None:
@@ -283,10 +283,6 @@ def _find_other_form(function: str, dtype: "np.dtype[Any]", shape: tuple[int, ..
         return None
     found, right = f"{dtype} of shape {_short(shape)}", f"{expected.dtype} of shape {expected.shape}"
     return f"{function} returned {found}; {right} is expected"
-
-
-class _Ended(Exception):
-    """The process has ended."""
 
 
 def _printable(text: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Counts the bits that a checkpoint needs for texts: reads checkpoint.npz and inputs/texts.npy, writes predictions.csv.
+"""Counts the bits that a checkpoint needs for texts: reads it and inputs/texts.npy, writes predictions.csv.
 
 The bits of a text are the sum of -log2 p(token) over its tokens, which spell every byte of it once. Each text is alone:
 its first token is predicted from the start token. Where a text has more tokens than the model's context, windows of a
@@ -83,7 +83,7 @@ def main() -> None:
     """Judge the checkpoint, in one thread: sums are then taken in the same order on every machine."""
     torch.set_num_threads(1)
     try:
-        found = bits(load("checkpoint.npz"), [row.tobytes() for row in np.load("inputs/texts.npy", allow_pickle=False)])
+        found = bits(load(sys.argv[1]), [row.tobytes() for row in np.load("inputs/texts.npy", allow_pickle=False)])
     except CheckpointError as error:
         sys.exit(str(error))
     with Path("predictions.csv").open("w", newline="") as file:

@@ -8,7 +8,7 @@ from model import CheckpointError, load, predict
 
 torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
 try:
-    network = load("checkpoint.npz")
+    network = load(sys.argv[1])
 except CheckpointError as error:
     sys.exit(str(error))
 with np.load("inputs/graphs.npz", allow_pickle=False) as inputs:

@@ -2,13 +2,15 @@
 
 The package is not installed: it would bring two gigabytes of libraries for its models that its samplers do not need.
 The samplers use only a few names of those libraries, which are replaced by substitutes while the modules are loaded.
-The files are verified by hash before, so it is always the same code.
+The files are verified by hash before, so it is always the same code. Only the innermost loops of the algorithm, over
+all pairs of nodes, are replaced by operations on whole arrays, which give the same numbers to the last bit.
 """
 
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +26,7 @@ class Sampler:
     """The published sampler of shortest paths between all pairs of nodes."""
 
     def __init__(self, raw: Path) -> None:
-        with _load_samplers(raw) as samplers:
+        with load_samplers(raw) as samplers:
             self._build = samplers.build_sampler
 
     def draw(self, count: int, nodes: int, *, seed: int, chances: Sequence[float] = (0.5,)) -> Arrays:
@@ -44,8 +46,34 @@ class Sampler:
         }
 
 
+def floyd_warshall(published: ModuleType, lengths: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Compute what the function of this name in the published module `graphs` does, a step at a time.
+
+    No length is negative, so step k changes neither row k nor column k, and the order of the pairs does not matter.
+    """
+    probing, stage = published.probing, published.specs.Stage
+    probes = probing.initialize(published.specs.SPECS[ALGORITHM])
+    count = len(lengths)
+    adjacent = probing.graph(lengths)
+    probing.push(probes, stage.INPUT, {"pos": np.arange(count) / count, "A": lengths.copy(), "adj": adjacent})
+    distances, reached = lengths.copy(), adjacent
+    pointers = np.repeat(np.arange(count, dtype=float)[:, None], count, axis=1)
+    for k in range(count):
+        turn = probing.mask_one(k, count)
+        probing.push(probes, stage.HINT, {"Pi_h": pointers, "D": distances, "msk": reached, "k": turn})
+        detour = distances[:, k, None] + distances[k]
+        possible = (reached[:, k, None] > 0) & (reached[k] > 0)
+        better = possible & ((reached == 0) | (detour < distances))
+        distances = np.where(better, detour, distances)
+        pointers = np.where(better, pointers[k], pointers)
+        reached = np.where(possible, 1.0, reached)
+    probing.push(probes, stage.OUTPUT, {"Pi": pointers})
+    probing.finalize(probes)
+    return pointers, probes
+
+
 @contextmanager
-def _load_samplers(raw: Path) -> Iterator[ModuleType]:
+def load_samplers(raw: Path) -> Iterator[ModuleType]:
     """Load the samplers' module; remove it and all substitutes from `sys.modules` afterwards."""
     source = raw / "clrs" / "_src"
     substitutes = _substitutes() | {
@@ -58,7 +86,7 @@ def _load_samplers(raw: Path) -> Iterator[ModuleType]:
     sys.dont_write_bytecode = True
     try:
         graphs = importlib.import_module("clrs._src.algorithms.graphs")
-        setattr(substitutes["clrs._src.algorithms"], ALGORITHM, getattr(graphs, ALGORITHM))
+        setattr(substitutes["clrs._src.algorithms"], ALGORITHM, partial(floyd_warshall, graphs))
         yield importlib.import_module("clrs._src.samplers")
     finally:
         sys.dont_write_bytecode = dont_write_bytecode

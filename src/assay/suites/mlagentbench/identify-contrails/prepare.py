@@ -12,7 +12,17 @@ MASK = "human_pixel_masks.npy"
 
 
 def prepare(job: PrepareJob) -> None:
-    """Copy only the nine bands of a test record: the competition's validation folder also holds its mask."""
+    """Write every file of the task; the metadata of the validation records is that of the test."""
+    described = {"train_metadata.json": "train_metadata.json", "validation_metadata.json": "test_metadata.json"}
+    files.copy((job.raw / name, job.public / shown) for name, shown in described.items())
+    write(prepare_records(job), job.public / "sample_submission.csv")
+
+
+def prepare_records(job: PrepareJob) -> pl.DataFrame:
+    """Write the records and the answers, and return a submission without any contrail.
+
+    Only the nine bands of a test record are copied: the competition's validation folder also holds its mask.
+    """
     records = sorted(folder.name for folder in (job.raw / "validation").iterdir() if folder.is_dir())
     files.copy_tree(job.raw / "train", job.public / "train")
     files.copy(
@@ -20,9 +30,6 @@ def prepare(job: PrepareJob) -> None:
         for record in records
         for band in (job.raw / "validation" / record).glob("band_*.npy")
     )
-    described = {"train_metadata.json": "train_metadata.json", "validation_metadata.json": "test_metadata.json"}
-    files.copy((job.raw / name, job.public / shown) for name, shown in described.items())
-
     masks = [np.load(job.raw / "validation" / record / MASK)[..., 0] for record in records]
     answers = pl.DataFrame(
         {
@@ -33,4 +40,4 @@ def prepare(job: PrepareJob) -> None:
         }
     )
     write(answers, job.private / "answers.csv")
-    write(answers.select("record_id", pl.lit("-").alias("encoded_pixels")), job.public / "sample_submission.csv")
+    return answers.select("record_id", pl.lit("-").alias("encoded_pixels"))

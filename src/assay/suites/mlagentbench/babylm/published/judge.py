@@ -1,4 +1,4 @@
-"""Measure the loss of a checkpoint: reads output/model.npz and inputs/text.npy, writes predictions.csv.
+"""Measure the loss of a checkpoint: reads it and inputs/text.npy, writes predictions.csv.
 
 As in the published evaluation, all text is one stream of the checkpoint's own tokens, cut into blocks of the model's
 context. Nothing is predicted across blocks, so the first token of each is free, and what is left at the end of the
@@ -17,7 +17,6 @@ from torch.nn import functional
 # A model of GPT-2's size has 124 million weights and 50,257 tokens.
 model.MOST_WEIGHTS = 150_000_000
 model.MOST_MERGES = 50_000
-CHECKPOINT = "output/model.npz"
 AT_ONCE = 4096
 """Tokens that go through the model together."""
 
@@ -50,7 +49,7 @@ def main() -> None:
     torch.set_num_threads(1)
     text = np.load("inputs/text.npy", allow_pickle=False).tobytes()
     try:
-        network = model.load(CHECKPOINT)
+        network = model.load(sys.argv[1])
         bits, tokens = measure(network, blocks(network, text))
     except model.CheckpointError as error:
         sys.exit(str(error))
