@@ -23,13 +23,15 @@ OPERATIONS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
 
 def main(root: str, tasks: str, way: str) -> None:
     home, task = Home(Path(root)), Registry([Path(tasks)]).task("toys/toy")
+    # Import everything before the forks, so that the operations are those of preparing and not of imports.
+    prepare(Home(home.root.with_name("imports")), task, progress=NoProgress())
     if way != "first":
         prepare(home, task, progress=NoProgress())
     for number in itertools.count(1):
         if way == "first":
-            in_child(lambda: drop(home))
+            drop(home)
         if way == "fetch":
-            in_child(lambda: drop_downloads(home))
+            drop_downloads(home)
             work = lambda: pypi.fetch(home, task.source.packages[0], progress=NoProgress())  # noqa: E731
         else:
             work = lambda: prepare(home, task, progress=NoProgress(), again=way == "again")  # noqa: E731

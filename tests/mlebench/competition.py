@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import train_test_split
@@ -156,6 +157,25 @@ class Competition:
         expected = best if self.perfect is None else self.perfect
         grade = grade_submission(submission, prepared.task, prepared, home=miniatures.home)
         assert grade.score == pytest.approx(expected, abs=1e-5), grade.why
+
+    def scores_after(
+        self, miniatures: Miniatures, change: Callable[[pd.DataFrame], pd.DataFrame]
+    ) -> dict[str, float | None]:
+        """Return the score of the answers after a change, by edition; None where they are refused."""
+        scores = {}
+        for edition in EDITIONS:
+            prepared = miniatures.prepared(self.name, edition)
+            perfect = perfect_submission(prepared)
+            assert isinstance(perfect, bytes)
+            submission = to_csv(change(pd.read_csv(io.BytesIO(perfect), keep_default_na=False)))
+            scores[edition] = grade_submission(submission, prepared.task, prepared, home=miniatures.home).score
+        return scores
+
+    def check_clipping(self, miniatures: Miniatures) -> None:
+        """Check that one certain mistake costs -ln(2.2e-16) in v1, and -ln(1e-15) in fixed, as on Kaggle."""
+        scores = self.scores_after(miniatures, mistake_first_row)
+        assert scores["v1"] and scores["fixed"]
+        assert scores["v1"] / scores["fixed"] == pytest.approx(36.04365338911715 / 34.538776394910684, abs=1e-4)
 
     def _some_answers(self, path: Path, draw: random.Random) -> str:
         """The miniature's answers as CSV text, cut to `max_rows` rows in their order."""
@@ -337,6 +357,13 @@ def _shift(row: Mapping[str, str], table: Table, step: float) -> str:
         return repr(float(row[table.targets[0]]) + step)
     except ValueError:
         return row[table.targets[0]]
+
+
+def mistake_first_row(table: pd.DataFrame) -> pd.DataFrame:
+    """Return certain predictions with a mistake in the first row: another class, or the other one of two."""
+    changed, values = table.copy(), table.iloc[0, 1:].to_numpy()
+    changed.iloc[0, 1:] = np.roll(values, 1) if len(values) > 1 else 1 - values
+    return changed
 
 
 def find_task(name: str) -> Task:

@@ -1,10 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
+
+from assay.grading import grade_submission
 
 
 class TestAptos2019BlindnessDetection(Competition):
@@ -37,3 +40,14 @@ class TestAptos2019BlindnessDetection(Competition):
         for id in ids:
             write_file(raw / f"train_images/{id}.png")
         assert prepare_raw(self.name, raw) == self.prepare_reference(raw)
+
+    def test_fixed_measures_distance_by_value(self, miniatures: Miniatures, tmp_path: Path) -> None:
+        """Grades 0, 1, 4 predicted as 0, 1, 1. By hand: 1 - 3·9/37 by value; 1 - 3·1/9 where 1 and 4 are adjacent."""
+        scores = {}
+        for edition in ("v1", "fixed"):
+            prepared = miniatures.prepared(self.name, edition)
+            write_file(tmp_path / edition / "test.csv", b"id_code,diagnosis\na,0\nb,1\nc,4\n")
+            prepared = replace(prepared, private=tmp_path / edition)
+            content = b"id_code,diagnosis\na,0\nb,1\nc,1\n"
+            scores[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+        assert scores == {"v1": 0.66667, "fixed": 0.27027}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, prepare_raw, to_csv, write_file
+from competition import Competition, Files, Miniatures, prepare_raw, to_csv, write_file
 from graders import roc_auc
 
 from assay.core.errors import SourceError
@@ -43,3 +43,7 @@ class TestDetectingInsultsInSocialCommentary(Competition):
             write_file(raw / f"{name}.csv", "".join(f"{line}\n" for line in lines).encode())
         with pytest.raises(SourceError, match=r"train\.csv|test_with_solutions\.csv"):
             prepare_raw(self.name, raw)
+
+    def test_equal_comments_are_paired_in_their_order_in_fixed_only(self, miniatures: Miniatures) -> None:
+        scores = self.scores_after(miniatures, lambda table: pd.concat([table[100:], table[:100]]))
+        assert scores["fixed"] == 1 and scores["v1"] and scores["v1"] < 1

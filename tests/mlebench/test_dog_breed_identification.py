@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, copy_files, find_task, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, copy_files, find_task, prepare_raw, split, to_csv, write_file
 from graders import log_loss, require_columns
 
 
@@ -38,3 +38,9 @@ class TestDogBreedIdentification(Competition):
         assert files["private/test.csv"].decode().splitlines() == [header, *rows]
         shares = [",".join([id, *["0.008333333333333333"] * 120]) for id in test["id"]]
         assert files["public/sample_submission.csv"].decode().splitlines() == [header, *shares]
+
+    def test_fixed_divides_rows_by_their_sum_and_clips_as_kaggle_does(self, miniatures: Miniatures) -> None:
+        targets = list(self.targets)
+        halved = self.scores_after(miniatures, lambda table: table.assign(**table[targets] / 2))
+        assert halved == {"v1": None, "fixed": 0}
+        self.check_clipping(miniatures)

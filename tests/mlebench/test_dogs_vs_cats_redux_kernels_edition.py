@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, prepare_raw, read_archive, split, to_csv, write_archive
+from competition import Competition, Files, Miniatures, prepare_raw, read_archive, split, to_csv, write_archive
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -46,3 +46,6 @@ class TestDogsVsCatsReduxKernelsEdition(Competition):
         assert files["private/answers.csv"] == to_csv(labels)
         assert [files[f"public/test/{number}.jpg"].decode() for number in (1, 2)] == test
         assert sum(name.startswith("public/train/") for name in files) == 18
+
+    def test_fixed_clips_as_kaggle_does(self, miniatures: Miniatures) -> None:
+        self.check_clipping(miniatures)

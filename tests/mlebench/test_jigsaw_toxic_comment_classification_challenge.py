@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, prepare_raw, to_csv, write_archive
+from competition import Competition, Files, Miniatures, prepare_raw, to_csv, write_archive
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -41,3 +41,9 @@ class TestJigsawToxicCommentClassificationChallenge(Competition):
             write_archive(raw / f"{name}.csv.zip", {f"{name}.csv": to_csv(table)})
         with pytest.raises(SourceError, match="ids"):
             prepare_raw(self.name, raw)
+
+    def test_fixed_matches_columns_by_name_and_refuses_repeated_ids(self, miniatures: Miniatures) -> None:
+        scores = self.scores_after(miniatures, lambda table: table[["id", *reversed(self.targets)]])
+        assert scores["fixed"] == 1 and scores["v1"] and scores["v1"] < 0.6
+        repeated = self.scores_after(miniatures, lambda table: pd.concat([table[:1], table[:1], table[2:]]))
+        assert repeated == {"v1": 1, "fixed": None}

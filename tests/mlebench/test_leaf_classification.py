@@ -2,7 +2,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, find_task, prepare_raw, read_archive, split, to_csv, write_archive
+from competition import (
+    Competition,
+    Files,
+    Miniatures,
+    find_task,
+    prepare_raw,
+    read_archive,
+    split,
+    to_csv,
+    write_archive,
+)
 from graders import log_loss, require
 
 
@@ -48,3 +58,9 @@ class TestLeafClassification(Competition):
         assert {value for row in sample[1:] for value in row[1:-1]} == {"0.010101010101010102"}
         with pytest.raises(ValueError, match="classes that are not listed"):
             prepare_raw(self.name, raw, "fixed")
+
+    def test_fixed_divides_rows_by_their_sum_and_clips_as_kaggle_does(self, miniatures: Miniatures) -> None:
+        targets = list(self.targets)
+        halved = self.scores_after(miniatures, lambda table: table.assign(**table[targets] / 2))
+        assert halved == {"v1": None, "fixed": 0}
+        self.check_clipping(miniatures)

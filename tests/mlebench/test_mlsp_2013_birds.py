@@ -53,10 +53,12 @@ class TestMlsp2013Birds(Competition):
         return roc_auc(submission, answers, "Id", "Probability")
 
     def test_fixed_gives_each_text_file_its_own_header(self, miniatures: Miniatures) -> None:
-        prepared = miniatures.prepared(self.name, "fixed")
-        members, files = read_archive(prepared.folder / "raw" / ARCHIVE), read_prepared(prepared)
-        for name in SEGMENTS:
-            assert read_lines(files[f"public/{name}"])[0] == read_lines(members[f"mlsp_contest_dataset/{name}"])[0]
+        v1, fixed = (miniatures.prepared(self.name, edition) for edition in ("v1", "fixed"))
+        members = read_archive(fixed.folder / "raw" / ARCHIVE)
+        own = [read_lines(members[f"mlsp_contest_dataset/{name}"])[0] for name in SEGMENTS]
+        for prepared, headers in ((v1, own[:1] * len(own)), (fixed, own)):
+            files = read_prepared(prepared)
+            assert [read_lines(files[f"public/{name}"])[0] for name in SEGMENTS] == headers
 
     def test_fixed_puts_a_comma_after_every_number_in_the_labels(self, miniatures: Miniatures) -> None:
         v1, fixed = (

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, split, to_csv
+from competition import Competition, Files, Miniatures, split, to_csv
 from graders import require_columns
 from sklearn import metrics
 
@@ -26,3 +26,7 @@ class TestNewYorkCityTaxiFarePrediction(Competition):
         require_columns(submission, "key", "fare_amount")
         predicted, true = submission.sort_values("key"), answers.sort_values("key")
         return metrics.root_mean_squared_error(true["fare_amount"], predicted["fare_amount"])
+
+    def test_fixed_compares_keys(self, miniatures: Miniatures) -> None:
+        scores = self.scores_after(miniatures, lambda table: table.assign(key=table["key"] + "x"))
+        assert scores == {"v1": 0, "fixed": None}

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, prepare_raw, read_archive, split, to_csv, write_archive
+from competition import Competition, Files, Miniatures, prepare_raw, read_archive, split, to_csv, write_archive
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -44,3 +44,7 @@ class TestNomad2018PredictTransparentConductors(Competition):
         for side, rows in zip(("train", "test"), split(materials, test_size=0.1), strict=True):
             found = [files[f"public/{side}/{new}/geometry.xyz"].decode() for new in range(1, len(rows) + 1)]
             assert found == [str(old) for old in rows["id"]]
+
+    def test_the_order_of_rows_matters_in_v1_only(self, miniatures: Miniatures) -> None:
+        scores = self.scores_after(miniatures, lambda table: table[::-1])
+        assert scores["fixed"] == 0 and scores["v1"] and scores["v1"] > 0.1

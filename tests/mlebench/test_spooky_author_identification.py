@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, prepare_raw, split, to_csv, write_archive
+from competition import Competition, Files, Miniatures, prepare_raw, split, to_csv, write_archive
 from graders import log_loss, require
 
 
@@ -37,3 +37,9 @@ class TestSpookyAuthorIdentification(Competition):
         write_archive(raw / "train.zip", {"train.csv": to_csv(sentences)})
         answers = f"id,EAP,HPL,MWS,XYZ\nid{first},1,0,0,\nid{second},0,0,0,1.0\n"
         assert prepare_raw(self.name, raw)["private/test.csv"].decode() == answers
+
+    def test_fixed_divides_rows_by_their_sum_and_clips_as_kaggle_does(self, miniatures: Miniatures) -> None:
+        targets = list(self.targets)
+        halved = self.scores_after(miniatures, lambda table: table.assign(**table[targets] / 2))
+        assert halved == {"v1": None, "fixed": 0}
+        self.check_clipping(miniatures)

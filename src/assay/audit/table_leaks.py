@@ -52,10 +52,11 @@ def search_tables(public: Path, ids: pd.DataFrame, targets: pd.DataFrame) -> Tab
     for table in find_tables(public):
         candidates: dict[str, _Candidate] = {}
         for chunk in table.chunks():
+            columns = _HashedColumns(chunk)
             for name, cells in _id_columns(chunk, list(ids.columns)):
                 candidate = candidates.setdefault(name, _Candidate(truth))
                 if candidate.possible:
-                    candidate.compare(cells, chunk)
+                    candidate.compare(cells, columns)
         if table.cut:
             cut.append(table.cut)
         named = [candidate for candidate in candidates.values() if candidate.rows >= _MIN_SHARE * truth.rows]
@@ -96,6 +97,25 @@ class _Truth:
         return cls(pd.Index(index, dtype=object), pd.Index(codes * repeats + occurrence), repeats, varied, len(ids))
 
 
+@dataclass(frozen=True)
+class _HashedColumns:
+    """The hashed cells of a chunk's columns, each computed when it is first needed, once for all candidates."""
+
+    chunk: pd.DataFrame
+    hashes: dict[str, Hashes] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns; a name that occurs twice does not say which is meant and is left out."""
+        return [name for name in self.chunk.columns if isinstance(self.chunk[name], pd.Series)]
+
+    def hash(self, name: str) -> Hashes:
+        """The hashes of a column's cells."""
+        if name not in self.hashes:
+            self.hashes[name] = hash_cells(_cells(self.chunk[name]))
+        return self.hashes[name]
+
+
 @dataclass
 class _Candidate:
     """A column that may hold ids, and the pairs of other columns and targets that were equal so far."""
@@ -112,22 +132,20 @@ class _Candidate:
         """Whether any pair is left, or none was compared yet."""
         return self.pairs is None or bool(self.pairs)
 
-    def compare(self, ids: Cells, chunk: pd.DataFrame) -> None:
+    def compare(self, ids: Cells, columns: _HashedColumns) -> None:
         """Drop the pairs that differ in this chunk."""
         answers = self._find_answers(ids)
         named = answers >= 0
         if not named.any():
             return
         self.rows += int(named.sum())
-        answers, others = answers[named], chunk[named]
-        true = {target: values[answers] for target, values in self.truth.hashes.items()}
+        true = {target: values[answers[named]] for target, values in self.truth.hashes.items()}
         if self.pairs is None:
-            self.pairs = {pair: set() for pair in _equal_pairs(others, true)}
-        hashes = {column: hash_cells(_cells(others[column])) for column in {column for column, _ in self.pairs}}
+            self.pairs = {pair: set() for pair in _equal_pairs(columns, named, true)}
         self.pairs = {
             (column, target): values | set(np.unique(true[target])[:2].tolist())
             for (column, target), values in self.pairs.items()
-            if np.array_equal(hashes[column], true[target])
+            if np.array_equal(columns.hash(column)[named], true[target])
         }
 
     def leaking_pair(self) -> tuple[str, str] | None:
@@ -148,16 +166,15 @@ class _Candidate:
         return np.where(within, self.truth.places.get_indexer(pd.Index(codes * self.truth.repeats + occurrence)), -1)
 
 
-def _equal_pairs(table: pd.DataFrame, true: dict[str, Hashes]) -> list[tuple[str, str]]:
-    """All pairs of a column and a target with equal cells, found by one hash of each whole column."""
+def _equal_pairs(columns: _HashedColumns, rows: NDArray[np.bool_], true: dict[str, Hashes]) -> list[tuple[str, str]]:
+    """All pairs of a column and a target with equal cells in these rows, found by the bytes of each whole column."""
     by_content: dict[bytes, list[str]] = {}
     for target, values in true.items():
         by_content.setdefault(values.tobytes(), []).append(target)
     return [
         (column, target)
-        for column in table.columns
-        if isinstance(table[column], pd.Series)
-        for target in by_content.get(hash_cells(_cells(table[column])).tobytes(), ())
+        for column in columns.names
+        for target in by_content.get(columns.hash(column)[rows].tobytes(), ())
     ]
 
 
