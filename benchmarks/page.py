@@ -69,6 +69,9 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
         os.environ["ASSAY_HOME"] = f"{name}/home"
+        # Commands are measured as users have them: compiled once, whatever this shell says about bytecode.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{name}/bytecode"
         for trials in asked.trials:
             run = write_run(Path(name) / f"run-{trials}", trials)
             time.sleep(SETTLING)

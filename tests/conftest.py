@@ -1,5 +1,6 @@
 """Fixtures for all tests: homes of their own on this machine, the real command line, slow tests first."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
-from tiny_run import TinyRun
+from tiny_run import TinyRun, prepare_tiny
 
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
 hypothesis.settings.load_profile("assay")
@@ -22,6 +23,7 @@ hypothesis.settings.load_profile("assay")
 os.environ.setdefault("ASSAY_SEEDS", "1")  # one trial per task and agent is enough for most tests
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
+MakeOnce = Callable[[str, Callable[[Home], None]], Home]
 
 BATTERIES = {
     "tests/lab": "attacks on labs",
@@ -57,9 +59,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the files that hold slow tests, so that no worker is left with a long test at the end."""
+    """Let every worker start with files that hold slow tests, so that none is left with a long test at the end.
+
+    At first each worker gets an equal part of the list, in its order; later they take tests from each other.
+    """
     slow_files = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow_files)
+    parts: list[list[pytest.Item]] = [[] for _ in range(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))]
+    for _, file in itertools.groupby(items, key=lambda item: item.path):
+        min(parts, key=len).extend(file)
+    items[:] = itertools.chain.from_iterable(parts)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
@@ -102,14 +111,31 @@ def module_home() -> Iterator[Home]:
 
 
 @pytest.fixture(scope="session")
-def prepared_home(shared_folder: Path) -> Home:
+def make_once(shared_folder: Path) -> MakeOnce:
+    """Returns a home of this name that all workers share; the first that asks for it fills it with `make`."""
+
+    def make_once(name: str, make: Callable[[Home], None]) -> Home:
+        root = shared_folder / name
+        with file_lock(shared_folder / f"{name}.lock"):
+            if not (root / "made").exists():
+                if root.exists():
+                    remove_home(root)  # of a worker that failed
+                make(borrow_machine(root))
+                (root / "made").touch()
+        return Home(root)
+
+    return make_once
+
+
+@pytest.fixture(scope="session")
+def prepared_home(make_once: MakeOnce) -> Home:
     """A home in which the pocket suite is prepared, shared by all workers; tests must not change it."""
-    root = shared_folder / "prepared"
-    with file_lock(shared_folder / "prepared.lock"):
-        made = Home(root) if root.exists() else borrow_machine(root)
-        result = run_assay(made, "prepare", "pocket")  # does nothing where another worker has done it
+
+    def make(home: Home) -> None:
+        result = run_assay(home, "prepare", "pocket")
         assert result.returncode == 0, result.stderr
-    return made
+
+    return make_once("prepared", make)
 
 
 @pytest.fixture
@@ -127,8 +153,8 @@ def assay_prepared(prepared_home: Home) -> Assay:
 @pytest.fixture
 def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
     """A prepared tiny suite and a folder for its run."""
+    prepare_tiny(home)
     run = TinyRun(home, tmp_path / "run")
-    assert run.call("prepare", "tiny").returncode == 0
     yield run
     run.close()
 

@@ -9,11 +9,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.core.home import Home
+from assay.core.progress import NoProgress
+from assay.data import prepare
 from assay.records import RunFolder, read_events
+from assay.tasks import Registry
 
 TESTS = Path(__file__).parent
 SCRIPTED = TESTS / "agents" / "simple_agents.py"
 PATIENCE = 300.0
+
+
+def prepare_tiny(home: Home) -> None:
+    """Prepare the tiny suite, without starting a process."""
+    prepare(home, Registry([TESTS / "tiny"]).task("tiny/coin"), progress=NoProgress())
 
 
 class TinyRun:

@@ -4,16 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from assay.core.home import Home
-from assay.lab.host import slots
 from assay.records import RunFolder, TrialFolder
+from tiny_run import prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 TINY = TESTS / "tiny"
@@ -42,20 +41,23 @@ class Finished:
         )
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
-    """The run itself, which tests must not change."""
-    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-    root.chmod(0o755)
-    (root / "environments").symlink_to(Home.default().environments)
-    made = Finished(Home(root), RunFolder(tmp_path_factory.mktemp("original") / "run"))
-    agents = ["--agent", "starter", "--agent", f"{Path(__file__).with_name('guessing.py')}:Guesses"]
-    for words in (["prepare", "tiny"], ["run", "tiny", *agents, "--seeds", "2", "--out", str(made.run.path)]):
-        result = made.assay(*words)
+@pytest.fixture(scope="session")
+def original(make_once: Callable[[str, Callable[[Home], None]], Home]) -> Finished:
+    """The run itself, which all workers share and tests must not change."""
+
+    def make(home: Home) -> None:
+        prepare_tiny(home)
+        agents = ["--agent", "starter", "--agent", f"{Path(__file__).with_name('guessing.py')}:Guesses"]
+        made = finished_in(home)
+        result = made.assay("run", "tiny", *agents, "--seeds", "2", "--out", made.run.path)
         assert result.returncode == 0, result.stderr
-    yield made
-    slots.sweep(made.home)
-    shutil.rmtree(root)
+
+    return finished_in(make_once("finished-run", make))
+
+
+def finished_in(home: Home) -> Finished:
+    """The run in the home that all workers share."""
+    return Finished(home, RunFolder(home.root / "run"))
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ ATTACKS: dict[str, Attack] = {
     "control characters in a grade": set_in("grade.json", why=STEERING, quirks=[STEERING], competition_id=STEERING),
     "control characters in a state": set_in("state.json", reason=STEERING, error_type=STEERING),
     "control characters in a trial": set_in("trial.json", label=STEERING, agent=STEERING, models={"main": STEERING}),
-    "a label of ten million letters": set_in("trial.json", label="x" * 10**7),
+    "a label of a million letters": set_in("trial.json", label="x" * 10**6),
     "a task that is a file of the host": set_in("trial.json", task="host/secret"),
     "tasks from a pipe": pipe_as_suite,
     "tasks from everywhere": set_in("trial.json", tasks_folder="/proc"),

@@ -148,13 +148,14 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     elif how == "a flipped bit":
         content = path.read_bytes()
-        place = content.rindex(b'"steps": 5') + len(b'"steps": 5') - 1
+        place = content.rindex(b"0.0, 0.0, 5, ") + len(b"0.0, 0.0, 5") - 1  # its steps
         path.write_bytes(content[:place] + b"6" + content[place + 1 :])
     else:
         statement = {
             "another version": "pragma user_version = 99",
             "no table": "drop table trials",
-            "another type": "update trials set state = 5",
+            "another type": "update trials set stamp = 5",
+            "other fields": "update about set fields = '[]'",
             "no plan": "delete from plans",
             "a changed plan": "update plans set content = cast(replace(content, 'starter', 'stranger') as blob)",
             "another trial's row": "update trials set name = name || 'x'",
@@ -166,7 +167,7 @@ def damage(path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     "how",
     ["empty", "not a database", "cut off", "a flipped bit", "another version", "no table", "another type", "no plan",
-     "a changed plan", "another trial's row"],
+     "a changed plan", "another trial's row", "other fields"],
 )  # fmt: skip
 def test_a_damaged_index_is_rebuilt(run, home, how):
     steps(run, home)
@@ -206,6 +207,13 @@ def test_links_in_a_run_are_refused(run, home, tmp_path):
     trial.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RecordError, match="is a link"):
         steps(run, home)
+
+
+def test_ids_are_validated_although_the_plan_is_known(run, home):
+    path = list(run.trials())[7].path / "trial.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"id": 5}))
+    with pytest.raises(RecordError, match=r"trial\.json: id"):
+        read_trials(run, home=home)
 
 
 def test_times_that_no_clock_has_are_read(run, home):

@@ -384,3 +384,4 @@ def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_the_
     one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 9.0})
     other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.20})
     assert scores_agree(one, other) is same
+    assert scores_agree(one, other, min_tolerance=0.5) is (same or not deterministic)  # on a busy machine

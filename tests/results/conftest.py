@@ -2,18 +2,16 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from assay.core.home import Home
-from assay.lab.host import slots
 from assay.records import RunFolder
+from tiny_run import prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 SCRIPTED = TESTS / "agents" / "simple_agents.py"
@@ -57,26 +55,25 @@ STORIES: dict[str, list[object]] = {
 
 
 @pytest.fixture(scope="session")
-def scripted_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """The run; trials of agents with a model are named after its script."""
-    folder = tmp_path_factory.mktemp("scripted")
+def scripted_run(make_once: Callable[[str, Callable[[Home], None]], Home]) -> RunFolder:
+    """The run, which all workers share; trials of agents with a model are named after its script."""
+    return RunFolder(make_once("scripted-run", run_stories).root / "run")
+
+
+def run_stories(home: Home) -> None:
+    """Run all stories in a home."""
+    folder = home.root
     for name, replies in STORIES.items():
         (folder / f"{name}.json").write_text(json.dumps(replies))
     (folder / "fast.json").write_text(json.dumps([{"error": "refused"}]))
-    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-    root.chmod(0o755)
-    (root / "environments").symlink_to(Home.default().environments)
     models = [word for name in STORIES for word in ("--model", f"scripted/{folder / name}.json")]
     agents = ["act,add_actions=Write File,script_seconds=2s", *(f"{SCRIPTED}:{name}" for name in OTHERS)]
-    _assay(root, "prepare", "tiny")
+    prepare_tiny(home)
     result = _assay(
-        root, "run", "tiny", *(word for agent in agents for word in ("--agent", agent)), *models,
+        folder, "run", "tiny", *(word for agent in agents for word in ("--agent", agent)), *models,
         "--role", f"fast=scripted/{folder / 'fast.json'}", "--out", str(folder / "run"), "--quiet",
     )  # fmt: skip
     assert result.returncode == 1 and (folder / "run" / "run.json").is_file(), result.stderr  # one could not run
-    yield RunFolder(folder / "run")
-    slots.sweep(Home(root))
-    shutil.rmtree(root)
 
 
 OTHERS = ("Steps", "Crashes", "Idles", "Greedy")

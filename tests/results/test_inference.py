@@ -217,20 +217,31 @@ def test_the_variance_components_predict_the_spread_of_new_differences():
     assert (found.tasks, found.trials) == pytest.approx((0.25, 0.5), rel=0.1)
 
 
+def difference_interval(first, second):
+    return inference.difference_intervals([first, second], [(0, 1)])[0]
+
+
 def test_the_interval_of_a_difference_draws_tasks_once_for_both_agents_and_then_seeds():
     first = {"a": [1.0, 1.0], "b": [0.0, 0.0], "c": [1.0, 1.0], "d": [0.0, 0.0]}
     # The agents always agree, so that no resample shows a difference, although each rate varies with the tasks.
-    assert inference.difference_interval(first, first) == inference.Interval(0.0, 0.0)
+    assert difference_interval(first, first) == inference.Interval(0.0, 0.0)
     # Without noise between seeds it is the interval of the differences by task.
     second = {"a": [0.0], "b": [0.0], "c": [1.0], "d": [0.0]}
     by_task = {task: [first[task][0] - second[task][0]] for task in first}
     expected = inference.bootstrap_interval(by_task)
-    found = inference.difference_interval(first, second)
+    found = difference_interval(first, second)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     # Noise between seeds adds to it: a difference of 0 by task is still uncertain.
     noisy = {task: [0.0, 1.0] for task in first}
-    found = inference.difference_interval(noisy, noisy)
+    found = difference_interval(noisy, noisy)
     assert found.low < -0.3 and found.high > 0.3
+    # Values that are no successes are resampled; halved successes have half the interval.
+    halved = {task: [value / 2 for value in values] for task, values in noisy.items()}
+    resampled = difference_interval(halved, halved)
+    assert (2 * resampled.low, 2 * resampled.high) == pytest.approx((found.low, found.high), abs=0.01)
+    # Several pairs are compared in the same resamples.
+    third = inference.difference_intervals([halved, halved, first], [(0, 1), (0, 2)])
+    assert (third[0].low, third[0].high) == pytest.approx((resampled.low, resampled.high), abs=0.01)
 
 
 def test_passing_once_and_always_over_tasks():

@@ -58,6 +58,15 @@ def test_success_is_a_share_of_all_finished_trials_with_and_without_noise():
     assert (gains.beyond_noise.count, gains.beyond_noise.trials) == (1, 4)
 
 
+def test_by_the_published_rule_a_success_within_noise_is_none_beyond_it():
+    trials = [
+        outcome(edition="published", grade=grade("pocket/digits", 1.1, beyond_spread=beyond), ignores_noise=True)
+        for beyond in (True, False)
+    ]
+    gains = only([EvaluatedTrial(each, WENT) for each in trials]).gains["pocket/digits", "starter"]
+    assert (gains.success.count, gains.beyond_noise.count) == (2, 1)
+
+
 def test_improvement_is_averaged_over_valid_submissions_and_over_all_with_invalid_as_zero():
     gains = only([valid(0.9167 * 1.3), valid(0.9167 * 1.1), crashed(), crashed()]).gains["pocket/digits", "research"]
     assert gains.improvement.mean == pytest.approx((0.3 + 0.1) / 2) and gains.improvement.n == 2

@@ -10,7 +10,7 @@ from synthetic_outcomes import MADE_AT, changed, failed, grade, outcome, run
 
 from assay.results import wording
 from assay.results.statistics import summarize_cells
-from assay.results.tables import results_table, to_csv, to_json
+from assay.results.tables import describe_success, results_table, to_csv, to_json
 
 
 def printed(outcomes, width=80, removed=None):
@@ -53,6 +53,15 @@ def test_forks_reruns_and_a_busy_machine_are_stated():
     assert "Rerun: 1 trial, 1 of them failed" in text
     assert "Busy machine: 1 trial of 2" in text
     assert "Removed from the run by its user: 1 failed." in printed([outcome()], removed={"failed": 1})
+
+
+def test_the_legend_says_what_success_means_in_each_edition():
+    fixed, published = outcome(edition="fixed"), outcome(edition="published", ignores_noise=True)
+    noise = "a medal, or more than 10 % over the starter and beyond noise"
+    published_rule = "more than 10 % over the starter, by the published rule"
+    for rule, trial in ((noise, fixed), (published_rule, published)):
+        assert f"Success: {rule}; failures count." in " ".join(printed([trial]).split())
+    assert describe_success([fixed, published]) == f"{noise} (pocket published: by the published rule)"
 
 
 def test_a_task_that_an_agent_cannot_work_on_is_not_applicable():
@@ -164,6 +173,9 @@ def test_json_has_no_bare_nan():
         (wording.format_duration(8.04), "8.0s"),
         (wording.format_duration(200), "3m20s"),
         (wording.format_duration(7500), "2h5m"),
+        (wording.format_duration(100 * 3600), "100h"),
+        (wording.format_duration(126 * 3600), "5d6h"),
+        (wording.format_duration(10079 * 3600 + 4 * 60 + 18), "419d23h4m18s"),
         (wording.format_rank(4, 13), "4 / 14"),
         (wording.format_rank(4 + 1 / 3, 13), "4.3 / 14"),
     ],

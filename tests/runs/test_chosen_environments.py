@@ -46,6 +46,8 @@ def test_a_missing_environment_is_built_unless_that_is_refused(tiny, tmp_path):
     bare = tmp_path / "bare.txt"
     bare.write_text("# nothing but Python\nsize 60MB\n")
     words = (*tiny.run_words("starter"), "--environment", str(bare))
+    planned = tiny.call("plan", "tiny", "--agent", "starter", "--seeds", "1", "--environment", str(bare))
+    assert "(0 packages, about 60MB)" in planned.stdout and "1 trial, 0 done." in planned.stdout
     refused = tiny.call(*words, "--no-build")
     assert refused.returncode != 0 and "is not built" in refused.stderr and "assay lab build" in refused.stderr
     built = tiny.call(*words)

@@ -1,18 +1,26 @@
 """Changed code is another agent; reruns and removals are stated; causes of failures say what happened."""
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
+from assay.core.errors import UsageError
+from assay.models.weights import hash_weights
+from assay.records import label_trials
 from assay.records.budget import BudgetUsed
 from assay.records.events import AgentCrashed, BudgetExhausted, CallFinished, CommandResult, Started
 from assay.records.failure import explain_failure
 from assay.records.state import State, SubmissionEntry
 from assay.results.collect import collect_outcomes
 from assay.results.statistics import summarize_cells
-from assay.runs.hashes import hash_of_agent
+from assay.runs.hashes import check_agent, hash_of_agent
 from assay.runs.machine_load import describe_load, read_load
+from assay.runs.plan import Plan
+from assay.tasks import Registry
+
+TINY = Path(__file__).parent.parent / "tiny"
 
 AGENT = """
 from assay.agents import Agent, Workbench
@@ -63,6 +71,7 @@ def test_an_unfinished_trial_never_runs_with_other_code_than_it_was_planned_with
     resumed = tiny.call("resume", str(tiny.out))
     assert resumed.returncode == 0 and "1 unfinished trial of an earlier version" in resumed.stderr
     assert trial.state.status == "waiting"
+    assert "pass --yes" in tiny.call("clean", str(tiny.out), "--outdated").stderr
     assert tiny.call("clean", str(tiny.out), "--outdated", "--yes").returncode == 0
     assert tiny.folder.file.trials == ()
     assert [gone.id for gone in tiny.folder.file.removed] == [trial.path.name]
@@ -159,3 +168,29 @@ def test_a_busy_machine_is_recorded_and_warned_of(tmp_path, tiny):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     (trial,) = tiny.folder.trials()
     assert trial.state.load is not None and trial.state.load >= 0
+
+
+def test_other_weights_at_the_same_path_are_another_model(tiny, tmp_path):
+    """A trial of the first file is not run with the second; the first file again is the first model."""
+    coin, weights = Registry([TINY]).task("tiny/coin"), tmp_path / "mine.gguf"
+
+    def plan(content: bytes):
+        weights.write_bytes(content)
+        models = ({"main": f"local/{weights}"},)
+        agents = (("chooser", {}),)
+        (file,) = Plan(tasks=(coin,), agents=agents, models=models, tasks_folder=TINY).trials(tiny.home)
+        return file
+
+    first, second = plan(b"GGUF one"), plan(b"GGUF two")
+    assert first.id != second.id and first.models == second.models
+    assert first.hashes["weights"] == hashlib.sha256(b"GGUF one").hexdigest()
+    versions = [file.hashes["weights"][:7] for file in (first, second)]
+    assert label_trials([first, second]) == [f"chooser · local/{weights} (weights {version})" for version in versions]
+    with pytest.raises(UsageError, match=r"the weights of local/.*mine\.gguf have changed since"):
+        check_agent(first)
+    check_agent(second)
+    assert plan(b"GGUF one").id == first.id
+    # An untrusted record may name any file of this machine; only weights are read.
+    weights.write_bytes(b"secrets of the host")
+    named = (weights, "/proc/kcore", "/dev/zero")
+    assert [hash_weights({"main": f"local/{path}"}, tiny.home) for path in named] == [None, None, None]

@@ -235,10 +235,12 @@ def make_nodes(texts: Texts) -> list[Node]:
     execution = Execution(ended="exit", code=0, seconds=2.0, output=texts.output[:5_000])
     failed = execution.model_copy(update={"code": 1, "output": texts.error})
     common = {"evaluated": True, "plan": texts.reply, "code": texts.code[:5_000].encode(errors="replace").decode()}
+    first, second = (hashlib.sha256(one).hexdigest() if one else None for one in texts.submissions)
+    fixed = common | {"review": texts.reply, "sha256": first}
     return [
         Node(id=0, operator="draft", execution=failed, buggy=True, failure=texts.reason, **common),
-        Node(id=1, operator="debug", parents=(0,), execution=execution, metric=0.91, review=texts.reply, **common),
-        Node(id=2, operator="improve", parents=(1,), execution=execution, metric=0.97, **common),
+        Node(id=1, operator="debug", parents=(0,), execution=execution, metric=0.91, **fixed),
+        Node(id=2, operator="improve", parents=(1,), execution=execution, metric=0.97, sha256=second, **common),
     ]
 
 

@@ -100,7 +100,7 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     check_accessibility(page)
 
     page.locator("svg.tree a").nth(2).click()
-    expect(page.locator("#node-2")).to_contain_text("2 improve ★ best 0.97")
+    expect(page.locator("#node-2")).to_contain_text(re.compile(r"2 improve ★ best 0\.97 graded 0\.46"))
     expect(page.locator("#node-2 pre.code")).to_be_visible()
 
     page.get_by_role("link", name="prompt").last.click()
@@ -134,7 +134,8 @@ def test_the_files_of_every_snapshot_are_shown(viewer, open_page, run):
     assert (sample.id, sample.epoch) == ("digits", trial.file.seed)
 
 
-def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_results(tmp_path, open_page):
+def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_results(tmp_path, open_page, monkeypatch):
+    monkeypatch.setattr("assay.web.pages.MAX_MARKS", 0)  # marks are counted, as they are for many seeds
     run = write_run(tmp_path / "published", seeds=1, tasks=MEDAL_TASKS, suite="mlebench")
     with serving(run.path) as viewer:
         page = open_page(viewer)
@@ -144,6 +145,7 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         expect(board.get_by_role("row")).to_have_count(3)
         expect(board.get_by_role("columnheader", name="Any medal")).to_be_visible()
         expect(grid.get_by_role("row").nth(1)).to_contain_text("1 silver · percentile 95")
+        expect(grid.get_by_role("link", name="research: all 1 trials").first).to_have_text("S1")
         page.get_by_label("Published results").check()
         published = board.locator("tr.published")
         expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8 %.*± 0\.4, seeds", re.DOTALL))
@@ -189,6 +191,14 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_text("wins on 4 tasks")).to_be_visible()
 
+    page.get_by_role("link", name="Similar code").click()
+    expect(page.get_by_role("img", name="Highest similarity of 12 trials")).to_contain_text("12")
+    check_accessibility(page)
+    page.get_by_role("region", name="Similar pairs").get_by_role("link").first.click()
+    expect(page.get_by_role("heading", name="100 % similar")).to_be_visible()
+    expect(page.locator(".code-side .shared").first).to_contain_text("import pandas as pd")
+    check_accessibility(page)
+
 
 def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_home, monkeypatch, open_page):
     """The agent has a perfect submission after its first step, and replaces it by the sample submission."""
@@ -207,9 +217,13 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_hom
         check_accessibility(page)
         page.get_by_role("combobox", name="Over").select_option("time")
         expect(page.get_by_role("heading", name="Score over time")).to_be_visible()
+        page.wait_for_load_state()  # with its script, which applies a choice
         page.get_by_label("Measure").select_option("success")
         expect(page.get_by_role("heading", name="Success over time")).to_be_visible()
-        page.goto(page.url.partition("/curves")[0] + "/task/pocket/digits")
+        searched = next(trial for trial in run.trials() if trial.file.agent == "research")
+        page.goto(page.url.partition("/curves")[0] + f"/trial/{searched.path.name}")
+        expect(page.locator("#node-1")).to_contain_text("1 debug 0.91 graded 1")
+        page.goto(page.url.partition("/trial")[0] + "/task/pocket/digits")
         data = page.get_by_role("region", name="First rows of train.csv")
         expect(data.get_by_role("row").nth(1)).to_contain_text("train/0000.png")
         check_accessibility(page)
@@ -219,8 +233,15 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_hom
 def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
     run = write_run(tmp_path / "running", seeds=2, tasks=("digits",), pending=True)
     trial = next(trial for trial in run.trials() if trial.state.status == "running")
+    write_run(tmp_path / "earlier", seeds=1, tasks=("digits",))
+    write_run(tmp_path / "others", seeds=1, tasks=MEDAL_TASKS, suite="mlebench")
     with serving(tmp_path) as viewer:
-        listed, page = open_page(viewer), open_page(viewer)
+        listed, page, together = open_page(viewer), open_page(viewer), open_page(viewer, "leaderboard")
+        expect(together.get_by_role("region", name="Leaderboard 1 of mlebench v1")).to_be_visible()
+        board = together.get_by_role("region", name="Leaderboard 2 of pocket v1")
+        both = board.get_by_role("row").filter(has_text="research")
+        expect(both).to_contain_text(re.compile(r"100\.0 %.*2 of 2 1 pending.*earlier, running", re.DOTALL))
+        check_accessibility(together)
         row = listed.get_by_role("row").filter(has_text="running")
         assert row.get_by_role("cell").all_inner_texts()[-3:] == ["4", "–", "1"]
         page.get_by_role("link", name="running").click()
@@ -228,7 +249,7 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
         detail = open_page(viewer)
         detail.goto(f"{page.url}/trial/{trial.path.name}")
         expect(detail.locator(".entry.running")).to_have_count(1)
-        for one in (listed, page, detail):
+        for one in (listed, page, together, detail):
             expect(one.locator("#live")).to_have_text("Live")
             one.evaluate("window.notReloaded = true")
         write_trial(trial, Texts(), strong=True)
@@ -237,8 +258,10 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page):
         expect(detail.get_by_text("submitted submission.csv, 13 bytes", exact=True)).to_be_visible()
         expect(detail.locator(".entry.running")).to_have_count(0)
         expect(row.get_by_role("cell").last).to_have_text("–")
-        assert all(one.evaluate("window.notReloaded") for one in (listed, page, detail))
+        expect(both).to_contain_text("3 of 3")
+        assert all(one.evaluate("window.notReloaded") for one in (listed, page, together, detail))
         listed.close()
+        together.close()
         page.close()
         detail.close()
 
@@ -247,7 +270,7 @@ def test_phones_and_dark_mode(viewer, open_page, run):
     trial = next(trial for trial in run.trials() if trial.file.agent == "research").path.name
     page = open_page(viewer, viewport={"width": 360, "height": 700}, color_scheme="dark")
     home = page.url
-    for path in ("", "/compare", "/curves", "/failures", "/task/pocket/digits", f"/trial/{trial}"):
+    for path in ("", "/compare", "/curves", "/failures", "/similar", "/task/pocket/digits", f"/trial/{trial}"):
         page.goto(home + path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is wider than the screen"
         check_accessibility(page)
@@ -258,13 +281,14 @@ def test_phones_and_dark_mode(viewer, open_page, run):
 
 def test_hostile_content_does_not_run(tmp_path, open_page):
     script = "<script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>'\"><svg onload=alert(3)>"
-    texts = Texts(*[script] * 6, label=script, reason=script, code=script + "A" * 200_000)
+    texts = Texts(*[script] * 5, path=f"{script}.py", label=script, reason=script, code=script + "A" * 200_000)
     run = write_run(tmp_path / "run", seeds=1, tasks=("digits", "vectorization"), texts=texts)
     trials = [f"/trial/{trial.path.name}" for trial in run.trials() if trial.file.agent == "research"]
     with serving(run.path) as viewer:
         page = open_page(viewer)
         home = page.url
-        for path in ("", "/compare", "/failures", *trials):
+        similar = "/similar/" + "/".join(trial.rpartition("/")[2] for trial in trials)
+        for path in ("", "/compare", "/failures", similar, *trials):
             page.goto(home + path)
             expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
             assert page.locator("script").count() == 1 and page.locator("main img").count() == 0

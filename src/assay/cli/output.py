@@ -107,6 +107,14 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True, indent: int |
     click.echo(clean, err=err, nl=nl)
 
 
+def echo_marked(mark: str, text: str) -> None:
+    """Print a line that begins with a colored word; on a terminal it continues below its text."""
+    line = f"  {mark:<7} {strip_control(text)}"
+    if sys.stdout.isatty():
+        line = _wrap(line, shutil.get_terminal_size().columns, indent=10)
+    click.echo(line.replace(mark, color_word(mark), 1))
+
+
 def _wrap(line: str, width: int, indent: int | None) -> str:
     if len(line) <= width:
         return line
@@ -158,10 +166,10 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
     columns = [TableColumn(one, shrinks=True) if isinstance(one, str) else one for one in header]
     clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in rows]
     table = fit_table(columns, clean, terminal_width())
-    title = "  ".join(table.header).rstrip()
-    echo_styled(click.style(title, dim=True) if uses_color() else title)
-    for row in table.rows:
-        echo_styled("  ".join(map(color_word, row)).rstrip())
+    title, rows = "  ".join(table.header).rstrip(), table.rows
+    if uses_color():
+        title, rows = click.style(title, dim=True), tuple(tuple(map(color_word, row)) for row in rows)
+    echo_styled("\n".join([title, *("  ".join(row).rstrip() for row in rows)]))
     if table.left_out:
         echo(f"(not shown for lack of space: {', '.join(table.left_out)})")
 

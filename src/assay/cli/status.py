@@ -36,7 +36,7 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
       assay status runs/first --follow
       assay status runs/first --trial digits-starter-1-0a1b2c3d4e
     """
-    from assay.runs.status import name_agents, read_status, tail_log, utc_now
+    from assay.runs.status import read_named_status, tail_log, utc_now
 
     run = open_run(folder)
     if trial:
@@ -44,7 +44,7 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
     elif follow:
         _follow(run, json_)
     else:
-        _print_status(name_agents(read_status(run, utc_now()), run), json_)
+        _print_status(read_named_status(run, utc_now()), json_)
 
 
 def _find_trial(run: RunFolder, prefix: str) -> TrialFolder:
@@ -96,12 +96,12 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
     ]
     columns = [
         TableColumn("trial", shrinks=True, min_width=24),
-        TableColumn("agent", shrinks=True, min_width=12, leave_out=4),
+        TableColumn("agent", shrinks=True, min_width=12, leave_out=6),
         TableColumn("seed", right=True, leave_out=3),
         TableColumn("state"),
         TableColumn("score", right=True),
-        TableColumn("steps", right=True, leave_out=5),
-        TableColumn("time", leave_out=6),
+        TableColumn("steps", right=True, leave_out=4),
+        TableColumn("time", leave_out=5),
         TableColumn("tokens", right=True, leave_out=1),
         TableColumn("cost", right=True, leave_out=2),
         TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=7),

@@ -72,17 +72,12 @@ def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
 def parse_json(content: bytes, name: object) -> Any:
     """Parse JSON that any reader must understand in the same way; `name` is for the message."""
     try:
-        value = json.loads(
-            content.decode(),
-            object_pairs_hook=_unique,
-            parse_constant=_refuse_constant,
-            parse_float=_parse_float,
-            parse_int=_parse_int,
-        )
+        value = _strict_decoder.decode(content.decode())
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RecordError(f"{name} is not valid JSON: {reason}") from None
-    _check_depth(value, name)
+    if content.count(b"{") + content.count(b"[") > MAX_DEPTH:
+        _check_depth(value, name)
     return value
 
 
@@ -141,6 +136,19 @@ def refuse_links(*paths: Path) -> None:
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise RecordError(f"{path} is a link or a special file; a record contains only regular files")
+
+
+def find_special_entries(folder: Path) -> set[str]:
+    """Return the names of the entries of a folder that are links or special files; none if there is no such folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return {
+                entry.name
+                for entry in entries
+                if not (entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False))
+            }
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
 
 
 def find_special_file(folder: Path) -> str | None:
@@ -208,3 +216,8 @@ def _check_depth(value: Any, name: object) -> None:
             return
         level = below
     raise RecordError(f"{name} is nested more than {MAX_DEPTH} levels deep")
+
+
+_strict_decoder = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_parse_float, parse_int=_parse_int
+)

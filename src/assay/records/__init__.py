@@ -8,7 +8,7 @@ thousands of trials fast.
 from assay.records.budget import BudgetUsed, Clock, OutOfBudget
 from assay.records.events import Event
 from assay.records.index import TrialSummary, read_trials
-from assay.records.labels import label_trials
+from assay.records.labels import label_plans, label_trials
 from assay.records.lease import Lease, LeaseLost
 from assay.records.log import EventLog, read_events
 from assay.records.run import RunFile, RunFolder
@@ -30,6 +30,7 @@ __all__ = [
     "TrialFile",
     "TrialFolder",
     "TrialSummary",
+    "label_plans",
     "label_trials",
     "read_events",
     "read_trials",

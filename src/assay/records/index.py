@@ -4,6 +4,9 @@ The records stay the source of truth. The index is a SQLite file per run in Assa
 small files of each trial with a stamp of these files: times, sizes and inodes. A trial whose stamp has changed is read
 from its record again, and so is everything if the index is damaged or of another version. Nothing is ever written into
 a run, which may be read-only or untrusted.
+
+Of a trial it stores the values that its models had once they were validated, as one JSON array: reading 10,000 trials
+takes a fraction of the time that validating them again would. Plans that differ only in id and seed are stored once.
 """
 
 import hashlib
@@ -16,34 +19,43 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assay.core.errors import UsageError
+from assay.core.garbage import pause_garbage_collection
 from assay.core.home import Home
-from assay.core.untrusted import read_plain
+from assay.core.untrusted import is_plain_name, parse_json, read_plain
 from assay.grading.result import Grade
+from assay.lab.interface import Sealing
 from assay.records.run import RunFolder
 from assay.records.state import State
 from assay.records.trial import MissingRecord, TrialFile, TrialFolder, parse_record
 
+Stored = TypeVar("Stored", bound=BaseModel)
+
+_set = object.__setattr__
 MIN_TRIALS = 32
 """Runs with fewer trials are read directly, which is as fast."""
-_SCHEMA = 1
+_SCHEMA = 2
 _STAMPED = ("trial.json", "state.json", "grade.json")
 _SETTLING_NS = 3_000_000_000
 """A file changed less than this ago may change again without its times showing it: some clocks tick every 2 s."""
 _MAX_STORED = 1_000_000
 _WAIT = 2.0
 _TABLES = """
-create table about (run blob not null);
+create table about (run blob not null, fields text not null);
 create table plans (digest text primary key, content blob not null);
 create table trials (
-    name text primary key, stamp blob not null, plan text not null, id text not null, seed text not null,
-    state blob, grade blob, checksum integer not null
+    name text primary key, stamp blob not null, plan text not null, content text not null, checksum integer not null
 );
 """
+_STATE_FIELDS, _GRADE_FIELDS = tuple(State.model_fields), tuple(Grade.model_fields)
+_FIELDS = json.dumps([_STATE_FIELDS, _GRADE_FIELDS])
+"""The order in which values are stored; an index with other fields is of another version."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +81,17 @@ class _Content:
     grade: bytes | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Row:
-    """A trial in the index: its plan is kept once for all trials that have the same."""
+    """A trial in the index: `content` is a JSON array of its id, seed, state and grade."""
 
     stamp: bytes
     plan: str
-    id: str
-    seed: str
-    state: bytes | None
-    grade: bytes | None
+    content: str
 
     def checksum(self, name: str) -> int:
         """Return what detects damage to the row."""
-        texts = "\n".join((name, self.plan, self.id, self.seed)).encode()
-        parts = (texts, self.stamp, self.state or b"", self.grade or b"")
-        return zlib.crc32(b"".join((struct.pack("<4q", *map(len, parts)), *parts)))
+        return zlib.crc32(f"{name}\n{self.plan}\n{self.content}".encode(), zlib.crc32(self.stamp))
 
 
 class _Damaged(Exception):
@@ -107,7 +114,7 @@ def read_trials(
     folders = list(run.trials()) if folders is None else folders
     path = _index_path(run, home or Home.default()) if len(folders) >= MIN_TRIALS else None
     if path is None:
-        return [_parse(folder, _read(folder)) for folder in folders]
+        return _read_directly(folders)
     try:
         return _read_indexed(path, run, folders)
     except (_Damaged, sqlite3.Error):
@@ -116,7 +123,12 @@ def read_trials(
     try:
         return _read_indexed(path, run, folders)
     except (_Damaged, sqlite3.Error):  # the disk is full, or the file cannot be replaced
-        return [_parse(folder, _read(folder)) for folder in folders]
+        return _read_directly(folders)
+
+
+def _read_directly(folders: Sequence[TrialFolder]) -> list[TrialSummary]:
+    plans: dict[str, TrialFile] = {}
+    return [_parse(folder, _read(folder), plans) for folder in folders]
 
 
 def find_index(run: RunFolder, home: Home) -> Path:
@@ -135,8 +147,9 @@ def _index_path(run: RunFolder, home: Home) -> Path | None:
 
 
 def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) -> list[TrialSummary]:
-    with closing(_open(path, run)) as connection:
+    with closing(_open(path, run)) as connection, pause_garbage_collection():
         plans, rows = _load_plans(connection), _load_rows(connection)
+        stored_plans = set(plans)
         found, settled_before = [], time.time_ns() - _SETTLING_NS
         fresh: dict[str, _Row] = {}
         new_plans: dict[str, bytes] = {}
@@ -147,14 +160,13 @@ def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) ->
                 found.append(_restore(folder, row, plans))
                 continue
             content = _read(folder)
-            trial = _parse(folder, content)
+            trial = _parse(folder, content, plans)
             found.append(trial)
             size = len(content.file) + len(content.state or b"") + len(content.grade or b"")
             if changed_at < settled_before and size <= _MAX_STORED:
-                file = trial.file
-                fresh[folder.path.name] = _Row(stamp, trial.plan, file.id, str(file.seed), content.state, content.grade)
-                if trial.plan not in plans:
-                    new_plans[trial.plan] = _plan_of(content.file)
+                fresh[folder.path.name] = _Row(stamp, trial.plan, _encode(trial))
+                if trial.plan not in stored_plans and trial.plan not in new_plans:
+                    new_plans[trial.plan] = _plan_of(json.loads(content.file))
         gone = rows.keys() - set(run.file.trials) if len(rows) > len(folders) else set[str]()
         _store(connection, new_plans, fresh, gone)
     return found
@@ -169,7 +181,7 @@ def _open(path: Path, run: RunFolder) -> sqlite3.Connection:
         version = connection.execute("pragma user_version").fetchone()[0]
         if version == 0:
             _create(connection, path, run)
-        elif version != _SCHEMA:
+        elif version != _SCHEMA or connection.execute("select fields from about").fetchone() != (_FIELDS,):
             raise _Damaged
     except BaseException:
         connection.close()
@@ -182,7 +194,7 @@ def _create(connection: sqlite3.Connection, path: Path, run: RunFolder) -> None:
     if connection.execute("pragma user_version").fetchone()[0] == 0:
         for statement in _TABLES.split(";"):
             connection.execute(statement)
-        connection.execute("insert into about values (?)", (os.fsencode(run.path.resolve()),))
+        connection.execute("insert into about values (?, ?)", (os.fsencode(run.path.resolve()), _FIELDS))
         connection.execute(f"pragma user_version = {_SCHEMA}")
     connection.execute("commit")
     _remove_orphans(path.parent)
@@ -214,11 +226,11 @@ def _load_plans(connection: sqlite3.Connection) -> dict[str, TrialFile]:
 
 def _load_rows(connection: sqlite3.Connection) -> dict[str, _Row]:
     rows = {}
-    for name, stamp, plan, id_, seed, state, grade, checksum in connection.execute("select * from trials"):
-        row = _Row(stamp, plan, id_, seed, state, grade)
+    for name, stamp, plan, content, checksum in connection.execute("select * from trials"):
+        row = _Row(stamp, plan, content)
         try:
             intact = row.checksum(name) == checksum
-        except (TypeError, AttributeError):  # a value of another type
+        except TypeError:  # a value of another type
             intact = False
         if not intact:
             raise _Damaged
@@ -232,15 +244,12 @@ def _store(
     removed = [(name,) for name in gone]
     if not rows and not removed:
         return
-    values = [
-        (name, row.stamp, row.plan, row.id, row.seed, row.state, row.grade, row.checksum(name))
-        for name, row in rows.items()
-    ]
+    values = [(name, row.stamp, row.plan, row.content, row.checksum(name)) for name, row in rows.items()]
     try:
         connection.execute("begin immediate")
         connection.executemany("delete from trials where name = ?", removed)
         connection.executemany("insert or replace into plans values (?, ?)", plans.items())
-        connection.executemany("insert or replace into trials values (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        connection.executemany("insert or replace into trials values (?, ?, ?, ?, ?)", values)
         connection.execute("commit")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
@@ -283,36 +292,71 @@ def _read_file(path: Path) -> bytes | None:
         return None
 
 
-def _parse(folder: TrialFolder, content: _Content) -> TrialSummary:
+def _parse(folder: TrialFolder, content: _Content, plans: dict[str, TrialFile]) -> TrialSummary:
+    """Parse a trial strictly; a plan that differs from one of `plans` only in id and seed is not validated again."""
     path = folder.path
+    raw = parse_json(content.file, path / "trial.json")
+    plan = _digest(_plan_of(raw)) if isinstance(raw, dict) else ""
+    id_, seed = (raw.get("id"), raw.get("seed")) if plan in plans else (None, None)
+    if type(id_) is str and is_plain_name(id_) and type(seed) is int:
+        file = _rebuild(TrialFile, {**vars(plans[plan]), "id": id_, "seed": seed})
+    else:
+        file = plans[plan] = parse_record(content.file, path / "trial.json", TrialFile)
     return TrialSummary(
         folder=folder,
-        file=parse_record(content.file, path / "trial.json", TrialFile),
+        file=file,
         state=parse_record(content.state, path / "state.json", State) if content.state else State(),
         grade=None if content.grade is None else parse_record(content.grade, path / "grade.json", Grade),
-        plan=_digest(_plan_of(content.file)),
+        plan=plan,
     )
+
+
+def _encode(trial: TrialSummary) -> str:
+    """Return what the index stores of a trial besides its plan."""
+    state = [getattr(trial.state, name) for name in _STATE_FIELDS]
+    grade = None if trial.grade is None else [getattr(trial.grade, name) for name in _GRADE_FIELDS]
+    # Few trials of a run differ in how they were sealed: a text that is parsed once.
+    return json.dumps([trial.file.id, trial.file.seed, state, grade], default=lambda one: json.dumps(vars(one)))
 
 
 def _restore(folder: TrialFolder, row: _Row, plans: Mapping[str, TrialFile]) -> TrialSummary:
     """Return a trial from the index; it was parsed strictly before it was stored."""
     if row.plan not in plans:
         raise _Damaged
-    try:
-        return TrialSummary(
-            folder=folder,
-            file=plans[row.plan].model_copy(update={"id": row.id, "seed": int(row.seed)}),
-            state=State.model_validate_json(row.state) if row.state else State(),
-            grade=None if row.grade is None else Grade.model_validate_json(row.grade),
-            plan=row.plan,
-        )
-    except ValidationError:  # stored by another version
-        raise _Damaged from None
+    id_, seed, state, grade = json.loads(row.content)
+    if grade is not None:
+        grade = dict(zip(_GRADE_FIELDS, grade, strict=True))
+        grade["quirks"], grade["repairs"] = tuple(grade["quirks"]), tuple(grade["repairs"])
+    state = dict(zip(_STATE_FIELDS, state, strict=True))
+    if state["sealing"] is not None:
+        state["sealing"] = _parse_sealing(state["sealing"])
+    return TrialSummary(
+        folder=folder,
+        file=_rebuild(TrialFile, {**vars(plans[row.plan]), "id": id_, "seed": seed}),
+        state=_rebuild(State, state),
+        grade=None if grade is None else _rebuild(Grade, grade),
+        plan=row.plan,
+    )
 
 
-def _plan_of(content: bytes) -> bytes:
-    """Return `trial.json` with the same id and seed for all trials."""
-    return json.dumps(json.loads(content) | {"id": "any", "seed": 0}, sort_keys=True).encode()
+def _rebuild(model: type[Stored], values: dict[str, Any]) -> Stored:
+    """Return a model with values that were validated before: what unpickling does, in a third of the time."""
+    made = model.__new__(model)
+    _set(made, "__dict__", values)
+    _set(made, "__pydantic_fields_set__", set(values))
+    _set(made, "__pydantic_extra__", None)
+    _set(made, "__pydantic_private__", None)
+    return made
+
+
+@cache
+def _parse_sealing(text: str) -> Sealing:
+    return Sealing(**json.loads(text))
+
+
+def _plan_of(content: Mapping[str, Any]) -> bytes:
+    """Return the content of `trial.json` with the same id and seed for all trials."""
+    return json.dumps({**content, "id": "any", "seed": 0}, sort_keys=True).encode()
 
 
 def _digest(content: bytes) -> str:

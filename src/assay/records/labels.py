@@ -3,21 +3,24 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.core.quantities import format_duration, format_size
+from assay.core.text import plural
 from assay.records.trial import TrialFile
+from assay.tasks.model import Resources
 
 _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
     lambda file: f"settings {hashlib.sha256(json.dumps(file.settings, sort_keys=True).encode()).hexdigest()[:7]}",
     lambda file: f"code {file.hashes.get('agent', 'unknown')[:7]}",
     lambda file: ", ".join(f"{role} {model}" for role, model in file.models.items() if role != "main"),
+    lambda file: f"weights {file.hashes['weights'][:7]}" if "weights" in file.hashes else "",
     lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),
     lambda file: "" if file.describe == "plain" else f"{file.describe} description",
 )
 _PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
     lambda file: f"{format_duration(file.budget.time)}, {file.budget.steps} steps{_further_limits(file)}",
-    lambda file: f"{file.resources.cores} cores, {format_size(file.resources.memory)}, {file.resources.gpus} GPUs",
+    lambda file: _hardware(file.resources),
     lambda file: f"environment {file.environment}",
     lambda file: f"data {file.hashes.get('data', 'unknown')[:7]}",
 )
@@ -38,6 +41,11 @@ def label_trials(files: Sequence[TrialFile]) -> list[str]:
     return [_with_details(parts) for parts in differences]
 
 
+def label_plans(plans: Mapping[str, TrialFile]) -> dict[str, str]:
+    """Return the names of the agents of some plans, by the keys of these; faster than naming each trial."""
+    return dict(zip(plans, label_trials(list(plans.values())), strict=True))
+
+
 def _label(file: TrialFile) -> tuple[str, ...]:
     return (file.label,)
 
@@ -49,6 +57,10 @@ def _label_and_task(file: TrialFile) -> tuple[str, ...]:
 def _with_details(parts: Iterable[str]) -> str:
     label, *details = parts
     return f"{label} ({', '.join(details)})" if details else label
+
+
+def _hardware(resources: Resources) -> str:
+    return f"{plural(resources.cores, 'core')}, {format_size(resources.memory)}, {plural(resources.gpus, 'GPU')}"
 
 
 def _further_limits(file: TrialFile) -> str:

@@ -98,6 +98,8 @@ def trial_id(file: dict[str, Any]) -> str:
         content += json.dumps({"describe": file["describe"], "description": file["description"]}, sort_keys=True)
     if agent := file.get("hashes", {}).get("agent"):
         content += json.dumps({"agent_code": agent})
+    if weights := file.get("hashes", {}).get("weights"):
+        content += json.dumps({"model_weights": weights})
     if file.get("weights"):
         content += json.dumps({"weights": file["weights_digest"]}, sort_keys=True)
     if file.get("tools"):

@@ -1,10 +1,12 @@
 """The outcomes of run folders, and the reference panels and published figures of their tasks."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.disk import hash_file
-from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_trials, read_trials
+from assay.core.garbage import pause_garbage_collection
+from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.results.outcome import Direction, Outcome
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.results.sample_scores import load_sample_scores
@@ -17,23 +19,37 @@ def collect_outcomes(*runs: RunFolder) -> list[Outcome]:
 
 
 def collect_summaries(*runs: RunFolder, registry: Registry | None = None) -> list[tuple[TrialSummary, Outcome]]:
-    """Return the same outcomes, each with the plan, state and grade it follows from.
+    """Return the same outcomes, each with the plan, state and grade it follows from; see `collect_with_tasks`."""
+    return collect_with_tasks(*runs, registry=registry)[0]
+
+
+def collect_with_tasks(
+    *runs: RunFolder, registry: Registry | None = None
+) -> tuple[list[tuple[TrialSummary, Outcome]], dict[str, Task]]:
+    """Return the same outcomes, and the tasks of their trials by name.
 
     Tasks are looked up in `registry`; by default also in the folders that the records name, which is only for runs that
     were made on this machine.
     """
+    with pause_garbage_collection():
+        return _collect(runs, registry)
+
+
+def _collect(
+    runs: Sequence[RunFolder], registry: Registry | None
+) -> tuple[list[tuple[TrialSummary, Outcome]], dict[str, Task]]:
     trials = [trial for run in runs for trial in read_trials(run)]
     if len(runs) > 1:
         trials = _without_copies(trials)
     plans = {trial.plan: trial.file for trial in trials}
     files = list(plans.values())
-    known = registry or _registry(files)
+    known = registry or make_registry(files)
     tasks = {name: known.recorded_task(name) for name in {file.task for file in files}}
     splits = known.split_of_each(tasks)
-    labels = dict(zip(plans, label_trials(files), strict=True))
+    labels = label_plans(plans)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
-    return [
+    found = [
         (
             trial,
             outcome_of(
@@ -47,6 +63,7 @@ def collect_summaries(*runs: RunFolder, registry: Registry | None = None) -> lis
         )
         for trial in trials
     ]
+    return found, tasks
 
 
 def find_panels(*runs: RunFolder) -> dict[str, Measured]:
@@ -101,6 +118,7 @@ def outcome_of(
         load=state.load,
         split=split,
         sample_score=sample_score,
+        ignores_noise=task is not None and file.edition in task.success_as_published,
     )
 
 
@@ -129,9 +147,10 @@ def _copy_key(folder: TrialFolder) -> tuple[str, str]:
 
 def load_tasks(files: list[TrialFile]) -> dict[str, Task]:
     """Return the tasks of some trials by their names."""
-    registry = _registry(files)
+    registry = make_registry(files)
     return {name: registry.recorded_task(name) for name in {file.task for file in files}}
 
 
-def _registry(files: list[TrialFile]) -> Registry:
+def make_registry(files: Sequence[TrialFile]) -> Registry:
+    """Return the tasks, with those in the folders that records name."""
     return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))

@@ -190,8 +190,13 @@ def _compare(
     samples = {agent: {task: sample[task] for task in tasks} for agent, sample in samples.items()}
     summaries = sorted(_summarize(samples, tasks, measure, strata), key=lambda one: -one.mean)
     order = [one.agent for one in summaries]
-    pairs = [(agent, baseline) for agent in order if agent != baseline] if baseline else combinations(order, 2)
-    compared = [_pair(samples, first, second, outcomes, measure, strata) for first, second in pairs]
+    pairs = [(agent, baseline) for agent in order if agent != baseline] if baseline else [*combinations(order, 2)]
+    places = [(order.index(first), order.index(second)) for first, second in pairs]
+    intervals = inference.difference_intervals([samples[agent] for agent in order], places, strata=strata)
+    compared = [
+        _pair(samples, first, second, interval, outcomes, measure)
+        for (first, second), interval in zip(pairs, intervals, strict=True)
+    ]
     adjusted = inference.holm([one.p for one in compared])
     return Comparison(
         suite=suite,
@@ -229,9 +234,9 @@ def _pair(
     samples: Mapping[str, Sample],
     first: str,
     second: str,
+    interval: Interval,
     outcomes: Sequence[Outcome],
     measure: Measure,
-    strata: Mapping[str, str],
 ) -> PairComparison:
     one, other = samples[first], samples[second]
     tasks = [TaskDifference(task, fmean(one[task]), fmean(other[task])) for task in one]
@@ -244,7 +249,7 @@ def _pair(
         second=second,
         difference=fmean(differences),
         error=inference.task_error(by_task),
-        interval=inference.difference_interval(one, other, strata=strata),
+        interval=interval,
         p=test.p,
         p_adjusted=test.p,
         exact=test.exact,
@@ -259,8 +264,11 @@ def _sample(outcomes: Sequence[Outcome], measure: Measure, every: Sequence[Outco
     """Return the values by task; a failed trial counts as 0. Tasks that do not define the measure are left out."""
     sample: dict[str, list[float]] = {}
     for same in group_by(outcomes, lambda one: one.task):
-        rivals = [one for one in every if one.task == same[0].task and one.agent != same[0].agent]
-        values = [_wins(one, rivals) if measure == "wins" else measure_outcome(one, measure) for one in same]
+        if measure == "wins":
+            rivals = [one for one in every if one.task == same[0].task and one.agent != same[0].agent]
+            values = [_wins(one, rivals) for one in same]
+        else:
+            values = [measure_outcome(one, measure) for one in same]
         if all(value is not None for value in values):
             sample[same[0].task] = [value for value in values if value is not None]
     return sample

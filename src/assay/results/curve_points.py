@@ -1,6 +1,7 @@
 """The points of a trial's curve: what it had used and how good its submission was after each step.
 
-Points are graded once and kept in Assay's home, from where they can be deleted at any time; records stay as they are.
+The submissions of the nodes of a search are graded with them. Everything is graded once and kept in Assay's home, from
+where it can be deleted at any time; records stay as they are.
 """
 
 import hashlib
@@ -11,12 +12,13 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from assay.agents.aide import read_journal
 from assay.core.disk import atomic_write
-from assay.core.errors import RecordError
+from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model
 from assay.core.untrusted import read_plain
-from assay.records import TrialFolder
+from assay.records import TrialFolder, read_events
 from assay.results.outcome import Outcome
 from assay.results.score_curve import GradedStep, SnapshotGrader, grade_picks
 from assay.tasks import Task
@@ -34,27 +36,48 @@ class CurvePoint(Model):
 
 
 class _StoredPoints(Model):
-    format: Literal["curve-points/1"] = "curve-points/1"
+    format: Literal["curve-points/2"] = "curve-points/2"
     trial: str
     stamp: tuple[int, int]
     points: tuple[CurvePoint, ...]
+    scores: dict[str, float]
 
 
 def load_points(folder: TrialFolder, home: Home) -> tuple[CurvePoint, ...] | None:
     """Return the points that are kept for this state of a trial's log; None if there are none."""
+    stored = _load(folder, home)
+    return stored.points if stored else None
+
+
+def load_scores(folder: TrialFolder, home: Home) -> dict[str, float]:
+    """Return the scores that are known of the submissions a trial had, by their SHA-256.
+
+    They are those of its grade, and those that were graded after its end for the same state of its log.
+    """
+    stored = _load(folder, home)
+    found = stored.scores if stored else {}
+    entry, grade = folder.submission_entry, folder.grade
+    if entry and entry.sha256 and grade and grade.valid_submission and grade.score is not None:
+        found = found | {entry.sha256: grade.score}
+    return found
+
+
+def _load(folder: TrialFolder, home: Home) -> _StoredPoints | None:
     try:
         stored = _StoredPoints.model_validate_json(read_plain(_place(folder, home)))
-    except (FileNotFoundError, RecordError, ValidationError):
+    except (FileNotFoundError, RecordError, ValidationError, UsageError):  # the last: the home cannot be used
         return None
-    return stored.points if stored.stamp == _stamp(folder) else None
+    return stored if stored.stamp == _stamp(folder) else None
 
 
 def grade_points(folder: TrialFolder, task: Task, home: Home) -> tuple[CurvePoint, ...]:
-    """Grade the submission after each step of a trial, and keep the points."""
-    stamp = _stamp(folder)
-    picks = grade_picks(folder, task, SnapshotGrader(folder, task, home))
-    points = _without_repetitions([_make_point(one) for one in picks])
-    stored = _StoredPoints(trial=str(folder.path), stamp=stamp, points=points)
+    """Grade the submission after each step of a trial and that of each node of a search, and keep the results."""
+    stamp, grader = _stamp(folder), SnapshotGrader(folder, task, home)
+    points = _without_repetitions([_make_point(one) for one in grade_picks(folder, task, grader)])
+    for node in read_journal(read_events(folder.events), task.metric.direction).nodes:
+        if node.sha256:
+            grader.grade(node.sha256)
+    stored = _StoredPoints(trial=str(folder.path), stamp=stamp, points=points, scores=grader.scores)
     atomic_write(_place(folder, home), stored.model_dump_json())
     return points
 

@@ -20,6 +20,9 @@ Sample = Mapping[str, Sequence[float]]
 Statistic = Callable[[Floats], Floats]
 """Computes one value per resample from an array of resamples × tasks × seeds, where NaN marks a seed that is absent."""
 
+Lattice = tuple[NDArray[np.intp], Floats]
+"""Whole numbers and their probabilities; a number may occur several times."""
+
 ErrorKind = Literal["tasks", "seeds", "attempts"]
 ERROR_KINDS: Mapping[ErrorKind, str] = {
     "tasks": "clustered by task",
@@ -106,26 +109,45 @@ def bootstrap_interval(
     return _percentiles(np.concatenate(found), confidence)
 
 
-def difference_interval(
-    first: Sample,
-    second: Sample,
+def difference_intervals(
+    samples: Sequence[Sample],
+    pairs: Sequence[tuple[int, int]],
     *,
     strata: Mapping[str, str] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
     confidence: float = 0.95,
-) -> Interval:
-    """Return the bootstrap interval of a paired mean difference: the same tasks are drawn for both, then seeds."""
-    tasks = list(first)
-    ours, theirs = _matrix(first), _matrix({task: second[task] for task in tasks})
+) -> list[Interval]:
+    """Return the bootstrap interval of the paired mean difference between two samples, for each of some pairs of them.
+
+    The same tasks are drawn for all samples, then seeds for each. Where all values are successes, it is the interval
+    that this tends to with ever more resamples.
+    """
+    exact = [_exact_difference_interval(samples[one], samples[two], strata, confidence) for one, two in pairs]
+    drawn = {place for pair, known in zip(pairs, exact, strict=True) if known is None for place in pair}
+    means = _resample_means({place: samples[place] for place in sorted(drawn)}, strata, resamples, seed)
+    return [
+        known or _percentiles(means[one] - means[two], confidence)
+        for (one, two), known in zip(pairs, exact, strict=True)
+    ]
+
+
+def _resample_means(
+    samples: Mapping[int, Sample], strata: Mapping[str, str] | None, resamples: int, seed: int
+) -> dict[int, Floats]:
+    """Return the means over tasks of each sample, in resamples that draw the same tasks for all of them."""
+    if not samples:
+        return {}
+    tasks = list(next(iter(samples.values())))
+    values = {place: _matrix({task: sample[task] for task in tasks}) for place, sample in samples.items()}
     random = np.random.default_rng(seed)
     groups = _strata(tasks, strata)
-    found: list[Floats] = []
+    found: dict[int, list[Floats]] = {place: [] for place in samples}
     for start in range(0, resamples, 500):  # in parts, because of memory
         drawn = _draw_tasks(groups, min(500, resamples - start), random)
-        means = [mean_of_means(_draw_seeds(values, drawn, random)) for values in (ours, theirs)]
-        found.append(means[0] - means[1])
-    return _percentiles(np.concatenate(found), confidence)
+        for place, matrix in values.items():
+            found[place].append(mean_of_means(_draw_seeds(matrix, drawn, random)))
+    return {place: np.concatenate(parts) for place, parts in found.items()}
 
 
 def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) -> Interval:
@@ -149,23 +171,61 @@ def _exact_rate_interval(sample: Sample, strata: Mapping[str, str] | None, confi
     The rate of a drawn task is k/n with the probabilities of a binomial distribution, so the distribution of a sum of
     rates is a convolution. None where seeds differ so much between tasks that there is no small common denominator.
     """
-    sizes = {len(values) for values in sample.values()}
-    unit = math.lcm(*sizes)
-    length = len(sample) * unit + 1
-    if (
-        length > _MAX_LATTICE
-        or max(sizes) > _MAX_BINOMIAL
-        or not all(v in (0, 1) for vs in sample.values() for v in vs)
-    ):
+    unit = _common_unit([sample], len(sample))
+    if unit is None:
         return None
+
+    def rate(task: str) -> Lattice:
+        values = sample[task]
+        return np.arange(len(values) + 1) * (unit // len(values)), _binomial(len(values), fmean(values))
+
+    return _exact_interval(list(sample), rate, unit, strata, confidence)
+
+
+def _exact_difference_interval(
+    first: Sample, second: Sample, strata: Mapping[str, str] | None, confidence: float
+) -> Interval | None:
+    """Return the same for the paired difference of two rates: that of a drawn task is a difference of binomials."""
+    unit = _common_unit([first, second], 2 * len(first))
+    if unit is None:
+        return None
+
+    def shifted_difference(task: str) -> Lattice:
+        one, two = first[task], second[task]
+        steps = np.subtract.outer(
+            np.arange(len(one) + 1) * (unit // len(one)), np.arange(len(two) + 1) * (unit // len(two))
+        )
+        weights = np.multiply.outer(_binomial(len(one), fmean(one)), _binomial(len(two), fmean(two)))
+        return steps.ravel() + unit, weights.ravel()  # differences of −1 to 1 become 0 to 2
+
+    found = _exact_interval(list(first), shifted_difference, 2 * unit, strata, confidence)
+    return Interval(2 * found.low - 1, 2 * found.high - 1)
+
+
+def _common_unit(samples: Sequence[Sample], tasks: int) -> int | None:
+    """Return the common denominator of all rates; None where values are no successes, or it is too large."""
+    sizes = {len(values) for sample in samples for values in sample.values()}
+    unit = math.lcm(*sizes)
+    if tasks * unit + 1 > _MAX_LATTICE or max(sizes) > _MAX_BINOMIAL:
+        return None
+    return unit if all(v in (0, 1) for sample in samples for vs in sample.values() for v in vs) else None
+
+
+def _exact_interval(
+    tasks: Sequence[str],
+    distribution: Callable[[str], Lattice],
+    highest: int,
+    strata: Mapping[str, str] | None,
+    confidence: float,
+) -> Interval:
+    """Return the interval of the mean of drawn tasks as a share of `highest`, the largest value a task can have."""
+    length = len(tasks) * highest + 1
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
-    tasks = list(sample)
     for group in _strata(tasks, strata):
-        drawn = np.zeros(unit + 1)
+        drawn = np.zeros(highest + 1)
         for row in group:
-            values = sample[tasks[row]]
-            drawn[:: unit // len(values)] += _binomial(len(values), fmean(values)) / len(group)
-        spectrum *= np.fft.rfft(drawn, length) ** len(group)
+            np.add.at(drawn, *distribution(tasks[row]))
+        spectrum *= np.fft.rfft(drawn / len(group), length) ** len(group)
     cumulated = np.cumsum(np.fft.irfft(spectrum, length))
     low, high = np.searchsorted(cumulated, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low) / (length - 1), float(min(high, length - 1)) / (length - 1))
@@ -289,41 +349,46 @@ def bradley_terry(wins: Floats) -> Floats:
     """Return the strengths (logarithms with mean 0) that make a matrix of wins most likely; a tie is half a win each.
 
     Every pair is given one tie more than it had: without it an agent that never lost would be infinitely strong.
+    Several matrices at once (… × agents × agents) give strengths for each.
     """
-    count = len(wins)
+    count = wins.shape[-1]
     wins = wins + 0.5 * (1 - np.eye(count))
-    games = wins + wins.T
-    strength = np.ones(count)
+    games = wins + np.swapaxes(wins, -1, -2)
+    total = wins.sum(axis=-1)
+    strength = np.ones_like(total)
     for _ in range(10_000):
-        new = wins.sum(axis=1) / (games / np.add.outer(strength, strength)).sum(axis=1)
-        new /= np.exp(np.log(new).mean())
+        new = total / (games / (strength[..., :, None] + strength[..., None, :])).sum(axis=-1)
+        new /= np.exp(np.log(new).mean(axis=-1, keepdims=True))
         done = np.abs(np.log(new / strength)).max() < 1e-10
         strength = new
         if done:
             break
-    return np.log(strength)
+    strengths: Floats = np.log(strength)
+    return strengths
 
 
 def count_wins(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
     """Return how many tasks each agent wins against each other agent, by its mean on the task; a tie is half a win."""
-    means = np.array([[fmean(sample[task]) for task in tasks] for sample in samples])
-    above = means[:, None, :] - means[None, :, :]
-    wins: Floats = ((above > _TOLERANCE) + 0.5 * (np.abs(above) <= _TOLERANCE)).sum(axis=2)
-    np.fill_diagonal(wins, 0.0)
+    wins: Floats = _wins_by_task(samples, tasks).sum(axis=0)
     return wins
+
+
+def _wins_by_task(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
+    """Return who wins against whom on each task: tasks × agents × agents."""
+    means = np.array([[fmean(sample[task]) for sample in samples] for task in tasks])
+    above = means[:, :, None] - means[:, None, :]
+    wins: Floats = (above > _TOLERANCE) + 0.5 * (np.abs(above) <= _TOLERANCE)
+    return wins * (1 - np.eye(len(samples)))
 
 
 def bradley_terry_intervals(
     samples: Sequence[Sample], tasks: Sequence[str], *, resamples: int = 1_000, seed: int = 0, confidence: float = 0.95
 ) -> list[Interval]:
     """Return an interval for the strength of each agent, by a bootstrap over tasks."""
-    random = np.random.default_rng(seed)
-    found = np.array(
-        [
-            bradley_terry(count_wins(samples, [tasks[index] for index in random.integers(0, len(tasks), len(tasks))]))
-            for _ in range(resamples)
-        ]
-    )
+    count = len(tasks)
+    drawn = np.random.default_rng(seed).integers(0, count, (resamples, count))
+    times_drawn = np.stack([np.bincount(one, minlength=count) for one in drawn])
+    found = bradley_terry(np.tensordot(times_drawn, _wins_by_task(samples, tasks), axes=1))
     return [_percentiles(found[:, agent], confidence) for agent in range(len(samples))]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from assay.grading.result import Grade
@@ -31,7 +32,8 @@ class Outcome:
     `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
     its `parent`, and a trial that was rerun is `replaced`: neither is an independent sample, so neither `counts`.
     `split` is the smallest split of the suite that the task belongs to, `sample_score` the known score of its sample
-    submission.
+    submission. `ignores_noise` says that its edition defines success by the published rule. What follows from these
+    fields is computed once, because tables ask for it again and again.
     """
 
     task: str
@@ -60,6 +62,7 @@ class Outcome:
     load: float | None = None
     split: str = ""
     sample_score: float | None = None
+    ignores_noise: bool = False
 
     @property
     def counts(self) -> bool:
@@ -71,7 +74,7 @@ class Outcome:
         """Whether the machine was too busy for its time limit and measured times to be reliable."""
         return self.load is not None and self.load > BUSY_LOAD
 
-    @property
+    @cached_property
     def rules(self) -> RuleSet:
         """The suite, edition and variant it was graded by."""
         return RuleSet(self.task.partition("/")[0], self.edition, self.variant)
@@ -81,7 +84,7 @@ class Outcome:
         """Whether the agent cannot work on this kind of task, which is not a failure."""
         return self.status == "inapplicable"
 
-    @property
+    @cached_property
     def pending(self) -> bool:
         """Whether there is no result yet: the agent has not ended, or its submission is not graded."""
         return self.status in ("waiting", "running", "submitted") or (self.status == "done" and self.grade is None)
@@ -96,12 +99,12 @@ class Outcome:
         """Whether agent code, or submitted code while it was graded, ran outside of a sandbox."""
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
 
-    @property
+    @cached_property
     def valid(self) -> bool:
         """Whether it finished with a submission that has a score."""
         return self.score is not None
 
-    @property
+    @cached_property
     def score(self) -> float | None:
         """The score of a valid trial; the last submission of a crashed trial does not count."""
         if self.status != "done" or self.grade is None or not self.grade.valid_submission:
@@ -121,7 +124,7 @@ class Outcome:
             return None
         return normalize_score(self.score, self.sample_score, gold)
 
-    @property
+    @cached_property
     def success(self) -> bool | None:
         """Whether the trial succeeded, as its grade says; a failed trial never does.
 
@@ -141,11 +144,18 @@ class Outcome:
         return self.grade.success_published
 
     @property
+    def success_beyond_noise(self) -> bool | None:
+        """Whether the trial succeeded beyond noise, whatever its edition requires."""
+        if self.ignores_noise and self.success and self.grade is not None:
+            return self.grade.beyond_spread
+        return self.success
+
+    @property
     def has_leaderboard(self) -> bool:
         """Whether the task has a leaderboard of human teams."""
         return self.grade is not None and self.grade.gold_threshold is not None
 
-    @property
+    @cached_property
     def failure(self) -> Cause | None:
         """The cause why a finished trial has no valid submission; None if it has one or is not finished."""
         if self.valid or self.pending or self.inapplicable:

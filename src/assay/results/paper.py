@@ -17,6 +17,7 @@ from assay.results.statistics import (
     Estimate,
     Rate,
     estimate_mean,
+    estimate_success,
     group_by,
     summarize_cells,
 )
@@ -139,7 +140,7 @@ def _gains(outcomes: Sequence[Outcome]) -> Gains:
         task=cell.task,
         agent=cell.agent,
         success=cell.success_published,
-        beyond_noise=cell.success,
+        beyond_noise=estimate_success(outcomes, lambda outcome: outcome.success_beyond_noise),
         improvement=cell.improvement,
         improvement_of_all=estimate_mean(outcome.improvement or 0.0 for outcome in outcomes) if known else None,
     )

@@ -73,6 +73,15 @@ class SnapshotGrader:
             self._grades[digest] = grade_snapshot(self._folder, digest, self._task, self._data, self._home)
         return self._grades[digest]
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """The scores of all valid submissions graded so far, by their SHA-256."""
+        return {
+            digest: grade.score
+            for digest, grade in self._grades.items()
+            if digest is not None and grade.valid_submission and grade.score is not None
+        }
+
 
 def grade_picks(folder: TrialFolder, task: Task, grader: SnapshotGrader) -> Iterator[GradedStep]:
     """Yield the grade of what the agent would have submitted after each step."""

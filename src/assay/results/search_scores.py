@@ -3,12 +3,9 @@
 from pydantic import BaseModel, ConfigDict
 
 from assay.agents.aide import read_journal
-from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.data.store import load_prepared
-from assay.grading.result import Grade
 from assay.records import TrialFolder, read_events
-from assay.results.score_curve import grade_snapshot
+from assay.results.score_curve import SnapshotGrader
 from assay.tasks import Task
 
 
@@ -31,24 +28,17 @@ def grade_nodes(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
 
     The agent never sees these grades: they are computed after the trial has ended.
     """
-    if task.timed:
-        raise UsageError(f"{task.id} is graded by running the submission; its nodes cannot be graded afterwards")
-    file, grades = folder.file, dict[str, Grade]()
-    data = load_prepared(home, task, file.edition, file.variant)
+    grader = SnapshotGrader(folder, task, home)
     journal = read_journal(read_events(folder.events), task.metric.direction)
-    scores = []
-    for node in journal.nodes:
-        if node.sha256 and node.sha256 not in grades:
-            grades[node.sha256] = grade_snapshot(folder, node.sha256, task, data, home)
-        scores.append(
-            NodeScore(
-                id=node.id,
-                operator=node.operator,
-                parents=node.parents,
-                metric=node.metric,
-                score=grades[node.sha256].score if node.sha256 else None,
-                best=node is journal.best,
-                why=node.failure,
-            )
+    return [
+        NodeScore(
+            id=node.id,
+            operator=node.operator,
+            parents=node.parents,
+            metric=node.metric,
+            score=grader.grade(node.sha256).score if node.sha256 else None,
+            best=node is journal.best,
+            why=node.failure,
         )
-    return scores
+        for node in journal.nodes
+    ]

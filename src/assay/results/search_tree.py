@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.agents.aide import Journal, Node, read_journal
+from assay.core.home import Home
 from assay.core.text import cut_middle, one_line, strip_control
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.results.collect import load_tasks
+from assay.results.curve_points import load_scores
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -20,12 +22,13 @@ _STEP_X, _STEP_Y, _RADIUS, _MARGIN = 26, 44, 8, 14
 
 @dataclass(frozen=True)
 class TreeNode:
-    """One node as the page shows it."""
+    """One node as the page shows it: `result` is the metric it claims, `score` the graded one where it is known."""
 
     node: Node
     depth: int
     kind: str
     result: str
+    score: str
     code: "Markup"
     output: "Markup"
 
@@ -61,7 +64,8 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
 
 
 def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *, with_code: bool = True) -> SearchTree:
-    """Return the tree of a journal."""
+    """Return the tree of a journal, with the scores of its nodes as far as they were graded."""
+    scores = load_scores(folder, Home.default())
     places = place_nodes(journal)
     best = journal.best
     shown = []
@@ -74,6 +78,7 @@ def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *,
                 depth=places[id][1],
                 kind=_kind(node, best),
                 result=f"{node.metric:.6g}" if node.good and node.metric is not None else one_line(node.failure, 80),
+                score=f"{scores[node.sha256]:.6g}" if node.sha256 in scores else "",
                 code=_preformat(node.code if with_code else "", _MAX_CODE),
                 output=_preformat(output if with_code else "", _MAX_OUTPUT),
             )

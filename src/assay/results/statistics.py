@@ -8,6 +8,7 @@ trials that were rerun are no independent samples and are left out.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from math import atan, cos, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
@@ -146,10 +147,19 @@ def summarize_cells(outcomes: Sequence[Outcome]) -> list[Cell]:
     ]
 
 
-def summarize_standings(outcomes: Sequence[Outcome]) -> list[Standing]:
-    """Return every agent over all its tasks, separately for each set of rules."""
+def summarize_standings(outcomes: Sequence[Outcome], cells: Sequence[Cell] | None = None) -> list[Standing]:
+    """Return every agent over all its tasks, separately for each set of rules.
+
+    `cells` are those of `summarize_cells`, if they are known already.
+    """
+    cells = summarize_cells(outcomes) if cells is None else cells
+    by_agent = {(same[0].rules, same[0].agent): same for same in group_by(cells, lambda one: (one.rules, one.agent))}
     by_rules = group_by((outcome for outcome in outcomes if outcome.counts), lambda o: o.rules)
-    return [_standing(group) for same in by_rules for group in group_by(same, lambda o: o.agent)]
+    return [
+        _standing(group, by_agent[group[0].rules, group[0].agent])
+        for same in by_rules
+        for group in group_by(same, lambda o: o.agent)
+    ]
 
 
 def sample_successes(outcomes: Sequence[Outcome]) -> dict[str, list[float]]:
@@ -204,8 +214,8 @@ def _cell(group: Sequence[Outcome]) -> Cell:
         reasons=_reasons(group),
         score=estimate_mean(o.score for o in valid if o.score is not None),
         improvement=estimate_mean(o.improvement for o in valid if o.improvement is not None),
-        success=_success(group, lambda o: o.success),
-        success_published=_success(group, lambda o: o.success_published),
+        success=estimate_success(group, lambda o: o.success),
+        success_published=estimate_success(group, lambda o: o.success_published),
         rank=estimate_mean(grade.rank for grade in grades if grade.rank is not None),
         panel_size=sizes.pop() if len(sizes) == 1 else None,
         percentile=estimate_mean(grade.percentile for grade in grades if grade.percentile is not None),
@@ -214,8 +224,7 @@ def _cell(group: Sequence[Outcome]) -> Cell:
     )
 
 
-def _standing(group: Sequence[Outcome]) -> Standing:
-    tasks = [_cell(task) for task in group_by(group, lambda o: o.task)]
+def _standing(group: Sequence[Outcome], tasks: Sequence[Cell]) -> Standing:
     judged = [cell.success for cell in tasks if cell.success is not None]
     judged_tasks = [cell for cell in tasks if cell.success is not None]
     infrastructure = [cell.failures.get("infrastructure", 0) for cell in judged_tasks]
@@ -266,10 +275,7 @@ def detectable_difference_in_success(outcomes: Sequence[Outcome]) -> float | Non
     The spread of differences by task is the median over the pairs of agents; a single agent is compared with one that
     varies as much. None with fewer than two tasks, or where nothing varies.
     """
-    rates = [
-        {cell.task: cell.success.value for cell in summarize_cells(same) if cell.success is not None}
-        for same in group_by(outcomes, lambda o: o.agent)
-    ]
+    rates = [_success_by_task(same) for same in group_by((o for o in outcomes if o.counts), lambda o: o.agent)]
     if len(rates) == 1:
         spreads = [(sqrt(2) * stdev(rates[0].values()), len(rates[0]))] if len(rates[0]) > 1 else []
     else:
@@ -279,7 +285,12 @@ def detectable_difference_in_success(outcomes: Sequence[Outcome]) -> float | Non
     return median(found) if found else None
 
 
-def _success(group: Sequence[Outcome], succeeded: Callable[[Outcome], bool | None]) -> Rate | None:
+def _success_by_task(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    found = {same[0].task: estimate_success(same, lambda o: o.success) for same in group_by(outcomes, lambda o: o.task)}
+    return {task: rate.value for task, rate in found.items() if rate is not None}
+
+
+def estimate_success(group: Sequence[Outcome], succeeded: Callable[[Outcome], bool | None]) -> Rate | None:
     """Return the success rate over finished trials; None where the task does not define success."""
     if any(outcome.valid and succeeded(outcome) is None for outcome in group):
         return None
@@ -344,6 +355,7 @@ def interval_half_width(score: Estimate, confidence: float = 0.95) -> float | No
     return None if score.error is None else t_quantile(score.n - 1, confidence) * score.error
 
 
+@cache
 def t_quantile(freedom: int, confidence: float) -> float:
     """Return the t with P(|T| ≤ t) = `confidence` for Student's distribution with `freedom` degrees of freedom.
 

@@ -5,7 +5,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,8 @@ class ResultsTable:
         for number, same in enumerate(group_by(self._outcomes, lambda o: o.rules)):
             if number:
                 yield plain_text("")
-            made, standings = summarize_cells(same), summarize_standings(same)
+            made = summarize_cells(same)
+            standings = summarize_standings(same, made)
             if made:
                 yield from _scores(made, options.max_width)
                 yield plain_text("")
@@ -273,7 +274,7 @@ def _legend(
     if any(cell.tied for cell in made):
         yield plain_text("=: tied: these trials do not show which of them is better.")
     yield plain_text("Score: mean ± standard error over valid trials.")
-    yield plain_text("Success: a medal, or more than 10 % over the starter and beyond noise; failures count.")
+    yield plain_text(f"Success: {describe_success(outcomes)}; failures count.")
     yield plain_text("Rate: with a bootstrap interval over tasks. As published: by the rule that ignores noise.")
     yield plain_text(f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}.")
     yield plain_text("Tasks: those the agent can work on.")
@@ -291,6 +292,16 @@ def _legend(
         yield plain_text(warning, "yellow")
     if pending := sum(outcome.pending for outcome in counted):
         yield plain_text(f"Not final: {wording.plural(pending, 'trial')} of {len(counted)} pending.", "yellow")
+
+
+def describe_success(outcomes: Sequence[Outcome]) -> str:
+    """Return what success means in the editions of some trials."""
+    rules = {outcome.rules: outcome.ignores_noise for outcome in outcomes}
+    published = ", ".join(str(rule) for rule in sorted(rules) if rules[rule])
+    if rules and all(rules.values()):
+        return "more than 10 % over the starter, by the published rule"
+    text = "a medal, or more than 10 % over the starter and beyond noise"
+    return f"{text} ({published}: by the published rule)" if published else text
 
 
 def describe_attempts(standings: Sequence[Standing]) -> list[str]:
@@ -393,7 +404,7 @@ def _csv_value(value: Value) -> Value:
 
 def _trial_row(outcome: Outcome) -> dict[str, object]:
     row: dict[str, object] = {
-        **vars(outcome),
+        **{field.name: getattr(outcome, field.name) for field in fields(outcome)},
         "valid": outcome.valid,
         "failure": outcome.failure,
         "failure_name": outcome.failure_name,

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import floor, log10
+from typing import TYPE_CHECKING
 
 from assay.core.quantities import format_duration
 from assay.core.text import one_line, plural
-from assay.results.inference import ErrorKind
 from assay.results.outcome import Outcome
-from assay.results.statistics import Cell, Estimate, Rate, Standing
+
+if TYPE_CHECKING:  # the words alone need no numpy, which takes longer to import than a small command
+    from assay.results.inference import ErrorKind
+    from assay.results.statistics import Cell, Estimate, Rate, Standing
 
 __all__ = [
     "ARROWS",
@@ -47,7 +50,7 @@ def format_number(value: float, like: float | None = None) -> str:
     return f"{value:.{decimals}f}".replace("-", "−")
 
 
-def format_estimate(estimate: Estimate | None) -> str:
+def format_estimate(estimate: "Estimate | None") -> str:
     """Return `0.9815 ± 0.0009`, or the mean alone where there is no error."""
     if estimate is None:
         return NOTHING
@@ -70,12 +73,12 @@ def format_percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def format_interval(rate: Rate) -> str:
+def format_interval(rate: "Rate") -> str:
     """Return the interval of a rate such as `39–86 %`."""
     return f"{rate.low * 100:.0f}–{rate.high * 100:.0f} %"
 
 
-def format_count(rate: Rate | None) -> str:
+def format_count(rate: "Rate | None") -> str:
     """Return a rate as a count such as `8 of 9`."""
     return NOTHING if rate is None else f"{rate.count} of {rate.trials}"
 
@@ -109,7 +112,7 @@ def format_trial_result(outcome: Outcome) -> str:
     return f"{'invalid' if outcome.status == 'done' else outcome.status}: {outcome.failure_name}"
 
 
-def format_cell_rank(cell: Cell) -> str:
+def format_cell_rank(cell: "Cell") -> str:
     """Return the medals where there is a leaderboard, else the mean rank in the panel."""
     if cell.medals is None:
         return format_rank(cell.rank.mean if cell.rank else None, cell.panel_size)
@@ -117,7 +120,7 @@ def format_cell_rank(cell: Cell) -> str:
     return ", ".join(f"{count} {name}" for name, count in medals if count) or "no medal"
 
 
-def format_cell_score(cell: Cell) -> str:
+def format_cell_score(cell: "Cell") -> str:
     """Return the score, or why there is none."""
     if cell.score is not None:
         return format_estimate(cell.score)
@@ -126,12 +129,12 @@ def format_cell_score(cell: Cell) -> str:
     return f"failed: {', '.join(cell.kinds_of_failure)}" if cell.failures else "not finished"
 
 
-def format_cell_valid(cell: Cell) -> str:
+def format_cell_valid(cell: "Cell") -> str:
     """Return how many of the applicable trials have a score."""
     return f"{cell.valid} of {cell.trials - cell.inapplicable}" if cell.applies else NOTHING
 
 
-def format_mean_success(standing: Standing, error: ErrorKind = "tasks") -> str:
+def format_mean_success(standing: "Standing", error: "ErrorKind" = "tasks") -> str:
     """Return the mean of the success rates by task with its standard error, such as `61.1 ± 9.2 %`."""
     if standing.mean_over_tasks is None:
         return NOTHING
@@ -140,7 +143,7 @@ def format_mean_success(standing: Standing, error: ErrorKind = "tasks") -> str:
     return f"{mean} %" if spread is None else f"{mean} ± {100 * spread:.1f} %"
 
 
-def format_standing_tasks(standing: Standing) -> str:
+def format_standing_tasks(standing: "Standing") -> str:
     """Return how many of the tasks the agent can work on."""
     return f"{standing.tasks - standing.inapplicable_tasks} of {standing.tasks}"
 
@@ -150,7 +153,7 @@ def describe_failures(causes: Mapping[str, int] | Mapping[object, int]) -> str:
     return ", ".join(f"{count} {cause}" for cause, count in causes.items()) or "none"
 
 
-def describe_reasons(cells: Iterable[Cell]) -> Iterator[str]:
+def describe_reasons(cells: "Iterable[Cell]") -> Iterator[str]:
     """Yield a line for each reason why a trial has no score, in the words of the record."""
     for cell in cells:
         for reason in cell.reasons:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from assay.core.errors import LabError, NotPrepared
 from assay.core.home import Home
+from assay.lab.environments import is_built
 from assay.records import RunFolder, TrialFile, TrialFolder, read_trials
 from assay.runs.plan import Plan
 
@@ -35,6 +36,7 @@ class Forecast:
 
     lines: tuple[ForecastLine, ...]
     unready: dict[str, str]
+    unbuilt: tuple[str, ...]
     cores: int
 
     @property
@@ -69,17 +71,21 @@ class Forecast:
 
 
 def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -> Forecast:
-    """Forecast a plan, for which `run` may have finished trials; `unready` says what to do about the other tasks."""
+    """Forecast a plan, for which `run` may have finished trials.
+
+    `unready` says what to do about the other tasks, `unbuilt` names the environments that a run builds first.
+    """
     lines: list[ForecastLine] = []
     unready: dict[str, str] = {}
     for task in plan.tasks:
         try:
-            files = list(replace(plan, tasks=(task,)).trials(home, check_models=False))
+            files = list(replace(plan, tasks=(task,)).trials(home, check_models=False, check_built=False))
         except (NotPrepared, LabError) as error:
             unready[task.id] = str(error)
             continue
         lines += _group(files, run)
-    return Forecast(tuple(lines), unready, cores)
+    unbuilt = tuple(name for name in plan.environments() if not is_built(home, name))
+    return Forecast(tuple(lines), unready, unbuilt, cores)
 
 
 def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:

@@ -11,7 +11,9 @@ from pathlib import Path
 import assay
 from assay.core.disk import hash_file
 from assay.core.errors import UsageError
+from assay.core.home import Home
 from assay.data.store import Prepared
+from assay.models.weights import hash_weights
 from assay.records import TrialFile
 from assay.tasks import Task
 
@@ -60,18 +62,28 @@ def hash_of_agent(name: str) -> str | None:
 
 
 def is_outdated(file: TrialFile) -> bool:
-    """Whether the agent's code has changed since the trial was planned, so that it can no longer be run."""
-    planned = file.hashes.get("agent")
-    return planned is not None and hash_of_agent(file.agent) != planned
+    """Whether the agent has changed since the trial was planned, so that it can no longer be run."""
+    return _find_change(file) is not None
 
 
 def check_agent(file: TrialFile) -> None:
-    """Raise `UsageError` if the agent's code has changed since the trial was planned: it would be another agent."""
-    if is_outdated(file):
+    """Raise `UsageError` if the agent has changed since the trial was planned: it would be another agent."""
+    if what := _find_change(file):
         raise UsageError(
-            f"the code of agent {file.agent} has changed since {file.id} was planned; "
-            "to run the new code, repeat the command assay run: it adds new trials"
+            f"{what} changed since {file.id} was planned; "
+            "to run the agent as it is now, repeat the command assay run: it adds new trials"
         )
+
+
+def _find_change(file: TrialFile) -> str | None:
+    """Return what is no longer as planned: the agent's code, or the weights of a local model."""
+    code = file.hashes.get("agent")
+    if code is not None and hash_of_agent(file.agent) != code:
+        return f"the code of agent {file.agent} has"
+    planned, here = file.hashes.get("weights"), hash_weights(file.models, Home.default())
+    if planned is not None and here is not None and here != planned:
+        return f"the weights of {', '.join(sorted(set(file.models.values())))} have"
+    return None
 
 
 def _hash_of_sources(path: Path) -> str:

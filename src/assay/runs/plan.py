@@ -11,9 +11,10 @@ from assay.agents import Agent, find_agent
 from assay.core.errors import NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, choose_variant, load_prepared
-from assay.lab.environments import find_environment
+from assay.lab.environments import environment_folder, find_environment
 from assay.lab.interface import SandboxName
 from assay.models.settings import is_role
+from assay.models.weights import hash_weights
 from assay.records import TrialFile, trial_id
 from assay.runs.descriptions import Describe, chosen_description, hash_of_description
 from assay.runs.hashes import hash_inputs, hash_of_listing
@@ -52,13 +53,15 @@ class Plan:
     resources: Mapping[str, int] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
 
-    def trials(self, home: Home, *, check_models: bool = True) -> Iterator[TrialFile]:
+    def trials(self, home: Home, *, check_models: bool = True, check_built: bool = True) -> Iterator[TrialFile]:
         """Yield all trials in the order in which they start: all tasks with one seed before the next seed.
 
-        Unless `check_models` is off, access to the models is checked first.
+        Unless `check_models` is off, access to the models is checked first; unless `check_built` is off, the
+        environments of labs must be built.
         """
         data = self._load_data(home)
-        places = {name: find_environment(home, name) for name in self.environments()}
+        find_place = find_environment if check_built else environment_folder
+        places = {name: find_place(home, name) for name in self.environments()}
         weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         if check_models and any(agent.model_use() != "none" for _, agent in agents):
@@ -75,7 +78,8 @@ class Plan:
                         place = places[self.environment or task.environment].name
                         needed = agent.requirements().tools
                         tools = find_environment(home, needed) if needed else None
-                        hashes = made[task.id, name]
+                        weights = hash_weights(models, home)
+                        hashes = made[task.id, name] | ({"weights": weights} if weights else {})
                         yield self._trial(
                             task, data[task.id], place, tools, name, agent, models, seed, hashes, weights_digest
                         )

@@ -235,7 +235,7 @@ def build_plan(
         raise UsageError("No tasks given; pass task names, a suite, a split or a plan file")
     if not config.agents:
         raise UsageError("No agent given; pass --agent NAME, or set agents in the plan file")
-    _check_model_settings(config.model_settings)
+    check_model_settings(config.model_settings)
     named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
     return Plan(
         tasks=tuple(known.select_all(config.tasks)),
@@ -262,9 +262,10 @@ def _locate(environment: str | None) -> str | None:
     return environment
 
 
-def _check_model_settings(settings: Mapping[str, Any]) -> None:
+def check_model_settings(settings: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """Return the model settings of each role; `UsageError` says which are wrong."""
     try:
-        settings_by_role(settings)
+        return settings_by_role(settings)
     except ValidationError as error:
         known = {"": ModelSettings.model_fields}
         raise UsageError(f"model_settings: {describe_validation_error(error, known)}") from None

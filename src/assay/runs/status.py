@@ -1,11 +1,11 @@
 """The progress of a run: the state of each trial, and their total usage."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from assay.records import RunFolder, TrialFolder, TrialSummary, label_trials, read_trials
+from assay.records import RunFolder, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.records.events import describe_event
 from assay.records.lease import appears_held
 from assay.records.log import read_events_backwards
@@ -92,7 +92,10 @@ class RunStatus:
 
 
 def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | None = None) -> RunStatus:
-    """Read the status of a run. Finished trials are added to `known`, and not read again if they are in it."""
+    """Read the status of a run. Finished trials are added to `known`, and not read again if they are in it.
+
+    Agents have the labels of their plans; `read_named_status` tells their versions apart.
+    """
     known = {} if known is None else known
     folders = list(run.trials())
     statuses = dict(known)
@@ -104,12 +107,11 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
     return RunStatus(run.name, tuple(statuses[folder.path.name] for folder in folders))
 
 
-def name_agents(status: RunStatus, run: RunFolder) -> RunStatus:
-    """Return the status with the names that reports use, which tell versions of an agent apart."""
-    trials = list(read_trials(run))
-    labels = label_trials([trial.file for trial in trials])
-    names = {trial.folder.path.name: label for trial, label in zip(trials, labels, strict=True)}
-    return replace(status, trials=tuple(replace(trial, agent=names[trial.trial]) for trial in status.trials))
+def read_named_status(run: RunFolder, now: datetime) -> RunStatus:
+    """Read the status of a run, with the names that reports use, which tell versions of an agent apart."""
+    trials = read_trials(run)
+    labels = label_plans({trial.plan: trial.file for trial in trials})
+    return RunStatus(run.name, tuple(_status_of(trial, now, labels[trial.plan]) for trial in trials))
 
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
@@ -123,7 +125,7 @@ def tail_log(folder: TrialFolder, count: int) -> list[str]:
     return found[::-1]
 
 
-def _status_of(trial: TrialSummary, now: datetime) -> TrialStatus:
+def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> TrialStatus:
     folder, file, state = trial.folder, trial.file, trial.state
     stage: Stage = state.status
     doing = ""
@@ -143,7 +145,7 @@ def _status_of(trial: TrialSummary, now: datetime) -> TrialStatus:
     return TrialStatus(
         trial=folder.path.name,
         task=file.task,
-        agent=file.label,
+        agent=agent or file.label,
         seed=file.seed,
         stage=stage,
         cause=state.cause if stage in ("failed", "stopped") else None,

@@ -1,11 +1,14 @@
 """Which page is at which address.
 
     /                                       all runs, or the only one
+    /leaderboard                            the agents of all runs, grouped by what is comparable
     /run/RUN?suite=&split=&category=…       leaderboard and grid of a run, or of a part of it
     /run/RUN/compare?measure=&baseline=     its agents compared, also with other runs (with=RUN)
     /run/RUN/pair/TRIAL/TRIAL               two trials step by step, side by side
     /run/RUN/curves?measure=&axis=&task=    what each agent had reached over time, steps or cost
     /run/RUN/failures                       failed trials by what they failed by
+    /run/RUN/similar?threshold=             which trials have similar code
+    /run/RUN/similar/TRIAL/TRIAL            the code of two trials side by side
     /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
     /run/RUN/trial/TRIAL                    what happened in a trial, in order
     /run/RUN/trial/TRIAL/prompt/EVENT       the whole prompt of a model call
@@ -19,7 +22,7 @@ RUN, TRIAL and TASK are looked up among what there is, and never used as parts o
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +40,13 @@ from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
 from assay.web import drawing, markup, pages
+from assay.web.combined import combine_runs
 from assay.web.curves import CurveQuery, StepGrader, make_curves_page
 from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
 from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
 from assay.web.selection import Selection
+from assay.web.similar import compare_code, find_code_pair, read_threshold
 from assay.web.text import clean_and_cut, clean_text, clean_value
 
 if TYPE_CHECKING:
@@ -59,6 +64,7 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
     return Starlette(
         routes=[
             Route("/", site.page(site.index), methods=["GET"]),
+            Route("/leaderboard", site.page(site.combined), methods=["GET"]),
             Route("/updates", site.updates, methods=["GET"]),
             Route("/run/{run}", site.page(site.overview), methods=["GET"]),
             Route("/run/{run}/updates", site.updates, methods=["GET"]),
@@ -67,6 +73,8 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
             Route("/run/{run}/curves", site.page(site.curves), methods=["GET"]),
             Route("/run/{run}/curves/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/failures", site.page(site.failures), methods=["GET"]),
+            Route("/run/{run}/similar", site.page(site.similar), methods=["GET"]),
+            Route("/run/{run}/similar/{first}/{second}", site.page(site.similar_pair), methods=["GET"]),
             Route("/run/{run}/task/{suite}/{task}", site.page(site.task), methods=["GET"]),
             Route("/run/{run}/trial/{trial}", site.page(site.trial), methods=["GET"]),
             Route("/run/{run}/trial/{trial}/updates", site.updates, methods=["GET"]),
@@ -104,6 +112,12 @@ class _Site:
             return RedirectResponse(f"/run/{self._runs.only}", 303)
         version = self._runs.version_of_all()
         return self._render("index", version=version, rows=pages.summarize_runs(self._runs.find_all()))
+
+    def combined(self, request: Request) -> Response:
+        """The agents of all runs, grouped by what is comparable."""
+        version = self._runs.version_of_all()
+        groups = self._runs.keep_for(version, "combined", lambda: combine_runs(self._runs.find_all()))
+        return self._render("combined", version=version, groups=groups)
 
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
@@ -144,6 +158,23 @@ class _Site:
         groups = self._runs.keep(view, "failures", partial(pages.group_failures, view))
         return self._render("failures", view, page="failures", groups=groups)
 
+    def similar(self, request: Request) -> Response:
+        """Which trials of a run have similar code."""
+        view = self._view(request)
+        found = self._runs.keep(view, "similar", partial(compare_code, view))
+        return self._render(
+            "similar", view, page="similar", found=found, threshold=read_threshold(request.query_params)
+        )
+
+    def similar_pair(self, request: Request) -> Response:
+        """The code of two trials side by side."""
+        view = self._view(request)
+        found = self._runs.keep(view, "similar", partial(compare_code, view))
+        pair = find_code_pair(found, request.path_params["first"], request.path_params["second"])
+        if pair is None:
+            raise HTTPException(404, "The code of these trials was not compared.")
+        return self._render("similar_pair", view, page="similar", pair=pair)
+
     def task(self, request: Request) -> Response:
         """A task and where the trials are among the reference solutions."""
         view, name = self._view(request), f"{request.path_params['suite']}/{request.path_params['task']}"
@@ -155,10 +186,12 @@ class _Site:
         """What happened in a trial, in order."""
         view = self._view(request)
         name = request.path_params["trial"]
-        version = self._runs.version(view.key, request.path_params["trial"])
+        version = self._version_of_trial(view.key, name)
         content = pages.make_trial(view, name)
         if content is None:
             raise HTTPException(404, "This run has no such trial.")
+        if content["has_ungraded_nodes"] and not view.pending:
+            self._grader.find(content["folder"], view.tasks[view.by_trial[name].task])
         links = markup.TraceLinks(f"/run/{view.key}/trial/{name}")
         return self._render(
             "trial", view, page="trial", version=version, budget=markup.PageBudget(), links=links, **content
@@ -218,7 +251,9 @@ class _Site:
         with_curves = request.url.path.endswith("/curves/updates")
 
         def find() -> str | None:
-            version = self._runs.version(run, trial) if run else self._runs.version_of_all()
+            if run and trial:
+                return self._version_of_trial(run, trial)
+            version = self._runs.version(run) if run else self._runs.version_of_all()
             return f"{version}-{self._grader.finished}" if version and with_curves else version
 
         version = await anyio.to_thread.run_sync(find)
@@ -241,6 +276,12 @@ class _Site:
             raise HTTPException(404, "There is no such run.")
         view.load()
         return view
+
+    def _version_of_trial(self, run: str, trial: str) -> str | None:
+        """Return a text that changes with the files of a trial, and once its steps are graded."""
+        version, view = self._runs.version(run, trial), self._runs.get(run)
+        folder = view.trial(trial) if view else None
+        return f"{version}-graded" if version and folder and self._grader.is_known(folder) else version
 
     def _files(self, request: Request) -> tuple[RunView, TrialFolder, WorkspaceFiles]:
         view = self._view(request)
@@ -287,6 +328,7 @@ async def _watch(find: Callable[[], str | None], version: str, is_stopping: Call
             yield b": still here\n\n"
 
 
+@cache
 def make_environment() -> "Environment":
     """Return the templates, which escape everything and remove control characters from all text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -20,48 +20,21 @@ from typing import Any
 from assay.core.disk import random_token, write_json
 from assay.core.errors import MissingDependency, UsageError
 from assay.core.progress import NoProgress, Progress
-from assay.core.quantities import format_duration
-from assay.core.text import plural
 from assay.core.untrusted import read_json
-from assay.records import TrialSummary
 from assay.results.board import BoardEntry, BoardFolder, open_entry
 from assay.results.collect import collect_summaries
-from assay.results.comparison import Comparison, compare_agents, describe_conditions, select_trials
+from assay.results.comparison import Comparison, compare_agents, select_trials
 from assay.results.disclosure import Disclosure, disclose_agents
-from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import detectable_difference_in_success, group_by
 from assay.tasks import Registry
+from assay.web.conditions import Conditions, Trial, find_conditions
 from assay.web.leaderboard import Line, make_lines
-
-Trial = tuple[TrialSummary, Outcome]
 
 _STATIC = Path(__file__).parent / "static"
 _FILES = ("view.css", "trace.css", "view.js", "icon.svg")
 _MARKER = "board.json"
 _PAGE_SIZE = 1_000_000
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What results must have in common to be compared on the board."""
-
-    rules: RuleSet
-    split: str
-    time: str
-    hardware: str
-    network: str
-    feedback: str
-
-    def items(self) -> list[tuple[str, str]]:
-        """Return the conditions by name, for the page."""
-        return [
-            ("Tasks", self.split),
-            ("Time per trial", self.time),
-            ("Hardware per trial", self.hardware),
-            ("Network", self.network),
-            ("Feedback from the test", self.feedback),
-        ]
 
 
 @dataclass(frozen=True)
@@ -184,39 +157,7 @@ def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -
         lines = make_lines(outcomes, strata)
         if lines:
             disclosure = disclosures[outcomes[0].rules, outcomes[0].agent]
-            yield Row(entry, _find_conditions(same, registry), lines[0], disclosure, tuple(same))
-
-
-def _find_conditions(trials: Sequence[Trial], registry: Registry) -> Conditions:
-    found = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
-    times = sorted({trial.file.budget.time for trial, _ in trials})
-    unsealed = any(outcome.unsealed for _, outcome in trials)
-    rules = trials[0][1].rules
-    return Conditions(
-        rules=rules,
-        split=_name_tasks(rules.suite, {outcome.task.partition("/")[2] for _, outcome in trials}, registry),
-        time=format_duration(times[0])
-        if len(times) == 1
-        else f"{format_duration(times[0])} to {format_duration(times[-1])}, by task",
-        hardware=_join(one["hardware"] for one in found),
-        network=_join(one["network"] for one in found),
-        feedback="answers within reach" if unsealed else "only whether the format is valid",
-    )
-
-
-def _name_tasks(suite: str, tasks: set[str], registry: Registry) -> str:
-    """Return the name of the split that has exactly these tasks, else the tasks themselves where they are few."""
-    known = registry.suites[suite][0]
-    if tasks == set(known.tasks):
-        return f"all {plural(len(tasks), 'task')}"
-    for name, members in known.splits.items():
-        if tasks == set(members):
-            return f"{name} ({plural(len(tasks), 'task')})"
-    return f"{plural(len(tasks), 'task')}: {', '.join(sorted(tasks))}"
-
-
-def _join(values: Iterator[str]) -> str:
-    return "; ".join(sorted(set(values)))
+            yield Row(entry, find_conditions(same, registry), lines[0], disclosure, tuple(same))
 
 
 def _group_rows(rows: Sequence[Row], registry: Registry) -> list[Group]:

@@ -54,7 +54,7 @@ def render_code_pairs(pairs: Sequence[CodePair], title: str, threshold: float, c
         from assay.web.app import make_environment
     except ImportError:
         raise MissingDependency("The page of similar code", "web") from None
-    # Trusted as markup because the style is a file of this package.
-    style = Markup((_STATIC / "report.css").read_text("utf-8"))
+    # Trusted as markup because the styles are files of this package.
+    style = Markup("\n".join((_STATIC / name).read_text("utf-8") for name in ("report.css", "sides.css")))
     template = make_environment().get_template("code_pairs.html.jinja")
     return template.render(pairs=pairs, title=title, threshold=threshold, created_at=created_at, style=style)

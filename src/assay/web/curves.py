@@ -63,6 +63,11 @@ class StepGrader:
                 self._thread.start()
         return None
 
+    def is_known(self, folder: TrialFolder) -> bool:
+        """Whether the steps of a trial have been graded, or cannot be."""
+        with self._lock:
+            return str(folder.path) in self._known
+
     def _work(self) -> None:
         while not self._is_stopping():
             with self._lock:

@@ -219,6 +219,28 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveA
     return _svg("curves", width, height, parts, f"Curves of {len(curves)} agents over {axis}")
 
 
+def draw_histogram(counts: Sequence[int], threshold: float) -> Markup:
+    """Return counts in equal parts of 0 to 100 % as bars, with a line at the threshold."""
+    bar, height, top, bottom = 44, 160, 18, 134
+    parts = []
+    for place, count in enumerate(counts):
+        x, y = 8 + place * bar, bottom - (bottom - top) * count / max(1, *counts)
+        flagged = place / len(counts) >= threshold - 1e-9
+        parts.append(
+            Markup('<rect class="{}" x="{}" y="{:.1f}" width="{}" height="{:.1f}"/>').format(
+                "flagged" if flagged else "count", x, y, bar - 4, bottom - y
+            )
+        )
+        if count:
+            parts.append(Markup('<text x="{}" y="{:.1f}" text-anchor="middle">{}</text>').format(x + 20, y - 4, count))
+        percent = 100 * place // len(counts)
+        parts.append(Markup('<text class="muted" x="{}" y="{}">{} %</text>').format(x, height - 10, percent))
+    at = 6 + threshold * bar * len(counts)
+    parts.append(Markup('<line class="level" x1="{0:.1f}" y1="4" x2="{0:.1f}" y2="{1}"/>').format(at, bottom))
+    label = f"Highest similarity of {sum(counts)} trials"
+    return _svg("histogram", 16 + bar * len(counts), height, parts, label)
+
+
 def draw_usage(usage: Sequence[UsagePoint]) -> Markup:
     """Return processors, memory and disk that a trial's commands used over its time, one line below the other."""
     width, left, row, gap = 720, 120, 60, 16

@@ -28,6 +28,8 @@ from assay.web.trace import Block, Entry, Trace, make_trace
 
 _MAX_TRIALS_OF_A_GROUP = 40
 _COLORS = 8
+MAX_MARKS = 8
+"""Cells with more trials count the marks of their trials: a page with thousands of links takes seconds to paint."""
 _FEWEST_TASKS = 6
 """A sign-flip test over fewer tasks has no p-value below 5 %: the smallest is 2 / 2⁵ = 0.0625."""
 
@@ -149,9 +151,12 @@ def number_colors(view: RunView) -> dict[str, int]:
 def describe_pair(comparison: Comparison, pair: PairComparison) -> str:
     """Return by how much two agents differ and how sure that is, as a sentence or two."""
     unit = "points of success" if comparison.measure == "success" else f"points of {comparison.measure}"
-    interval = f"95 % interval {_points(pair.interval.low)} to {_points(pair.interval.high)}"
+    difference, low, high = pair.difference, pair.interval.low, pair.interval.high
+    if difference < 0 and rank_pair(pair):  # said of the better one
+        difference, low, high = -difference, -high, -low
+    interval = f"95 % interval {_points(low)} to {_points(high)}"
     tasks = plural(len(pair.tasks), "task")
-    text = f"{_points(pair.difference)} {unit} on average over {tasks} ({interval}, p = {_p(pair)})."
+    text = f"{_points(difference)} {unit} on average over {tasks} ({interval}, p = {_p(pair)})."
     if len(pair.tasks) < _FEWEST_TASKS:
         return f"{text} A test over {tasks} cannot be significant; it takes at least {_FEWEST_TASKS}."
     if not pair.is_shown and pair.detectable is not None:
@@ -181,6 +186,12 @@ def judge_trial(outcome: Outcome) -> tuple[str, str]:
     if medal:
         return ({"gold": "G", "silver": "S", "bronze": "B"}[medal], medal)
     return ("●", "success") if outcome.success else ("○", "valid")
+
+
+def count_marks(outcomes: Sequence[Outcome]) -> list[tuple[tuple[str, str], int]]:
+    """Return how many trials have each mark and kind, in a fixed order."""
+    counts = Counter(judge_trial(one) for one in outcomes)
+    return sorted(counts.items(), key=lambda pair: "GSB●○✕◌–".index(pair[0][0]))
 
 
 def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
@@ -250,14 +261,17 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
     checks = [call.result for _, call in finished_calls(events) if isinstance(call.result, ValidationResult)]
     order = [one.trial for one in view.outcomes]
     place = order.index(name)
+    tree = make_tree(journal, folder, outcome.title, "node", with_code=True) if journal.nodes else None
     return {
+        "folder": folder,
         "file": file,
         "outcome": outcome,
         "state": folder.state,
         "submission": folder.submission_entry,
         "trace": make_trace(events, ContentStore(folder.snapshots), folder.snapshots),
         "checks": checks,
-        "tree": make_tree(journal, folder, outcome.title, "node", with_code=True) if journal.nodes else None,
+        "tree": tree,
+        "has_ungraded_nodes": any(one.node.sha256 and not one.score for one in (tree.nodes if tree else ())),
         "colors": number_colors(view),
         "before": order[place - 1] if place else None,
         "after": order[place + 1] if place + 1 < len(order) else None,

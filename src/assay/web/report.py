@@ -23,7 +23,7 @@ from assay.results.statistics import (
     summarize_cells,
     summarize_standings,
 )
-from assay.results.tables import describe_attempts, describe_caveats
+from assay.results.tables import describe_attempts, describe_caveats, describe_success
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def render_page(
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
         outcomes=counted,
         power=_format_power(by_rules),
+        success=describe_success(outcomes),
         trees=[] if parts else trees,
         disclosures=disclosures,
         comparisons=comparisons,

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from assay.core.errors import AssayError, UsageError
-from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary
-from assay.results.collect import collect_summaries, load_tasks
+from assay.core.garbage import pause_garbage_collection
+from assay.records import RunFolder, TrialFolder, TrialSummary
+from assay.results.collect import collect_with_tasks
 from assay.results.comparison import Comparison, Measure, compare_agents, select_trials
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import Cell, group_by, summarize_cells
-from assay.tasks import Registry, Task
+from assay.tasks import Task
 from assay.web.leaderboard import Line, make_lines
 
 Value = TypeVar("Value")
@@ -71,9 +72,18 @@ class RunView:
         self.compared = False
 
     @cached_property
+    def _collected(self) -> tuple[list[tuple[TrialSummary, Outcome]], dict[str, Task]]:
+        return collect_with_tasks(self.folder)
+
+    @property
     def summaries(self) -> list[tuple[TrialSummary, Outcome]]:
         """All its trials, in the order of the plan."""
-        return collect_summaries(self.folder)
+        return self._collected[0]
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks of its trials by name."""
+        return self._collected[1]
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
@@ -84,16 +94,6 @@ class RunView:
     def by_trial(self) -> dict[str, Outcome]:
         """Its trials by id."""
         return {outcome.trial: outcome for outcome in self.outcomes}
-
-    @cached_property
-    def files(self) -> list[TrialFile]:
-        """What was planned for each of its trials."""
-        return [trial.file for trial, _ in self.summaries]
-
-    @cached_property
-    def tasks(self) -> dict[str, Task]:
-        """The tasks of its trials by name."""
-        return load_tasks(self.files)
 
     @cached_property
     def sections(self) -> list[RunSection]:
@@ -168,13 +168,12 @@ class RunView:
 
     def load(self) -> None:
         """Read all trials; threads that ask at the same time read them once."""
-        with self._lock:
+        with self._lock, pause_garbage_collection():
             self.sections  # noqa: B018
 
     @cached_property
     def _strata(self) -> dict[str, str]:
-        outside = {Path(file.tasks_folder) for file in self.files if file.tasks_folder}
-        return Registry(sorted(outside)).split_of_each({outcome.task for outcome in self.outcomes})
+        return {outcome.task: outcome.split for outcome in self.outcomes}
 
 
 class Runs:
@@ -224,7 +223,11 @@ class Runs:
 
     def keep(self, view: RunView, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed for this state of a run, or compute it."""
-        place = (f"{view.key} {view.version}", key)
+        return self.keep_for(f"{view.key} {view.version}", key, compute)
+
+    def keep_for(self, version: str, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what was computed for this version of some files, or compute it."""
+        place = (version, key)
         with self._lock:
             if place in self._kept:
                 return cast(Value, self._kept[place])
@@ -290,7 +293,7 @@ def _key(path: Path) -> str:
 
 
 def _version(path: Path, trial: str | None = None) -> str:
-    found = [_stamp(path / "run.json")]
+    found = [_stamp(f"{path}/run.json")]
     try:
         folders = [entry.path for entry in os.scandir(path / "trials") if trial is None or entry.name == trial]
     except OSError:
@@ -298,13 +301,13 @@ def _version(path: Path, trial: str | None = None) -> str:
     # While a run is shown as a whole, only states and grades matter; the log of one trial changes with every call.
     names = _WATCHED if trial else _WATCHED[:2]
     for folder in sorted(folders):
-        found += [_stamp(Path(folder, name)) for name in names]
+        found += [_stamp(f"{folder}/{name}") for name in names]
     return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
-        found = path.lstat()
+        found = os.lstat(path)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
