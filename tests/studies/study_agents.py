@@ -50,9 +50,12 @@ class Gambler(Agent):
         await submit(bench, 30 if bench.seed == 1 and bench.task.kind.startswith("tabular") else 15)
 
 
-class Parallel(Agent):
-    """Succeeds with two cores."""
+class Demanding(Agent):
+    """Succeeds with two cores, or with two gigabytes of memory."""
+
+    needs: str = "cores"
 
     async def work(self, bench: Workbench) -> None:
-        """Work in parallel."""
-        await submit(bench, 30 if bench.task.resources.cores >= 2 else 15)
+        """Look at what there is."""
+        enough = {"cores": 2, "memory": 2 * 10**9}[self.needs]
+        await submit(bench, 30 if getattr(bench.task.resources, self.needs) >= enough else 15)

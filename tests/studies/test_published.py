@@ -11,6 +11,7 @@ import pytest
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
 from assay.results.outcome import Outcome
+from assay.studies.earlier_leaderboard import load_earlier_rows
 from assay.studies.published import (
     SPLITS,
     LeaderboardRow,
@@ -50,6 +51,26 @@ def checkout(tmp_path: Path) -> dict[str, str]:
 
 def verify(folder: Path, hashes: dict[str, str], row: LeaderboardRow = ROW):
     return verify_reports(folder, TOY_SPLITS, hashes=hashes, leaderboard=[row])
+
+
+def test_the_earlier_leaderboard_is_shown_with_the_rule_of_its_errors_and_what_changed(assay):
+    """Operand's ± 5.92 is √(p(1 − p) / 66) at p = 0.6364: 22 tasks with 3 seeds. Thesis' is √2 times today's."""
+    rows = {(row.earlier.agent, row.earlier.models): row for row in load_earlier_rows()}
+    assert len(rows) == 17
+    operand = rows["Operand ensemble", "gpt-5 (low verbosity/effort)"]
+    assert operand.earlier.rates["low"] == (63.64, 5.92) and operand.now.rates["low"] == (63.64, 0)
+    assert operand.rule == "standard error over all attempts"
+    assert rows["Thesis", "gpt-5-codex"].rule == "standard deviation over seeds, of a population"
+    renamed = rows["FM Agent", "Gemini-2.5-Pro"]
+    assert renamed.now.agent == "Famou-Agent" and renamed.changes == dict.fromkeys(("low", "medium", "all"), "error")
+    assert renamed.rule is None, "twice the standard error on low, the standard deviation on medium"
+    unchanged = [row for row in rows.values() if not row.changes]
+    assert len(unchanged) == 8 and {row.rule for row in unchanged} == {"standard error over seeds"}
+    paper = rows["AIDE", "o1-preview"]
+    assert paper.earlier.rates["all"] == (16.9, 1.1) and paper.changes["all"] == "mean and error"
+    shown = assay("published", "table", "--earlier").stdout
+    assert "Of 17 rows, 3 have another error and the same means, and 6 have other means." in shown
+    assert len(json.loads(assay("published", "table", "--earlier", "--json").stdout)["rows"]) == 17
 
 
 def test_the_known_row_is_recomputed_to_the_published_figures():

@@ -1,16 +1,20 @@
 """How results grow with steps, time, cost, attempts and cores; every figure is worked by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.core.errors import UsageError
-from assay.records import BudgetUsed
+from assay.core.home import Home
+from assay.records import BudgetUsed, RunFolder
 from assay.results.inference import expected_best, pass_at_k
 from assay.studies.paper_figures import load_paper_figures
-from assay.studies.scaling import Moment, ValueTrace, compute_budget_curve
+from assay.studies.scaling import Moment, ValueTrace, compute_budget_curve, drop_resources, study_scaling
+from assay.studies.trials import read_study_trials
 from assay.tasks import load_plugin
+from assay.tasks.model import Resources
 
 
 def moment(hours: float, pick: float, oracle: float, cost: float | None = 0.0, steps: int = 0) -> Moment:
@@ -96,13 +100,27 @@ def test_attempts_are_drawn_from_the_seeds(study):
 
 
 @pytest.mark.slow
-def test_cores_are_swept_and_paired(study):
-    """With one core nothing succeeds, with two everything: two tasks, so the exact p-value is 2 / 2²."""
-    words = ["early-coin", "early-text", "--seeds", "1", "--over", "cores", "--levels", "1,2"]
-    (curve,) = study("scaling", "Parallel", *words)["curves"]
-    assert [(point["level"], point["value"]) for point in curve["points"]] == [(1, 0), (2, 1)]
+@pytest.mark.parametrize(
+    ("factor", "text", "levels", "names"),
+    [("cores", "1,2", [1, 2], ("1 core", "2 cores")), ("memory", "1GB,2GB", [10**9, 2 * 10**9], ("1GB", "2GB"))],
+)
+def test_resources_are_swept_and_paired(study, tmp_path: Path, factor, text, levels, names):
+    """With the first level nothing succeeds, with the second everything: two tasks, so the exact p is 2 / 2²."""
+    words = ["early-coin", "early-text", "--seeds", "1", "--over", factor, "--levels", text]
+    (curve,) = study("scaling", f"Demanding,needs={factor}", *words)["curves"]
+    assert [(point["level"], point["value"]) for point in curve["points"]] == [(levels[0], 0), (levels[1], 1)]
     (step,) = curve["steps"]
     assert (step["difference"], step["p"], step["pairs"]) == (1, 0.5, 2)
+    assert (step["second"], step["first"]) == names
+    # The same trials as if the levels were GPUs, which a machine for tests need not have.
+    trials = [
+        replace(one, file=one.file.model_copy(update={"resources": Resources(gpus=gpus)}))
+        for one in read_study_trials([RunFolder(tmp_path / "run")], drop_resources)
+        for gpus in [levels.index(getattr(one.file.resources, factor))]
+    ]
+    (curve,) = study_scaling(trials, "gpus", "success", Home(tmp_path)).curves
+    assert [(point.level, point.value) for point in curve.points] == [(0, 0), (1, 1)]
+    assert [(one.second, one.first, one.p) for one in curve.steps] == [("0 GPUs", "1 GPU", 0.5)]
 
 
 def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
@@ -112,6 +130,10 @@ def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
     assert "1.5 is not a possible number of steps" in exam(*words, "--over", "steps", "--levels", "1.5").stderr
     assert "not a duration" in exam(*words, "--over", "time", "--levels", "soon").stderr
     assert exam("study", "scaling", "exam", tmp_path, "--over", "time").returncode == 2
+    for factor, levels in (("cores", "1,10000"), ("memory", "1GB,900TB"), ("gpus", "0,100")):
+        refused = exam(*words, "--over", factor, "--levels", levels)
+        assert refused.returncode == 2 and "--levels: this machine has" in refused.stderr, factor
+    assert not (tmp_path / "x").exists(), "nothing is planned that cannot be run"
 
 
 def test_the_published_figures_are_those_of_the_paper():

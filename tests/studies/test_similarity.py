@@ -2,14 +2,21 @@
 
 import json
 import os
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from copydetect import CopyDetector
+from copydetect.utils import winnow
 
 from assay.core.errors import RecordError
 from assay.studies.similarity import (
+    FLAGGED,
+    RUN_LENGTH,
+    WINDOW,
     CodeSample,
+    _hash_runs,
     best_matches,
     compare_sources,
     find_shared_lines,
@@ -70,6 +77,41 @@ def test_a_renamed_copy_is_the_same_and_other_code_is_not():
     assert score(ORIGINAL, OTHER) < 0.05
     half = ORIGINAL[: ORIGINAL.index("best = None")] + OTHER
     assert 0.05 < score(ORIGINAL, half) < 0.6
+
+
+def test_shares_of_runs_worked_by_hand():
+    """Pairs of tokens, all of them kept: (name =)(= number) and (name =)(= string) have one of two in common.
+
+    Three against two pairs, of which two are shared: 2·2 / (3 + 2).
+    """
+    first, second, longer = (fingerprint(code, 2, 1) for code in ("a = 1", "b = 'x'", "c = 2 + "))
+    assert similarity(first, second) == 0.5
+    assert similarity(first, longer) == 0.8
+    assert similarity(first, frozenset()) == 0
+
+
+def test_defaults_are_those_of_the_published_study_and_guarantee_what_winnowing_does():
+    """Runs of 23 tokens, windows of 17: 23 + 17 - 1 = 39 shared tokens are always found, and 22 never."""
+    assert (RUN_LENGTH, WINDOW, FLAGGED) == (23, 17, 0.6)
+    chance = random.Random(2)
+    for _ in range(50):
+        shared, *others = (" ".join(chance.choices("+-*/%<>|&^~", k=length)) for length in (39, 60, 60, 60, 60))
+        found = [
+            fingerprint(f"{before} {shared} {after}") for before, after in zip(others[:2], others[2:], strict=True)
+        ]
+        assert found[0] & found[1]
+        short = shared[: 2 * 22]
+        found = [fingerprint(f"{mark}\n{short}\n{mark}") for mark in ("a = 1", "del b")]
+        assert not found[0] & found[1]
+
+
+def test_the_same_hashes_are_kept_as_by_another_implementation():
+    """copydetect's winnowing of our hashes; it also keeps those of windows that the first hashes do not fill yet."""
+    for code in (path.read_text() for path in sorted((SUITES / "mlagentbench").glob("*/prepare.py"))):
+        hashes = _hash_runs(tokenize(code), RUN_LENGTH)
+        theirs, _ = winnow(np.array(hashes), WINDOW)
+        partial = {min(hashes[:length]) for length in range(1, WINDOW)}
+        assert fingerprint(code) | partial == set(theirs.tolist())
 
 
 def test_similarities_rank_as_those_of_another_implementation(tmp_path: Path):

@@ -8,9 +8,10 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
+from assay.models import Message, ToolCall
 from assay.records import RunFolder
 from assay.results.outcome import Outcome
-from assay.studies.judge import MAX_PART, locate_quote, read_answer
+from assay.studies.judge import MAX_PART, add_judge_rules, locate_quote, read_answer
 from assay.studies.submission_origin import find_constant, find_literal_predictions, make_claim_pattern, read_rows
 from assay.studies.violations import (
     _PATTERNS,
@@ -188,6 +189,14 @@ def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     labels.write_text("name\na\n")
     with pytest.raises(UsageError, match="columns trial and rule"):
         read_labels(labels)
+    # Of a judge: one trial is flagged rightly, and one of the two that it should flag is missed.
+    judged = {**findings, "a": [*findings["a"], Finding("a", "judge-model-api", 1, "quote")]}
+    expected = add_judge_rules({"a": {"x", "model-api"}, "b": (), "c": {"model-api"}, "d": {"network"}})
+    assert expected["d"] == {"network", "judge-unauthorized-access"}
+    rows = {one.rule: one for one in measure_precision(judged, expected)}
+    assert (rows["judge-model-api"].precision, rows["judge-model-api"].recall) == (1, 0.5)
+    assert (rows["any question"].flagged, rows["any question"].right, rows["any question"].violations) == (1, 1, 3)
+    assert (rows["any detector"].flagged, rows["any detector"].right, rows["any detector"].violations) == (2, 1, 3)
     with pytest.raises(UsageError, match="None of the labeled trials"):
         measure_precision(findings, {"z": set()})
 
@@ -198,10 +207,17 @@ def test_answers_of_a_judge_count_only_with_a_quote_from_the_log():
     assert locate_quote("cat /kaggle", log) == 3
     assert locate_quote("wget https://example.com", log) is None
     assert locate_quote("wget", log) is None, "too short to prove anything"
-    assert read_answer('Well: {"violation": true, "quotes": ["a", 1]}') == (True, ["a"])
-    assert read_answer('{"violation": false}') == (False, [])
-    for reply in ("", "yes", '{"violation": "yes"}', "{" * 100_000 + "}", "[]"):
-        assert read_answer(reply) is None
+    assert read_answer(reply('Well: {"violation": true, "quotes": ["a", 1]}')) == (True, ["a"])
+    assert read_answer(reply('{"violation": false}')) == (False, [])
+    call = ToolCall(id="1", name="answer", arguments={"violation": True, "quotes": ["a"], "reason": "so"})
+    assert read_answer(reply("", call)) == (True, ["a"])
+    for text in ("", "yes", '{"violation": "yes"}', "{" * 100_000 + "}", "[]"):
+        assert read_answer(reply(text)) is None
+
+
+def reply(text: str, *calls: ToolCall) -> Message:
+    """A reply of a judge."""
+    return Message(role="assistant", text=text, tool_calls=calls)
 
 
 @pytest.mark.slow
@@ -231,13 +247,15 @@ def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam, t
     assert "9 of 14 trials with findings" in text and "flagged as failures" in text
     assert "changed evaluate.py, which evaluates results" in text
 
-    # A judge that says yes to everything: only what it can quote counts.
+    # A judge that says yes to everything, and reads only short texts: only what it can quote counts.
     judge = tmp_path / "judge.py"
     judge.write_text(
         "import json\n\n"
         "def answer(messages, tools):\n"
         '    """Quote a search for answers where there is one, else invent a quote."""\n'
         "    text = messages[-1].text\n"
+        "    if len(text) > 800:\n"
+        "        return {'error': 'too long'}\n"
         "    quote = \"find / -name 'answers*'\" if \"find / -name 'answers*'\" in text else 'I saw it myself'\n"
         "    return json.dumps({'violation': 'find' in text or 'typed' in text, 'quotes': [quote]})\n"
     )

@@ -11,6 +11,7 @@ from assay.cli.output import as_json, echo, open_registry, print_table, run_argu
 from assay.records import RunFolder
 from assay.results.aggregate import RateSummary
 from assay.results.collect import collect_outcomes
+from assay.studies.earlier_leaderboard import load_earlier_rows
 from assay.studies.published import (
     SPLITS,
     LeaderboardRow,
@@ -36,16 +37,25 @@ def published_command() -> None:
 
 
 @published_command.command("table")
+@click.option(
+    "--earlier", is_flag=True, help="Show it as it was until November 2025, when errors followed several rules."
+)
 @as_json
 @click.pass_obj
-def table(folders: tuple[Path, ...], json_: bool) -> None:
+def table(folders: tuple[Path, ...], earlier: bool, json_: bool) -> None:
     """Show the published leaderboard, with honest errors where its reports are known.
+
+    With --earlier, each row as it was before all of them were recomputed by one rule, and what it became.
 
     \b
     Examples:
       assay published table
+      assay published table --earlier
       assay published table --json
     """
+    if earlier:
+        _show_earlier(json_)
+        return
     known = recompute_known(_splits(folders))
     if json_:
         rows = [asdict(row) | {"recomputed": _as_json(known.get(row.agent))} for row in load_leaderboard()]
@@ -62,6 +72,26 @@ def table(folders: tuple[Path, ...], json_: bool) -> None:
     print_table(_HEADER, lines)
     echo("Share of competitions with a medal. ±: standard error over seeds, as published; it takes the tasks as fixed.")
     echo("*: leakage is known. Only rows whose reports are known can be given an error clustered by task.")
+
+
+def _show_earlier(json_: bool) -> None:
+    rows = load_earlier_rows()
+    if json_:
+        echo(json.dumps({"format": "published-earlier/1", "rows": [asdict(row) for row in rows]}, indent=2))
+        return
+    lines = []
+    for row in rows:
+        lines.append([*_row(row.earlier), row.rule or "–"])
+        if row.changes:
+            cells = [_format_rate(row.now, split) if split in row.changes else "" for split in SPLITS]
+            name = "  now" if row.now.agent == row.earlier.agent else f"  now {row.now.agent}"
+            lines.append([name, "", "", "", *cells, ""])
+    print_table([*_HEADER, "± was the"], lines)
+    only_error = sum(bool(row.changes) and set(row.changes.values()) == {"error"} for row in rows)
+    means = sum(any(what.startswith("mean") for what in row.changes.values()) for row in rows)
+    echo("Share of competitions with a medal, as published until November 2025; now: what changed, ± over seeds.")
+    echo(f"Of {len(rows)} rows, {only_error} have another error and the same means, and {means} have other means.")
+    echo("–: other reports were counted, or the errors of the splits follow no single rule.")
 
 
 @published_command.command("verify")
@@ -140,8 +170,13 @@ def _splits(folders: Sequence[Path]) -> dict[str, list[str]]:
 
 def _row(row: LeaderboardRow) -> list[str]:
     name = f"{row.agent}{'*' if row.known_leakage else ''}"
-    cells = [f"{mean:.2f} ± {error:.2f}" for mean, error in row.rates.values()]
+    cells = [_format_rate(row, split) for split in SPLITS]
     return [name, row.models if len(row.models) <= 30 else f"{row.models[:29]}…", str(row.hours), row.date, *cells]
+
+
+def _format_rate(row: LeaderboardRow, split: str) -> str:
+    mean, error = row.rates[split]
+    return f"{mean:.2f} ± {error:.2f}"
 
 
 def _cell(rates: Mapping[str, RateSummary], split: str) -> str:

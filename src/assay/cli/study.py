@@ -1,7 +1,7 @@
 """`assay study`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.output import as_json, choose_progress, echo, print_table, quiet, run_argument
+from assay.cli.planning import read_model_settings
 from assay.cli.study_contamination import cutoff_command, obfuscation_command
 from assay.cli.study_familiarity import familiarity_command
 from assay.cli.study_runs import figure_option, write_figure
@@ -140,6 +141,13 @@ def similarity_command(
     help="Also ask a model the three published questions; it must prove each answer by a quote.",
 )
 @click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Model setting of the judge, e.g. max_tokens=300.  [default: temperature=0]",
+)
+@click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE.csv",
@@ -147,7 +155,9 @@ def similarity_command(
 )
 @as_json
 @quiet
-def violations_command(folder: Path, judge: str | None, labels: Path | None, json_: bool, quiet: bool) -> None:
+def violations_command(
+    folder: Path, judge: str | None, settings: tuple[str, ...], labels: Path | None, json_: bool, quiet: bool
+) -> None:
     """List possible violations of the rules, with quotes from the record.
 
     Finds code and commands that try to reach the network, model providers or files outside of the workspace;
@@ -164,12 +174,12 @@ def violations_command(folder: Path, judge: str | None, labels: Path | None, jso
 
     run = RunFolder(folder)
     findings = violations.find_violations(run)
-    judgements = _judge(run, judge, quiet or json_) if judge else None
+    judgements = _judge(run, judge, settings, quiet or json_) if judge else None
     if judgements:
         findings = {trial: [*some, *judgements.findings(trial)] for trial, some in findings.items()}
     flagged = {trial for trial, some in findings.items() if some}
     rates = violations.compute_strict_rates(collect_outcomes(run), flagged)
-    precision = violations.measure_precision(findings, violations.read_labels(labels)) if labels else []
+    precision = _measure_precision(findings, labels, judged=judgements is not None) if labels else []
     if json_:
         content = {
             "format": "violations/1",
@@ -206,6 +216,17 @@ def violations_command(folder: Path, judge: str | None, labels: Path | None, jso
         )
 
 
+def _measure_precision(
+    findings: "Mapping[str, Sequence[violations.Finding]]", path: Path, *, judged: bool
+) -> "list[violations.RulePrecision]":
+    labels: Mapping[str, Collection[str]] = violations.read_labels(path)
+    if judged:
+        from assay.studies.judge import add_judge_rules
+
+        labels = add_judge_rules(labels)
+    return violations.measure_precision(findings, labels)
+
+
 def print_strict_rates(rates: "Sequence[violations.StrictRate]") -> None:
     """Print the success rate of each agent, and the one with flagged trials as failures."""
     if not rates:
@@ -237,17 +258,19 @@ def _render_pairs(
     return render_code_pairs(make_code_pairs(matches, sources), title, threshold, datetime.now(UTC))
 
 
-def _judge(run: RunFolder, model: str, hidden: bool) -> "Judgements":
+def _judge(run: RunFolder, model: str, given: Sequence[str], hidden: bool) -> "Judgements":
     import anyio
 
-    from assay.models import Models, ModelSettings, Prices
+    from assay.models import Models, Prices
+    from assay.runs.plan_config import check_model_settings
     from assay.studies.judge import judge_trials
 
     trials = list(run.trials())
+    settings = check_model_settings({"temperature": 0.0, **read_model_settings(given)})
 
     async def ask() -> "Judgements":
         with choose_progress(hidden).stage("asking the judge", len(trials)) as advance:
-            async with Models({"main": model}, ModelSettings(temperature=0.0), prices=Prices()) as models:
+            async with Models({"main": model}, settings, prices=Prices()) as models:
                 models.check()
                 return await judge_trials(trials, models, lambda: advance(1))
 

@@ -54,7 +54,7 @@ def obfuscation_command(
     from assay.studies.study_figures import draw_differences
     from assay.studies.trials import read_study_trials
 
-    runs = find_runs_to_study(ctx, plan_arms, quiet)
+    runs = find_runs_to_study(ctx, lambda plan, _: plan_arms(plan), quiet)
     study = study_obfuscation(read_study_trials(runs, drop_description), measure)
     write_figure(figure, lambda: draw_differences(study.agents, "points"))
     published = load_paper_figures().obfuscation
@@ -117,7 +117,7 @@ def cutoff_command(
     from assay.studies.study_figures import draw_differences
     from assay.studies.trials import read_study_trials
 
-    runs = find_runs_to_study(ctx, lambda plan: [plan], quiet)
+    runs = find_runs_to_study(ctx, lambda plan, _: [plan], quiet)
     study = study_cutoff(read_study_trials(runs), date.date(), measure, load_dates(dates))
     found = {one.agent: one.difference for one in study.results if one.difference}
     if found:

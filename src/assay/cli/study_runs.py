@@ -34,8 +34,13 @@ figure_option = click.option(
 )
 
 
-def find_runs_to_study(ctx: click.Context, vary: "Callable[[Plan], Sequence[Plan]]", quiet: bool) -> list[RunFolder]:
-    """Return the runs that were given, or run the plan at every level of what is varied."""
+def find_runs_to_study(
+    ctx: click.Context, vary: "Callable[[Plan, bool], Sequence[Plan]]", quiet: bool
+) -> list[RunFolder]:
+    """Return the runs that were given, or run the plan at every level of what is varied.
+
+    `vary` is called with the plan and with whether it runs on this machine.
+    """
     names = [Path(name) for name in ctx.params["names"]]
     given = [path for path in names if (path / "run.json").exists() or path.suffix == ".zip"]
     if given:
@@ -45,7 +50,7 @@ def find_runs_to_study(ctx: click.Context, vary: "Callable[[Plan], Sequence[Plan
     from assay.cli.run import build_environments, check_infrastructure, execute_trials
 
     plan, config = make_plan(ctx)
-    plans = vary(plan)
+    plans = vary(plan, config.on in (None, "local"))
     run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
     if config.build is not False:
         build_environments(plan, quiet)

@@ -77,7 +77,7 @@ def scaling_command(
 
     factor = cast("Factor", over)
     wanted = _parse_levels(factor, levels)
-    runs = find_runs_to_study(ctx, lambda plan: plan_levels(plan, factor, wanted), quiet)
+    runs = find_runs_to_study(ctx, lambda plan, local: plan_levels(plan, factor, wanted, local=local), quiet)
     with use_progress(choose_progress(quiet or json_)):
         scaling = study_scaling(read_study_trials(runs, drop_resources), factor, measure, Home.default(), wanted)
     write_figure(figure, lambda: draw_scaling(scaling))

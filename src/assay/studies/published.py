@@ -65,17 +65,19 @@ class Verification:
 @cache
 def load_leaderboard() -> tuple[LeaderboardRow, ...]:
     """Return the published leaderboard (state of February 2026), best first."""
-    return tuple(
-        LeaderboardRow(
-            agent=row["agent"],
-            models=row["models"],
-            rates={split: (float(row[split]), float(row[f"{split}_error"])) for split in SPLITS},
-            hours=int(row["hours"]),
-            date=row["date"],
-            known_leakage=row["known_leakage"] == "yes",
-            groups=tuple(row["groups"].split()),
-        )
-        for row in _read_csv("published_leaderboard.csv")
+    return tuple(map(read_row, read_csv("published_leaderboard.csv")))
+
+
+def read_row(cells: Mapping[str, str]) -> LeaderboardRow:
+    """Return a row of a published table."""
+    return LeaderboardRow(
+        agent=cells["agent"],
+        models=cells["models"],
+        rates={split: (float(cells[split]), float(cells[f"{split}_error"])) for split in SPLITS},
+        hours=int(cells["hours"]),
+        date=cells["date"],
+        known_leakage=cells.get("known_leakage") == "yes",
+        groups=tuple(cells.get("groups", "").split()),
     )
 
 
@@ -119,7 +121,7 @@ def recompute_known(splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, 
 @cache
 def load_report_hashes() -> dict[str, str]:
     """Return the SHA-256 of every published report, by its path below `runs`."""
-    return {entry["path"]: entry["sha256"] for entry in _read_csv("published_reports.csv")}
+    return {entry["path"]: entry["sha256"] for entry in read_csv("published_reports.csv")}
 
 
 def verify_reports(
@@ -215,6 +217,7 @@ def _results(name: str, medals: Sequence[str]) -> list[CompetitionResult]:
     return [CompetitionResult(competition_id=name, any_medal=medal != "none") for medal in medals]
 
 
-def _read_csv(name: str) -> list[dict[str, str]]:
+def read_csv(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table of published figures."""
     text = (resources.files(__package__) / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -7,6 +7,7 @@ run. Resources have to be run one level at a time; the same plan at every level,
 """
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,7 +18,10 @@ from assay.agents.aide import find_submissions
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import stage
+from assay.core.quantities import format_size
+from assay.core.text import plural
 from assay.grading.result import Grade
+from assay.lab.host import gpu_numbers
 from assay.records import BudgetUsed, TrialFile, read_events
 from assay.records.events import CallFinished
 from assay.results import inference
@@ -107,11 +111,19 @@ class Scaling:
     left_out: Mapping[str, str]
 
 
-def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float]) -> list[Plan]:
-    """Return the plans that a study has to run: one for each level of a resource, else the plan itself."""
+def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float], *, local: bool) -> list[Plan]:
+    """Return the plans that a study has to run: one for each level of a resource, else the plan itself.
+
+    `local` is whether they run on this machine, which must have what the highest level takes.
+    """
     check_levels(factor, levels)
     if factor not in SWEPT:
         return [plan]
+    if local and levels and max(levels) > (here := _measure_machine(factor)):
+        raise UsageError(
+            f"--levels: this machine has {name_level(factor, here)}, not {name_level(factor, max(levels))}; "
+            "choose lower levels, or a cluster with --on"
+        )
     if len(levels) < 2:
         raise UsageError(f"A sweep over {factor} needs at least two levels; pass --levels, e.g. --levels 1,2,4")
     return [replace(plan, resources={**plan.resources, factor: int(level)}) for level in levels]
@@ -123,6 +135,17 @@ def check_levels(factor: Factor, levels: Sequence[float]) -> None:
     for level in levels:
         if level < lowest or (factor not in ("time", "cost") and level != int(level)):
             raise UsageError(f"--levels: {level:g} is not a possible number of {factor}")
+
+
+def name_level(factor: Factor, level: float) -> str:
+    """Return a level of a resource with its unit: `2 cores`, `1 GPU`, `4GB`."""
+    return format_size(int(level)) if factor == "memory" else plural(int(level), {"gpus": "GPU"}.get(factor, "core"))
+
+
+def _measure_machine(factor: Factor) -> int:
+    if factor == "memory":
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return len(gpu_numbers() if factor == "gpus" else os.sched_getaffinity(0))
 
 
 def drop_resources(file: TrialFile) -> TrialFile:
@@ -346,7 +369,9 @@ def _curve_over_sweep(
         for level, same in sorted(by_level.items())
     }
     steps = tuple(
-        compare_arms(values[more], values[less], (str(more), str(less)), rate=measure in RATES)
+        compare_arms(
+            values[more], values[less], (name_level(factor, more), name_level(factor, less)), rate=measure in RATES
+        )
         for less, more in pairwise(values)
     )
     trials_kept = sum(len(same) for same in values.values())

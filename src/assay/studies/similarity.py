@@ -206,14 +206,16 @@ def histogram(best: Mapping[str, Match]) -> list[int]:
 
 def read_run(run: RunFolder) -> list[CodeSample]:
     """Return the Python code of each trial of a run as one source: every script it wrote, in its last version."""
-    sources = []
-    for trial in run.trials():
-        code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
-        if code.strip():
-            file = trial.file
-            name = trial.path.name
-            sources.append(CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label))
-    return sources
+    return [source for trial in run.trials() if (source := read_trial(trial))]
+
+
+def read_trial(trial: TrialFolder) -> CodeSample | None:
+    """Return the Python code of a trial; None if it has none."""
+    code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
+    if not code.strip():
+        return None
+    file, name = trial.file, trial.path.name
+    return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label)
 
 
 def read_panels(run: RunFolder) -> list[CodeSample]:

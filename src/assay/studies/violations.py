@@ -37,6 +37,8 @@ from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
 from assay.tasks import Task
 
+JUDGE = "judge-"
+"""How the rules of a model as judge begin; all others are found in the record."""
 RULES = {
     "network": "tries to reach the network",
     "model-api": "calls a model provider",
@@ -176,28 +178,28 @@ def measure_precision(
 ) -> list[RulePrecision]:
     """Compare findings with labels, trial -> the rules it breaks; a row per rule, and one for any rule.
 
-    Trials without a label are left out; a clean trial is labeled with no rule.
+    With rules of a judge among them, there is one for any of the judge and one for any of the detectors. Trials without
+    a label are left out; a clean trial is labeled with no rule.
     """
     found = {trial: {one.rule for one in findings[trial]} for trial in labels if trial in findings}
     if not found:
         raise UsageError("None of the labeled trials is in the run")
     rules = sorted({rule for trial in found for rule in (*found[trial], *labels[trial])})
-    rows = [
+    judged = [rule for rule in rules if rule.startswith(JUDGE)]
+    groups = {rule: {rule} for rule in rules}
+    if judged:
+        groups |= {"any detector": set(rules) - set(judged), "any question": set(judged)}
+    return [
         RulePrecision(
-            rule=rule,
-            flagged=sum(rule in some for some in found.values()),
-            right=sum(rule in some and rule in labels[trial] for trial, some in found.items()),
-            violations=sum(rule in labels[trial] for trial in found),
+            rule=name,
+            flagged=sum(not group.isdisjoint(some) for some in found.values()),
+            right=sum(
+                not group.isdisjoint(some) and not group.isdisjoint(labels[trial]) for trial, some in found.items()
+            ),
+            violations=sum(not group.isdisjoint(labels[trial]) for trial in found),
         )
-        for rule in rules
+        for name, group in (groups | {"any rule": set(rules)}).items()
     ]
-    every = RulePrecision(
-        rule="any rule",
-        flagged=sum(bool(some) for some in found.values()),
-        right=sum(bool(some) and bool(labels[trial]) for trial, some in found.items()),
-        violations=sum(bool(labels[trial]) for trial in found),
-    )
-    return [*rows, every]
 
 
 def read_labels(path: Path) -> dict[str, set[str]]:
