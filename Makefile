@@ -8,6 +8,8 @@ WORKERS := $(shell echo $$((2 * $$(nproc))))
 # With a thread per processor in each worker, numerical libraries mostly wait for each other.
 test test-quick: export OMP_NUM_THREADS := 1
 test test-quick: export OPENBLAS_NUM_THREADS := 1
+# Tests start thousands of Python processes, each of which would compile Assay's modules again.
+test test-quick: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-quick lint docs bench clean
 

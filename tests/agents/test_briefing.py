@@ -13,6 +13,7 @@ from assay.agents.mlagentbench import Research
 from assay.records import RunFolder, TrialFile, read_events, trial_id
 from assay.runs.descriptions import chosen_description, description_of, hash_of_description
 from assay.tasks import Budget, Registry
+from tiny_run import prepare_tiny
 
 pytestmark = pytest.mark.anyio
 
@@ -110,9 +111,9 @@ def test_a_custom_description_is_found_and_recorded(coin, tmp_path, place):
     assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
 
 
-def test_missing_descriptions_are_reported(assay, tmp_path):
+def test_missing_descriptions_are_reported(assay, home, tmp_path):
     words = ("--tasks", TESTS / "tiny")
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     run = (*words, "run", "tiny", "--agent", "starter", "--out", tmp_path / "run", "--quiet")
     lacking = assay(*run, "--describe", "obfuscated")
     assert lacking.returncode == 2 and "tiny/coin has no obfuscated description" in lacking.stderr
@@ -122,10 +123,10 @@ def test_missing_descriptions_are_reported(assay, tmp_path):
     assert both.returncode == 2 and "--describe and --descriptions exclude each other" in both.stderr
 
 
-def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(assay, tmp_path):
+def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(assay, home, tmp_path):
     words = ("--tasks", TESTS / "tiny")
     (tmp_path / "coin.md").write_text("Heads or tails?")
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     out = tmp_path / "run"
     done = assay(*words, "run", "tiny", "--agent", "starter", "--descriptions", tmp_path, "--out", out, "--quiet")
     assert done.returncode == 0, done.stderr

@@ -164,9 +164,10 @@ def test_blocks_cover_the_whole_text_and_stay_below_the_max_size():
 
 async def test_a_short_data_file_takes_one_request(trial, script):
     async with trial.bench({"main": script("Thirty coins.")}) as bench:
-        observed = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for="rows")
+        observed = await ActionDriver(bench)("Understand File", file_name="data/train.csv", things_to_look_for=["rows"])
     assert observed == "Thirty coins."
-    assert "coin,side\n0,1" in trial.calls("model")[0]["about"]["messages"][0]["text"]
+    asked = trial.calls("model")[0]["about"]["messages"][0]["text"]
+    assert "coin,side\n0,1" in asked and "['rows']" in asked
 
 
 async def test_an_unavailable_model_fails_the_action_but_not_the_trial(trial, script):
@@ -183,8 +184,8 @@ async def test_the_research_log_can_be_extended_retrieved_and_reflected_on(trial
         assert await do("Reflection", things_to_reflect_on="progress") == "The research log is empty."
         await do("Append Summary to Research Log", content="Tried a tree: 0.7.")
         assert await do("Retrieval from Research Log", current_plan="try a forest") == "Look at the log."
-        assert await do("Reflection", things_to_reflect_on="progress") == "Try again."
+        assert await do("Reflection", things_to_reflect_on=["progress", "what is left"]) == "Try again."
         assert (await trial.workspace())["research_log.log"] == b"Tried a tree: 0.7.\n\n"
     retrieved, reflected = (ask["about"]["messages"][0]["text"] for ask in trial.calls("model"))
     assert "try a forest" in retrieved and "Tried a tree: 0.7." in retrieved
-    assert "progress" in reflected and "Tried a tree: 0.7." in reflected
+    assert "['progress', 'what is left']" in reflected and "Tried a tree: 0.7." in reflected

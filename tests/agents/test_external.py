@@ -14,6 +14,7 @@ from assay.agents.external import External
 from assay.core.errors import LabError, UsageError
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
+from tiny_run import prepare_tiny
 
 pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parent / "external_agents"
@@ -161,10 +162,10 @@ async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agen
     assert len(trial.calls("external_process")) == 1
 
 
-async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):
+async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, home, tmp_path):
     (tmp_path / "replies.json").write_text(json.dumps([HEADS]))
     words = ("--tasks", TINY)
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     profile = tmp_path / "plain.toml"
     profile.write_text(f"command = {json.dumps(['python', str(SCRIPTS / 'plain.py')])}\n")
     agent = f"external,profile={profile},inside=no"
@@ -176,9 +177,9 @@ async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, tmp_path):
     assert trial.grade.score == 1.0
 
 
-async def test_a_command_that_asks_no_model_needs_none(assay, tmp_path):
+async def test_a_command_that_asks_no_model_needs_none(assay, home, tmp_path):
     words = ("--tasks", TINY)
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     (tmp_path / "guess.py").write_text((TINY / "coin" / "starter" / "train.py").read_text())
     (tmp_path / "guess.toml").write_text(
         'command = ["python", "guess.py"]\ninclude = ["guess.py"]\nasks_models = false\n'

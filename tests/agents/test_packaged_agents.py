@@ -6,6 +6,7 @@ import pytest
 
 from assay.records import RunFolder, read_events
 from assay.records.tape import finished_calls
+from tiny_run import prepare_tiny
 
 SCRIPTS = Path(__file__).parent / "external_agents"
 TINY = Path(__file__).parent.parent / "tiny"
@@ -72,9 +73,9 @@ def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
     ("profile", "wire"),
     [("codex", "openai responses"), ("claude-code", "anthropic messages"), ("gemini-cli", "gemini")],
 )
-def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(assay, tmp_path, profile, wire):
+def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(assay, home, tmp_path, profile, wire):
     words = ("--tasks", TINY)
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     options = ["--agent", f"external,profile={profile}", "--model", f"scripted/{SCRIPTS}/one_command_model.py:answer"]
     done = assay(*words, "run", "tiny", *options, "--time", "5m", "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ import pytest
 from assay.agents.agent import find_agent
 from assay.core.errors import UsageError
 from assay.records import RunFolder, read_events
+from tiny_run import prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 MODEL_SCRIPT = TESTS / "agents" / "scripted_researcher.py"
@@ -16,10 +17,10 @@ WITH_SESSION = "research,add_actions=Python REPL+Write File"
 
 
 @pytest.fixture
-def tiny(assay):
+def tiny(assay, home):
     """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     return lambda *more: assay(*words, *more)
 
 

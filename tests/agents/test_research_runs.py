@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from assay.records import RunFolder
+from tiny_run import prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 BRAIN = TESTS / "agents" / "scripted_researcher.py"
 
 
 @pytest.fixture
-def tiny(assay):
+def tiny(assay, home):
     """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
-    assert assay(*words, "prepare", "tiny").returncode == 0
+    prepare_tiny(home)
     return lambda *more: assay(*words, *more)
 
 

@@ -20,6 +20,7 @@ def error_of(result) -> str:
         (["show", "pocket"], 2, "4 tasks"),
         (["tasks", "pocket:slow"], 2, "no split 'slow'"),
         (["grade", "nowhere.csv", "pocket/house-price"], 2, "File nowhere.csv does not exist"),
+        (["grade", "pocket/house-price", "nowhere.csv"], 2, "The submission comes first: assay grade nowhere.csv"),
         (["run", "pocket/digits", "--agent", "starter"], 1, "assay prepare pocket/digits"),
         (["report", "."], 2, "not a run folder"),
         (["resume", "."], 2, "not a run folder"),
@@ -43,7 +44,8 @@ def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, words, code, sente
     [
         ("automal", "did you mean automl?"),
         ("automl,share=2", "share"),
-        ("automl,colour=red", "colour"),
+        ("automl,colour=red", "colour: unknown setting; available: "),
+        ("starter,colour=red", "colour: unknown setting; there are none"),
         ("automl,share", "is not a setting"),
         ("nowhere.py:Agent", "nowhere.py is missing"),
     ],

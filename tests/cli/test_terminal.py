@@ -58,13 +58,14 @@ def plain(text: str) -> str:
         ("agents",),
         ("agents", "aide"),
         ("config",),
+        ("check", "pocket/house-price"),
         ("published", "table"),
         ("--help",),
         ("run", "--help"),
     ],
 )
-def test_no_line_is_torn(home, words, width):
-    lines = plain(on_terminal(home, *words, width=width)).splitlines()
+def test_no_line_is_torn(prepared_home, words, width):
+    lines = plain(on_terminal(prepared_home, *words, width=width)).splitlines()
     assert lines and max(map(len, lines)) <= width
 
 

@@ -14,7 +14,7 @@ from patient import HALF
 from small_slurm import SmallSlurm
 
 from assay.core.home import Home
-from tiny_run import TinyRun
+from tiny_run import TinyRun, prepare_tiny
 
 PATIENT = Path(__file__).with_name("patient.py")
 # Only root can create network namespaces.
@@ -109,9 +109,9 @@ def ray_nodes(namespaces: Namespaces) -> Iterator[RayNodes]:
 @pytest.fixture
 def on_ray(namespaces: Namespaces, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder for its run."""
+    prepare_tiny(home)
     run = ClusterRun(home, tmp_path / "run", inside=namespaces.inside)
     run.variables = dict(RAY)
-    assert run.call("prepare", "tiny").returncode == 0
     yield run
     run.close()
 
@@ -128,8 +128,8 @@ def slurm() -> Iterator[SmallSlurm]:
 @pytest.fixture
 def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder that all nodes share."""
+    prepare_tiny(home)
     run = ClusterRun(home, tmp_path / "run", inside=slurm.inside)
     run.variables = dict(slurm.variables)
-    assert run.call("prepare", "tiny").returncode == 0
     yield run
     run.close()

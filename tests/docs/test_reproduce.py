@@ -55,8 +55,8 @@ def shrink(command: str) -> str:
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
     if verb == "panel":
         shrunk += ["--variant", "synthetic-0", "--seeds", "1"]
-    # Globs are left to the shell.
-    return " ".join(word if "*" in word else shlex.quote(word) for word in shrunk)
+    # Globs and substitutions are left to the shell.
+    return " ".join(f'"{word}"' if "$(" in word else word if "*" in word else shlex.quote(word) for word in shrunk)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
+from assay.core.errors import UsageError
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, ErrorKind
@@ -52,10 +53,12 @@ def aggregate_command(
     tasks = registry.names(split)
     strata = registry.split_of_each(tasks)
     by_agent = read_reports_by_agent(reports)
-    results = {
-        agent: aggregate_reports(found, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata)
-        for agent, found in by_agent.items()
-    }
+    results = {}
+    for agent, found in by_agent.items():
+        try:
+            results[agent] = aggregate_reports(found, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata)
+        except UsageError as problem:
+            raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
     if json_:
         head = {"format": "aggregate/2", "split": split, "interval": "bootstrap over tasks, then seeds, 95 %"}
         contents = [head | {"agent": agent} | asdict(result) for agent, result in results.items()]

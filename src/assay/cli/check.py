@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from assay.cli.complete import complete_tasks
-from assay.cli.output import as_json, color_word, echo, echo_styled, edition, load_data, open_registry, variant
+from assay.cli.output import as_json, echo, echo_marked, edition, load_data, open_registry, variant
 from assay.core.errors import AssayError
 from assay.core.home import Home
-from assay.core.text import plural, strip_control
+from assay.core.text import plural
 
 _MARKS = {True: "ok", False: "FAILED", None: "-"}
 
@@ -54,8 +54,7 @@ def check_command(
         if not json_:
             echo(f"{task.id}, edition {data.edition}, {data.variant} data")
             for finding in findings:
-                mark = color_word(f"{_MARKS[finding.passed]:<7}")
-                echo_styled(f"  {mark} {strip_control(f'{finding.check}: {finding.detail}')}")
+                echo_marked(_MARKS[finding.passed], f"{finding.check}: {finding.detail}")
     if json_:
         echo(json.dumps(results, indent=2))
     else:

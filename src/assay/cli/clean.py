@@ -1,5 +1,6 @@
 """`assay clean`."""
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from assay.records import RunFolder, TrialFolder
     shell_complete=complete_trials,
 )
 @click.option("--failed", is_flag=True, help="Of a run, remove only failed trials.")
-@click.option("--outdated", is_flag=True, help="Of a run, remove only trials of an earlier version of an agent's code.")
+@click.option("--outdated", is_flag=True, help="Of a run, remove only trials of an earlier version of an agent.")
 @click.option("--replaced", is_flag=True, help="Of a run, remove only trials that were rerun.")
 @click.option("--forks", is_flag=True, help="Of a run, remove only forked trials.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -86,10 +87,16 @@ def _remove_trials(run: RunFolder, trials: list[TrialFolder], yes: bool) -> None
     for trial in trials:
         echo(f"  {trial.path.name}  {trial.state.status}")
     what = f"{plural(len(trials), 'trial')} of {run.path} ({_size(trial.path for trial in trials)})"
-    if not yes:
-        click.confirm(f"Remove {what}?", abort=True)
+    _confirm(what, yes)
     run.remove(trials)
     echo(f"Removed {what}")
+
+
+def _confirm(what: str, yes: bool) -> None:
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(f"Not removing {what} without confirmation; pass --yes")
+    if not yes:
+        click.confirm(f"Remove {what}?", abort=True)
 
 
 def _remove_run(run: RunFolder, yes: bool) -> None:
@@ -97,8 +104,7 @@ def _remove_run(run: RunFolder, yes: bool) -> None:
 
     _check_idle(list(run.trials()))
     what = f"the run {run.path} with {plural(len(run.file.trials), 'trial')} ({_size([run.path])})"
-    if not yes:
-        click.confirm(f"Remove {what}?", abort=True)
+    _confirm(what, yes)
     shutil.rmtree(run.path)
     echo(f"Removed {what}")
 

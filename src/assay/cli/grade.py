@@ -237,7 +237,7 @@ def _batch_variant(variant: str | None) -> str:
 
 
 def _check_exists(file: Path, task: str = "") -> None:
-    if not file.exists() and Path(task).is_file():
+    if not file.exists() and (Path(task).is_file() or Path(task).suffix == ".csv"):
         raise UsageError(f"The submission comes first: assay grade {task} {file}")
     if not file.exists() and not file.is_symlink():
         raise UsageError(f"File {file} does not exist")
@@ -282,4 +282,5 @@ def _verdict(task: Task, grade: Grade) -> str:
         return ""
     if grade.success_published and not grade.success:
         return ": no success (more than +10 %, but within noise)"
-    return f": {'success' if grade.success else 'no success'} (needs more than +10 %, beyond noise)"
+    needed = "" if grade.edition in task.success_as_published else ", beyond noise"
+    return f": {'success' if grade.success else 'no success'} (needs more than +10 %{needed})"

@@ -61,6 +61,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         return
     from assay.core.quantities import format_cost, format_duration
     from assay.core.text import plural
+    from assay.lab.environments import describe_size
     from assay.runs.forecast import expected_cost, forecast
 
     plan, config = make_plan(ctx)
@@ -72,6 +73,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         content = {
             "lines": [asdict(line) for line in result.lines],
             "unready": result.unready,
+            "unbuilt": result.unbuilt,
             "preset": preset and asdict(preset),
             "cores": cores,
             "trials": result.trials,
@@ -103,11 +105,27 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             echo(f"{key} is set by {origin} instead.")
         echo()
     _print_unready(result.unready)
+    for name in result.unbuilt:
+        echo(f"The run builds environment {name} first ({describe_size(name)}).")
+    if settings := _model_settings(plan):
+        echo(f"Model settings: {', '.join(settings)}.")
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
-    echo(f"{plural(result.trials, 'trial')}, {result.done} done.")
+    without = f", without {plural(len(result.unready), 'task')} not ready" if result.unready else ""
+    echo(f"{plural(result.trials, 'trial')}, {result.done} done{without}.")
     if expected:
         echo(f"Expected cost: {format_cost(expected[0])}, by the mean of {plural(expected[1], 'finished trial')}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
+
+
+def _model_settings(plan: "Plan") -> list[str]:
+    """Return the settings of models, and those of single roles, as they are written after --set."""
+    from assay.models.settings import is_role
+
+    shown = []
+    for name, value in plan.model_settings.items():
+        by_key = {f"{name}.{key}": own for key, own in value.items()} if is_role(name, value) else {name: value}
+        shown += [f"{key}={json.dumps(own)}" for key, own in by_key.items()]
+    return shown
 
 
 def _earlier_runs(out: Path | None) -> list[Path]:

@@ -208,8 +208,7 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in (*_NOT_SETTINGS, *_OF_STUDIES)
     }
     content = _nested(_pairs("--config", given.pop("config", ())), "--config")
-    pairs = _pairs("--set", given.pop("model_settings", ()))
-    settings = _nested({name: _value(text) for name, text in pairs.items()}, "--set")
+    settings = read_model_settings(given.pop("model_settings", ()))
     groups = {
         "roles": _pairs("--role", given.pop("roles", ())),
         "model_settings": settings,
@@ -223,6 +222,11 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
     if tasks:
         content["tasks"] = tasks
     return content | given
+
+
+def read_model_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the model settings that were given with `--set`."""
+    return _nested({name: _value(text) for name, text in _pairs("--set", texts).items()}, "--set")
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:

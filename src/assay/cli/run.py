@@ -204,7 +204,7 @@ def _warn(run: RunFolder) -> None:
     outdated = [trial for trial in run.trials() if not trial.state.final and is_outdated(trial.file)]
     if outdated:
         echo(
-            f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent's code will not "
+            f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent will not "
             f"be run; to remove them, run: assay clean {run.path} --outdated",
             err=True,
         )
