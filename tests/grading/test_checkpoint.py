@@ -267,7 +267,9 @@ def test_a_judge_that_takes_too_long_is_ended(grade_file: Judge, save: Save, slo
 
 
 def test_a_judge_that_takes_too_much_memory_is_ended(grade_file: Judge, save: Save, slope: Task) -> None:
-    (slope.folder / "model.py").write_text("def load(path):\n    return [bytes(10**8) + b'1' for _ in range(60)]\n")
+    (slope.folder / "model.py").write_text("def load(path):\n    return [bytes(10**7) + b'1' for _ in range(100)]\n")
+    small = slope.resources.model_copy(update={"memory": 5 * 10**8})
+    object.__setattr__(slope, "resources", small)
     assert "memory" in str(grade_file(save(slope=1.0)).why).lower()
 
 
