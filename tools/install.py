@@ -109,9 +109,9 @@ class Job:
 
     @property
     def activity(self) -> str:
-        """The beginning of the last line of output that starts with a word."""
+        """The beginning of the last line of output that starts with a word and is not a warning."""
         for line in reversed(self.output):
-            if line.strip()[:1].isalpha():
+            if line.strip()[:1].isalpha() and not line.startswith(("WARNING", "warning")):
                 return " ".join(line.split()[:4])[:48]
         return ""
 
@@ -198,8 +198,9 @@ def show_bars(jobs: list[Job], threads: list[threading.Thread]) -> None:
     while running:
         running = any(thread.is_alive() for thread in threads)
         sys.stderr.write(f"\033[{len(jobs)}F" if jobs else "")
+        width = os.get_terminal_size(sys.stderr.fileno()).columns  # a longer line would take two, and move the others
         for job in jobs:
-            sys.stderr.write(f"\033[K{draw_bar(job, time.monotonic() - started)}\n")
+            sys.stderr.write(f"\033[K{draw_bar(job, time.monotonic() - started)[: width - 1]}\n")
         sys.stderr.flush()
         if running:
             time.sleep(POLL_SECONDS)

@@ -1,7 +1,10 @@
 """What new users see when something is missing that cannot be installed for them, and how packages are installed."""
 
+import fcntl
 import os
+import struct
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,21 @@ def test_a_job_stops_at_the_first_step_that_fails():
     assert "not reached" not in job.output
 
 
-def test_progress_bars_of_installers_are_not_shown_in_ours():
-    job = install.Job("package", [], output=["Downloading numpy.whl (18 MB)", "   ━━━━━━━━━━ 18/18 MB 9 MB/s"])
-    assert job.activity == "Downloading numpy.whl (18 MB)"
+def test_progress_bars_and_warnings_of_installers_are_not_shown_in_ours():
+    output = ["Downloading numpy.whl (18 MB)", "   ━━━━━━━━━━ 18/18 MB 9 MB/s", "WARNING: Location is ignored"]
+    assert install.Job("package", [], output=output).activity == "Downloading numpy.whl (18 MB)"
+
+
+def test_bars_are_never_longer_than_the_terminal(monkeypatch):
+    main_end, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        install.show_bars([install.Job("package", [], output=["Downloading a-name-that-is-long-enough-for-60"])], [])
+        monkeypatch.undo()
+        shown = ""
+        while "package" not in shown or not shown.endswith("\n"):
+            shown += os.read(main_end, 4096).decode()
+    os.close(main_end)
+    (line,) = [line.rpartition("\033[K")[2] for line in shown.splitlines() if "package" in line]
+    assert "0 s  Do" in line and len(line) < 60
