@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from assay.cli import COMMANDS
 from assay.core.home import Home
 
 ASSAY = [sys.executable, "-m", "assay"]
@@ -116,16 +117,28 @@ def test_control_sequences_of_a_suite_never_reach_the_terminal(home: Home, tmp_p
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set((result.stdout + result.stderr).decode())
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "lab build", "lab doctor"])
-def test_every_command_has_help_with_an_example(name):
+def every_command(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of this command and of all below it."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below
+            yield from every_command(below, *path, name)
+
+
+def test_every_command_has_help_with_an_example_in_80_columns():
     from click.testing import CliRunner
 
     from assay.cli import assay
 
-    result = CliRunner().invoke(assay, [*name.split(), "--help"])
-    assert result.exit_code == 0
-    example = f"assay {name.split()[0]}" if name != "agents" else "assay run"
-    assert "Examples:" in result.output and f"  {example} " in result.output.replace("\n", " \n")
+    for path in every_command(assay):
+        result = CliRunner().invoke(assay, [*path, "--help"], terminal_width=80)
+        assert result.exit_code == 0
+        example = " ".join(["assay", *path]) if path != ("agents",) else "assay run"
+        assert "Examples:" in result.output and f"  {example} " in result.output.replace("\n", " \n"), path
+        assert max(map(len, result.output.splitlines())) <= 80, path
 
 
 @pytest.mark.parametrize(

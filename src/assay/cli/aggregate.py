@@ -46,7 +46,7 @@ def aggregate_command(
 
     \b
     Examples:
-      assay aggregate seed1/*_grading_report.json seed2/*_grading_report.json --split low
+      assay aggregate seed1/*.json seed2/*.json --split low
       assay aggregate *_grading_report.json --split low --error seeds
     """
     registry = open_registry(folders)

@@ -72,7 +72,7 @@ def add_command(
 
     \b
     Examples:
-      assay board add first.zip --to board --by "Example Lab" --model-version gpt-5-2026-08-07
+      assay board add first.zip --to board --model-version gpt-5-2026-08-07
       assay board add first.zip --to board --key team.key
     """
     from pydantic import ValidationError

@@ -62,7 +62,7 @@ def grade_command(
     \b
     Examples:
       assay grade submission.csv pocket/house-price
-      assay grade submission.csv mlebench/leaf-classification --variant synthetic-0 --edition fixed
+      assay grade sub.csv mlebench/leaf-classification --variant synthetic
     """
     _check_exists(file, task)
     found, home = open_registry(folders).task(task), Home.default()

@@ -58,7 +58,7 @@ def prepare_command(
     Examples:
       assay prepare pocket
       assay prepare mlebench:low
-      assay prepare mlebench/leaf-classification --raw ~/Downloads/leaf-classification.zip
+      assay prepare mlebench/leaf-classification --raw ~/Downloads/leaf.zip
       assay prepare mlebench:low --synthetic
     """
     chosen = _variant(synthetic, seed, keep_raw, raw, unverified)

@@ -89,7 +89,7 @@ def similarity_command(
     Examples:
       assay study similarity runs/first
       assay study similarity runs/first --against notebooks --against runs/second
-      assay study similarity runs/first --panel --figure similarity.svg --html pairs.html
+      assay study similarity runs/first --panel --html pairs.html
     """
     from assay.studies.study_figures import draw_histogram
 

@@ -46,7 +46,7 @@ def obfuscation_command(
 
     \b
     Examples:
-      assay study obfuscation mlebench:low --agent aide --model openai/gpt-5 --out runs/obfuscation
+      assay study obfuscation mlebench:low --agent aide --model openai/gpt-5
       assay study obfuscation runs/obfuscation --figure obfuscation.svg
     """
     from assay.studies.obfuscation import drop_description, plan_arms, study_obfuscation
@@ -111,7 +111,7 @@ def cutoff_command(
     \b
     Examples:
       assay study cutoff runs/aide --date 2023-10-01
-      assay study cutoff mlebench --agent aide --model openai/gpt-5 --date 2023-10-01 --out runs/cutoff
+      assay study cutoff mlebench --agent aide --model openai/o1 --date 2023-10-01
     """
     from assay.studies.cutoff import load_dates, study_cutoff
     from assay.studies.study_figures import draw_differences

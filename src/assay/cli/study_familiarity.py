@@ -81,7 +81,7 @@ def familiarity_command(
     \b
     Examples:
       assay study familiarity --model local/smollm2 --positions 20 --length 100
-      assay study familiarity mlebench:low --model openai/gpt-4o --run runs/first --figure familiarity.svg
+      assay study familiarity mlebench:low --model openai/gpt-4o --run runs/first
       assay study familiarity --model local/smollm2 --posts posts
     """
     import anyio

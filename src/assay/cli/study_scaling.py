@@ -68,7 +68,7 @@ def scaling_command(
     Examples:
       assay study scaling runs/first --over time --figure time.svg
       assay study scaling runs/first --over attempts
-      assay study scaling pocket --agent automl --over cores --levels 1,2,4 --out runs/cores
+      assay study scaling pocket --agent automl --over cores --levels 1,2,4
     """
     from assay.studies.paper_figures import load_paper_figures
     from assay.studies.scaling import drop_resources, plan_levels, study_scaling
