@@ -140,7 +140,7 @@ def test_one_competition_that_fails_does_not_stop_the_others(little: LittleKaggl
 def test_concurrent_processes_download_once(little: LittleKaggle) -> None:
     little.publish()
     crowd = [little.start({}) for _ in range(3)]
-    ends = [json.loads(process.communicate(timeout=60)[0].splitlines()[-1]) for process in crowd]
+    ends = [json.loads(process.communicate(timeout=240)[0].splitlines()[-1]) for process in crowd]
     assert all(little.is_complete(end) for end in ends)
     assert little.requests() == ["ask toy", "get toy 0", "get toy 0"]
 
@@ -182,7 +182,7 @@ def test_a_killed_client_is_reported_and_its_download_resumed(
     client = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(client) == 1
     os.kill(int(client[0]), how)
-    assert sentence in json.loads(process.communicate(timeout=60)[0].splitlines()[-1])["error"]
+    assert sentence in json.loads(process.communicate(timeout=240)[0].splitlines()[-1])["error"]
     little.behave()
     assert little.is_complete(little.result())
     assert little.requests()[-1] == f"get toy {BLOCK}"

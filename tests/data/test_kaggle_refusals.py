@@ -90,7 +90,7 @@ def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
             (without / part.name).symlink_to(part)
     words = [sys.executable, "-S", HERE / "kaggle_call.py", alone.root, '{"competition": "toy"}']
     path = f"{without}:{Path(assay.__file__).parents[1]}"
-    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=240)
     assert "run: pip install 'mlassay[kaggle]'" in done.stdout, done.stderr
 
 

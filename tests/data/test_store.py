@@ -259,7 +259,7 @@ print(prepare(Home(Path({str(alone.root)!r})), task, progress=NoProgress()).mani
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    tokens = {process.communicate(timeout=60)[0] for process in crowd}
+    tokens = {process.communicate(timeout=240)[0] for process in crowd}
     assert len(tokens) == 1
     assert (tmp_path / "calls").read_text() == "x"
 

@@ -70,7 +70,7 @@ def slope(tmp_path: Path, prepared: Any) -> Task:
                 "form": "file",
                 "file": "checkpoint.npz",
                 "max_size": "1MB",
-                "judge_time": "1m",
+                "judge_time": "10m",
                 "id": "id",
                 "columns": {"price": {"type": "number"}},
             },

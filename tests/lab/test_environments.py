@@ -108,12 +108,12 @@ async def test_console_scripts_start_the_python_of_their_own_environment(
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     tools = build_environment(own, str(requirements), NoProgress())
     async with open_lab(own, Setup(core, tools=tools)) as lab:
-        said = await lab.run(["/opt/agent/bin/hello", "a", "b c"], seconds=30)
+        said = await lab.run(["/opt/agent/bin/hello", "a", "b c"], seconds=300)
         assert said.stdout.text == "/opt/agent ['a', 'b c']\n", said.stderr.text
-        linked = await lab.run(["sh", "-c", "ln -s /opt/agent/bin/hello mine && ./mine"], seconds=30)
+        linked = await lab.run(["sh", "-c", "ln -s /opt/agent/bin/hello mine && ./mine"], seconds=300)
         assert linked.stdout.text == "/opt/agent []\n", linked.stderr.text
     async with open_lab(own, Setup(tools)) as lab:
-        assert (await lab.run(["hello"], seconds=30)).stdout.text == "/opt/env []\n"
+        assert (await lab.run(["hello"], seconds=300)).stdout.text == "/opt/env []\n"
 
 
 def write_wheel(path: Path) -> None:

@@ -240,7 +240,7 @@ for _ in range(6):
 os.wait()
 """
     async with opened(limits=SMALL) as lab:
-        assert (await python(lab, fill, seconds=30)).ended == "memory"
+        assert (await python(lab, fill, seconds=300)).ended == "memory"
     few = "import socket; kept = [socket.socket() for _ in range(50)]; import time; time.sleep(0.7)"
     async with opened(limits=SMALL) as lab:
         assert (await python(lab, few)).succeeded

@@ -20,7 +20,7 @@ SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 async def test_exit_codes_and_signals_are_reported(opened: Open, sandbox: str):
     async with opened(sandbox) as lab:
         good, bad, signalled, missing = [
-            await lab.run(command, seconds=20)
+            await lab.run(command, seconds=300)
             for command in (["true"], ["sh", "-c", "exit 7"], ["sh", "-c", "kill -TERM $$"], ["no-such-program"])
         ]
     assert (good.ended, good.code, good.succeeded) == ("exit", 0, True)
@@ -34,13 +34,13 @@ async def test_streams_input_variables_and_folder(opened: Open, sandbox: str):
     async with opened(sandbox) as lab:
         done = await lab.run(
             ["sh", "-c", "cat; echo $WORD; pwd | grep -o workspace; echo wrong >&2"],
-            seconds=20,
+            seconds=300,
             stdin=b"input\n",
             variables={"WORD": "given"},
         )
         assert done.stdout.text == "input\ngiven\nworkspace\n"
         assert done.stderr.text == "wrong\n"
-        assert (await lab.run(["cat"], seconds=20)).stdout.total == 0
+        assert (await lab.run(["cat"], seconds=300)).stdout.total == 0
 
 
 @SANDBOXES

@@ -50,7 +50,7 @@ async def test_a_kernel_without_user_namespaces_is_reported_with_the_settings_to
     monkeypatch.setattr(bwrap_args, "SYSTEM_PATH", str(refusing.parent))
     with pytest.raises(LabError, match=r"kernel\.unprivileged_userns_clone=1"):
         async with opened() as lab:
-            await lab.run(["true"], seconds=5)
+            await lab.run(["true"], seconds=60)
 
 
 @pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_an_environment_the_lab_cannot_access_is_named(home: Home, core: P
         closed.chmod(0)  # only root's labs run as another user; for others it is closed only if it is so to themselves
     with pytest.raises(LabError, match="chmod o" if os.geteuid() == 0 else "is not an environment"):
         async with open_lab(home, Setup(closed)) as lab:
-            await lab.run(["true"], seconds=5)
+            await lab.run(["true"], seconds=60)
     closed.chmod(0o700)
 
 
@@ -91,7 +91,7 @@ async def test_a_container_is_started_with_every_restriction_and_removed(
     program(tmp_path / "docker", answer)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     async with opened("docker", data=public) as lab:
-        done = await lab.run(["python", "train.py"], seconds=10)
+        done = await lab.run(["python", "train.py"], seconds=60)
     calls = log.read_text()
     assert (done.ended, done.code, done.stdout.text) == ("memory", 5, "ran\n")
     restrictions = (

@@ -62,7 +62,7 @@ def test_a_run_stopped_by_a_signal_cleans_up_and_says_how_to_resume(tiny, number
         assert process.poll() is None
     # Ctrl-C in a terminal reaches every process, and the driver then signals its trials again.
     (os.killpg if everything else os.kill)(process.pid, number)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=240)
     assert process.returncode == 130
     assert stderr.count("stopped") == 1
     assert f"assay resume {tiny.out}" in stderr
