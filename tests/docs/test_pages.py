@@ -36,6 +36,15 @@ def test_links_lead_to_files_that_exist(page):
         assert (path.parent / target).exists(), target
 
 
+def test_the_examples_page_includes_files_that_exist():
+    page = (ROOT / "docs" / "examples.md").read_text()
+    included = re.findall(r'^--8<-- "(.+)"$', page, re.M)
+    assert included
+    assert len(included) == len(re.findall("--8", page)), "a formatter has changed an inclusion"
+    for path in included:
+        assert (ROOT / path).is_file(), path
+
+
 def test_every_make_target_in_the_docs_exists():
     makefile = (ROOT / "Makefile").read_text()
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
