@@ -1,16 +1,22 @@
 """`assay status` before, during and after a run."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+from rich.console import Console
+
+from assay.cli.live import LiveTable, render_status
 from assay.records import RunFolder, TrialFolder
 from assay.records.events import Restarted
 from assay.records.log import read_events_backwards
-from assay.runs.status import read_status, utc_now
+from assay.runs.status import RunStatus, TrialStatus, read_status, utc_now
 
 TESTS = Path(__file__).parent.parent
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -109,3 +115,44 @@ def test_a_terminal_shows_a_table_during_the_run(tiny):
         os.close(screen)
     assert process.wait() == 0
     assert b"1 trial on" in shown and b"tokens, $" in shown and b"1 trial: 1 " in shown
+
+
+def shown_trial(seed: int, stage: str, **facts: object) -> TrialStatus:
+    """A trial with long names, as the live view gets it."""
+    values = {field.name: None for field in fields(TrialStatus)} | {
+        "trial": f"trial-{seed}",
+        "task": "mlebench/new-york-city-taxi-fare-prediction",
+        "agent": "aide policy=mcts · openai/gpt-5",
+        "seed": seed,
+        "stage": stage,
+        "elapsed": 73.2,
+        "time": 600.0,
+        "steps": 3,
+        "tokens": 1200,
+        "attempts": 1,
+        "doing": "python train.py --epochs 30",
+    }
+    return TrialStatus(**values | facts)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_live_view_fits_the_terminal_and_shows_phases_scores_and_reasons(width):
+    trials = (
+        shown_trial(1, "running"),
+        shown_trial(2, "grading", doing=""),
+        shown_trial(3, "done", score=0.8123),
+        shown_trial(4, "failed", cause="agent", why="out of time after 10m0s: the last command was killed"),
+    )
+    console = Console(width=width, file=io.StringIO())
+    console.print(render_status(RunStatus("run", trials), "4 trials on 2 cores", width))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[1].endswith("2 of 4 trials") and lines[2].split()[:4] == ["task", "agent", "seed", "phase"]
+    assert "1  working      3  1m13s of 10m  python" in lines[3] and "2  grading      3  1m13s of 10m" in lines[4]
+    assert "seed 3: score 0.8123" in lines[5] and "seed 4: failed: out" in lines[6]
+
+
+def test_the_time_in_the_live_view_never_runs_backwards(tmp_path):
+    live = LiveTable(RunFolder(tmp_path))
+    statuses = [RunStatus("run", (shown_trial(1, "running", elapsed=elapsed),)) for elapsed in (60.0, 40.0, 70.0)]
+    assert [live.forward_only(status).trials[0].elapsed for status in statuses] == [60.0, 60.0, 70.0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import AssayError
 from assay.core.progress import Advance, Progress, ProgressBars
 from assay.core.quantities import format_duration
-from assay.core.table import shorten_middle
+from assay.core.table import TableColumn, fit_table, shorten_middle
 from assay.core.text import one_line, plural
 from assay.records import RunFolder
 from assay.results.wording import describe_failures
@@ -58,24 +58,26 @@ class LiveTable:
         from rich.console import Console
         from rich.live import Live
 
+        console = Console(stderr=True)
         with Live(
-            get_renderable=lambda: self._render(what),
-            console=Console(stderr=True),
+            get_renderable=lambda: self._render(what, console.width),
+            console=console,
             refresh_per_second=1,
             transient=True,
         ):
             yield lambda amount: None
 
-    def _render(self, title: str) -> "RenderableType":
+    def _render(self, title: str, width: int) -> "RenderableType":
         from rich.text import Text
 
         try:
-            return render_status(self._forward_only(read_status(self._run, utc_now(), self._finished)), title)
+            status = self.forward_only(read_status(self._run, utc_now(), self._finished))
+            return render_status(status, title, width)
         except (OSError, AssayError) as error:
             # A disk may be gone for a while; the run itself handles that, and reports it at its end.
             return Text(one_line(f"{title}; cannot read the records: {error}"))
 
-    def _forward_only(self, status: RunStatus) -> RunStatus:
+    def forward_only(self, status: RunStatus) -> RunStatus:
         """Return the status with times that never run backwards, although a record is behind the clock."""
         for trial in status.trials:
             self._elapsed[trial.trial] = max(trial.elapsed, self._elapsed.get(trial.trial, 0.0))
@@ -83,37 +85,54 @@ class LiveTable:
         return replace(status, trials=trials)
 
 
-def render_status(status: RunStatus, title: str) -> "RenderableType":
+_COLUMNS = (
+    TableColumn("task", shrinks=True, min_width=14),
+    TableColumn("agent", shrinks=True, min_width=12),
+    TableColumn("seed", right=True),
+    TableColumn("phase"),
+    TableColumn("steps", right=True, leave_out=1),
+    TableColumn("time", right=True),
+    TableColumn("now", shrinks=True, prose=True, min_width=12, leave_out=2),
+)
+
+
+def render_status(status: RunStatus, title: str, width: int) -> "RenderableType":
     """Return a bar, the trials that are working or being graded, what was finished last, and a summary of all."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("task", "agent", "seed", "phase", "steps", "time", "now"):
-        table.add_column(name, justify="right" if name in ("seed", "steps", "time") else "left", no_wrap=True)
     running = [trial for trial in status.trials if trial.stage in ("running", "grading")]
-    for trial in running[:_MAX_ROWS]:
-        table.add_row(
-            Text(shorten_middle(one_line(trial.task), 28)),
-            Text(shorten_middle(one_line(trial.agent), 24)),
-            str(trial.seed),
-            "grading" if trial.stage == "grading" else "working",
-            str(trial.steps),
-            f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
-            Text(one_line(trial.doing, 40), style="dim"),
-        )
+    table = fit_table(_COLUMNS, [_row(trial) for trial in running[:_MAX_ROWS]], width)
+    rows = [Text("  ".join(table.header), style="bold"), *(Text("  ".join(row)) for row in table.rows)]
     over = [trial for trial in status.trials if trial.stage in ("done", "failed", "inapplicable")]
     lines = summarize_status(status)
     if len(running) > _MAX_ROWS:
         lines.insert(0, f"… and {len(running) - _MAX_ROWS} more")
-    bar = ProgressBar(total=max(1, len(status.trials)), completed=len(over), width=30)
-    finished = [Text(one_line(_finished(trial)), style=_STYLES.get(trial.stage, "")) for trial in over[-_LAST:]]
-    return Group(Text(one_line(title)), bar, table, *finished, *(Text(line) for line in lines))
+    bar = Table.grid(padding=(0, 1))  # a bar alone would not end its line
+    bar.add_row(
+        ProgressBar(total=max(1, len(status.trials)), completed=len(over), width=30),
+        f"{len(over)} of {plural(len(status.trials), 'trial')}",
+    )
+    finished = [Text(one_line(_finished(trial), width), style=_STYLES.get(trial.stage, "")) for trial in over[-_LAST:]]
+    return Group(Text(one_line(title)), bar, *(rows if running else ()), *finished, *(Text(line) for line in lines))
+
+
+def _row(trial: TrialStatus) -> tuple[str, ...]:
+    return (
+        one_line(trial.task),
+        one_line(trial.agent),
+        str(trial.seed),
+        "grading" if trial.stage == "grading" else "working",
+        str(trial.steps),
+        f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
+        one_line(trial.doing, 40),
+    )
 
 
 def _finished(trial: TrialStatus) -> str:
     result = trial.stage if trial.score is None else f"score {trial.score:.5g}"
     why = f": {trial.why}" if trial.stage == "failed" and trial.why else ""
-    return f"{trial.task}, {trial.agent}, seed {trial.seed}: {result}{why}"
+    task, agent = shorten_middle(trial.task, 26), shorten_middle(trial.agent, 24)
+    return f"{task}, {agent}, seed {trial.seed}: {result}{why}"

@@ -11,36 +11,35 @@ from pathlib import Path
 import click
 
 from assay.cli.complete import complete_runs
-from assay.cli.output import echo
+from assay.cli.output import echo, open_run
 from assay.core.errors import UsageError
 from assay.core.text import one_line
 
 
 @click.command("view")
 @click.argument(
-    "folders",
-    nargs=-1,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="[DIR...]",
-    shell_complete=complete_runs,
+    "paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[DIR|ZIP]…", shell_complete=complete_runs
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free one]")
 @click.option("--open/--no-open", "open_", default=False, help="Open the page in the browser.")
-def view_command(folders: tuple[Path, ...], port: int, open_: bool) -> None:
+def view_command(paths: tuple[Path, ...], port: int, open_: bool) -> None:
     """Show runs in the browser, live while they are in progress.
 
-    Shows the run folders given and all runs below other folders; without a folder, all runs below the current one.
-    Serves on this machine only, until interrupted; the address contains a token, and nothing can be changed.
+    Shows the run folders and the zip files of assay export that are given, and all runs below other folders; without
+    any, all runs below the current folder. Serves on this machine only, until interrupted; the address contains a
+    token, and nothing can be changed.
 
     \b
     Examples:
       assay view runs/first
       assay view --open
       assay view runs --port 8000
+      assay view first.zip
     """
     from assay.web import Viewer
 
-    viewer = Viewer(folders or (Path(),), port)
+    folders = [path if path.is_dir() else open_run(path).path for path in paths] or [Path()]
+    viewer = Viewer(folders, port)
 
     def announce() -> None:
         echo(viewer.address)
