@@ -5,7 +5,13 @@ import shutil
 from pathlib import Path
 
 import assay.lab
+from assay.core.home import Home
+from assay.core.progress import NoProgress
+from assay.data.store import prepare
+from assay.lab.environments import environment_folder
 from assay.records.trial import trial_id
+from assay.runs.plan import Plan
+from assay.tasks import Registry
 
 CORE = Path(assay.lab.__file__).parent / "environments" / "core.txt"
 LOOKER = """
@@ -37,6 +43,18 @@ def test_an_environment_is_part_of_a_trials_identity_by_its_packages(tiny, tmp_p
     assert trial.grade.valid_submission
     file = trial.file.model_dump(mode="json") | {"budget": trial.file.budget.model_dump(exclude_none=True)}
     assert trial_id(file) == trial.file.id != trial_id({**file, "environment": "0" * 24})
+
+
+def test_competitions_have_a_large_environment_on_real_data_and_a_small_one_on_miniatures(home: Home, assay):
+    task = Registry().task("mlebench/random-acts-of-pizza")
+    environments = [task.environment_for(variant) for variant in ("real", "unverified", "synthetic-3")]
+    assert environments == ["full-cpu", "full-cpu", "mlebench"]
+    prepare(home, task, variant="synthetic-0", progress=NoProgress())
+    (trial,) = Plan(tasks=(task,), agents=(("starter", {}),)).trials(home)
+    assert trial.environment == environment_folder(home, "mlebench").name
+    assert (trial.budget.time, trial.budget.steps) == (600, 50)
+    assert "environment full-cpu (mlebench on miniatures)" in " ".join(assay("show", task.id).stdout.split())
+    assert "Environment of labs: mlebench." in assay("plan", task.id, "--agent", "starter").stdout
 
 
 def test_a_missing_environment_is_built_unless_that_is_refused(tiny, tmp_path):

@@ -119,7 +119,7 @@ class _PanelLab:
         self.task = prepared.task
         self.prepared = prepared
         self.sandbox: SandboxName = sandbox
-        self.environment = find_environment(home, prepared.task.environment)
+        self.environment = find_environment(home, prepared.task.environment_for(prepared.variant))
 
     async def list_solutions(self) -> list[str]:
         """Return the names of the solutions in the panel's order; none if the task has no panel."""

@@ -12,6 +12,7 @@ from assay.audit.answer_key import AnswerKey
 from assay.audit.public_tables import PublicTable, find_tables
 from assay.core.errors import UsageError
 from assay.data.store import Prepared
+from assay.tasks.model import is_miniature
 
 MAX_ROWS = 100_000
 MAX_CELLS = 3_000_000
@@ -89,7 +90,7 @@ class Subject:
     @property
     def real(self) -> bool:
         """Whether this is real data and not a miniature."""
-        return self.prepared is None or not self.prepared.variant.startswith("synthetic")
+        return self.prepared is None or not is_miniature(self.prepared.variant)
 
     @cached_property
     def train(self) -> Sample | None:

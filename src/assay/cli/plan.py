@@ -73,6 +73,7 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         content = {
             "lines": [asdict(line) for line in result.lines],
             "unready": result.unready,
+            "environments": result.environments,
             "unbuilt": result.unbuilt,
             "preset": preset and asdict(preset),
             "cores": cores,
@@ -105,6 +106,8 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
             echo(f"{key} is set by {origin} instead.")
         echo()
     _print_unready(result.unready)
+    if result.environments:
+        echo(f"Environment of labs: {', '.join(result.environments)}.")
     for name in result.unbuilt:
         echo(f"The run builds environment {name} first ({describe_size(name)}).")
     if settings := _model_settings(plan):

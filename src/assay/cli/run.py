@@ -111,7 +111,7 @@ def build_environments(plan: "Plan", quiet: bool) -> None:
     from assay.lab.environments import build_environment, describe_size, is_built
 
     home = Home.default()
-    for name in plan.environments():
+    for name in plan.environments(home):
         if not is_built(home, name):
             echo(f"Building environment {name} ({describe_size(name)}); --no-build refuses this.", err=True)
             build_environment(home, name, choose_progress(quiet))

@@ -132,6 +132,8 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
 def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:
     resources = task.resources
     lab = f"{plural(resources.cores, 'core')}, {format_size(resources.memory)} memory, environment {task.environment}"
+    if task.miniature.environment:
+        lab += f" ({task.miniature.environment} on miniatures)"
     return [
         ("kind", task.kind),
         ("metric", _metric(task)),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from assay.core.errors import UsageError
 from assay.tasks import Task
+from assay.tasks.model import is_miniature
 
 VERSIONS = {
     "assay.data.archives": 1,
@@ -63,7 +64,7 @@ def hash_recipe(task: Task, edition: str, variant: str) -> str:
     code = [task.path("prepare.py")]
     if not code[0].is_file():
         raise UsageError(f"{code[0]} is missing")
-    if variant.startswith("synthetic"):
+    if is_miniature(variant):
         code.append(task.folder / "synthetic.py")
     own = {path for path in task.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     unused = [task.folder / other for other in task.editions if other != edition]

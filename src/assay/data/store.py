@@ -27,7 +27,7 @@ from assay.data.publish import File, publish, seal
 from assay.data.raw_data import Origin, RawData
 from assay.data.recipe import hash_recipe
 from assay.tasks import Task
-from assay.tasks.model import WebFile
+from assay.tasks.model import WebFile, is_miniature
 
 _MADE_WITH = ("numpy", "pandas", "polars")
 
@@ -364,7 +364,7 @@ def _find_differences(
 
     Only the default edition has published files; data for another edition must come from a verified archive.
     """
-    if variant.startswith("synthetic") or not task.data.checksums:
+    if is_miniature(variant) or not task.data.checksums:
         return {}
     if edition != task.edition:
         if variant == "real" and not raw.origin.verified:

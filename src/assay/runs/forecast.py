@@ -36,6 +36,7 @@ class Forecast:
 
     lines: tuple[ForecastLine, ...]
     unready: dict[str, str]
+    environments: tuple[str, ...]
     unbuilt: tuple[str, ...]
     cores: int
 
@@ -73,7 +74,8 @@ class Forecast:
 def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -> Forecast:
     """Forecast a plan, for which `run` may have finished trials.
 
-    `unready` says what to do about the other tasks, `unbuilt` names the environments that a run builds first.
+    `unready` says what to do about the other tasks, `environments` are those of the labs, and `unbuilt` those of them
+    that a run builds first.
     """
     lines: list[ForecastLine] = []
     unready: dict[str, str] = {}
@@ -84,8 +86,10 @@ def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -
             unready[task.id] = str(error)
             continue
         lines += _group(files, run)
-    unbuilt = tuple(name for name in plan.environments() if not is_built(home, name))
-    return Forecast(tuple(lines), unready, unbuilt, cores)
+    ready = replace(plan, tasks=tuple(task for task in plan.tasks if task.id not in unready))
+    environments = tuple(ready.environments(home))
+    unbuilt = tuple(name for name in environments if not is_built(home, name))
+    return Forecast(tuple(lines), unready, environments, unbuilt, cores)
 
 
 def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:

@@ -30,7 +30,7 @@ def provision(file: TrialFile, task: Task, home: Home, source: Home | None = Non
             f"there, or set data_from to a home on a shared folder that has it"
         )
     tools = find_agent(file.agent, file.settings).requirements().tools
-    for name in (file.environment_from or task.environment, *([tools] if tools else [])):
+    for name in (file.environment_from or task.environment_for(file.variant), *([tools] if tools else [])):
         _provision_environment(name, home, source)
 
 

@@ -20,9 +20,6 @@ from assay.runs.descriptions import Describe, chosen_description, hash_of_descri
 from assay.runs.hashes import hash_inputs, hash_of_listing
 from assay.tasks import Budget, Task
 
-_MINIATURE_TIME = 600.0
-_MINIATURE_STEPS = 50
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -61,13 +58,14 @@ class Plan:
         """
         data = self._load_data(home)
         find_place = find_environment if check_built else environment_folder
-        places = {name: find_place(home, name) for name in self.environments()}
+        environments = {task.id: self.environment_of(task, data[task.id].variant) for task in self.tasks}
+        places = {name: find_place(home, name) for name in dict.fromkeys(environments.values())}
         weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         if check_models and any(agent.model_use() != "none" for _, agent in agents):
             self._check_models()
         made = {
-            (task.id, name): hash_inputs(task, data[task.id], places[self.environment or task.environment], name)
+            (task.id, name): hash_inputs(task, data[task.id], places[environments[task.id]], name)
             for task in self.tasks
             for name, _ in agents
         }
@@ -75,7 +73,7 @@ class Plan:
             for task in self.tasks:
                 for name, agent in agents:
                     for models in self._models_for(name, agent):
-                        place = places[self.environment or task.environment].name
+                        place = places[environments[task.id]].name
                         needed = agent.requirements().tools
                         tools = find_environment(home, needed) if needed else None
                         weights = hash_weights(models, home)
@@ -99,9 +97,14 @@ class Plan:
             raise missing[0]
         return data
 
-    def environments(self) -> list[str]:
+    def environments(self, home: Home) -> list[str]:
         """Return the environments of the tasks' labs, by name or requirements file."""
-        return list(dict.fromkeys(self.environment or task.environment for task in self.tasks))
+        data = self._load_data(home)
+        return list(dict.fromkeys(self.environment_of(task, data[task.id].variant) for task in self.tasks))
+
+    def environment_of(self, task: Task, variant: str) -> str:
+        """Return the environment of a task's labs: the plan's own, or that of the task for this variant."""
+        return self.environment or task.environment_for(variant)
 
     def _models_for(self, name: str, agent: Agent) -> Iterable[Mapping[str, str]]:
         use = agent.model_use()
@@ -135,7 +138,7 @@ class Plan:
         limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
         asked_for = {"time": self.time, "steps": self.steps} | (limits if models else {})
         given = {limit: amount for limit, amount in asked_for.items() if amount is not None}
-        budget = Budget.model_validate(task.budget.model_dump() | _miniature_limits(task, data) | given)
+        budget = Budget.model_validate(task.budget_for(data.variant).model_dump() | given)
         asked = {
             "task": task.id,
             "edition": data.edition,
@@ -187,10 +190,3 @@ class Plan:
                 key = f"{group}.{name}"
                 found[key] = self.origins.get(key, "flag") if name in ours else fallback
         return found
-
-
-def _miniature_limits(task: Task, data: Prepared) -> dict[str, float]:
-    """Return the default limits on a miniature, which takes minutes where the real task takes hours."""
-    if not data.variant.startswith("synthetic"):
-        return {}
-    return {"time": min(task.budget.time, _MINIATURE_TIME), "steps": min(task.budget.steps, _MINIATURE_STEPS)}

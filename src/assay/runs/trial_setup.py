@@ -41,7 +41,7 @@ def lab_setup(file: TrialFile, task: Task, agent: Agent, home: Home, gpus: tuple
 
 def find_planned_environment(home: Home, file: TrialFile, task: Task) -> Path:
     """Return the environment that a trial was planned with."""
-    name = file.environment_from or task.environment
+    name = file.environment_from or task.environment_for(file.variant)
     folder = find_environment(home, name)
     if file.environment_from and folder.name != file.environment:
         raise UsageError(f"the environment {name} has changed since the trial was planned; plan a new run")

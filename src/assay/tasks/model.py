@@ -128,6 +128,14 @@ class Budget(Model):
     cost: float | None = Field(default=None, description="in dollars, for models with a known price")
 
 
+class Miniature(Model):
+    """What differs on miniatures, which take minutes where the real task takes hours."""
+
+    environment: str | None = Field(default=None, description="if not that of the real task")
+    time: Seconds = Field(default=600.0, description="time limit, if that of the real task is longer")
+    steps: int = Field(default=50, description="limit of steps, if that of the real task is higher")
+
+
 class Resources(Model):
     """Resources of a trial's lab."""
 
@@ -210,6 +218,7 @@ class TaskFile(Model):
     budget: Budget = Budget(time=3600.0)
     resources: Resources = Resources()
     environment: str = "core"
+    miniature: Miniature = Miniature()
     leaderboard: Leaderboard | None = None
     rules: dict[str, EditionRules] = Field(default={}, description="edition -> what differs in it")
 
@@ -277,6 +286,17 @@ class Task(TaskFile):
             changes |= {name: read_measured(own_folder / file) for name, file in MEASURED_FILES.items()}
         return self.model_copy(update=changes)
 
+    def environment_for(self, variant: str) -> str:
+        """Return the environment of labs with this variant of the data."""
+        return (is_miniature(variant) and self.miniature.environment) or self.environment
+
+    def budget_for(self, variant: str) -> Budget:
+        """Return the budget of trials on this variant of the data."""
+        if not is_miniature(variant):
+            return self.budget
+        limits = {"time": self.miniature.time, "steps": self.miniature.steps}
+        return self.budget.model_copy(update={name: min(limits[name], getattr(self.budget, name)) for name in limits})
+
     def path(self, name: str) -> Path:
         """Return the path of a file or folder of the task: this edition's own one, or that of all editions."""
         own = self.own_folder / name if self.own_folder else None
@@ -305,11 +325,17 @@ class Task(TaskFile):
         return self.judged == "checkpoint" and self.submission.form == "file"
 
 
+def is_miniature(variant: str) -> bool:
+    """Whether a variant is a miniature that was made up, and not real data."""
+    return variant.startswith("synthetic")
+
+
 class Defaults(Model):
     """Values for tasks that do not set their own."""
 
     license: str | None = None
     environment: str | None = None
+    miniature: Miniature | None = None
     budget: Budget | None = None
     resources: Resources | None = None
 

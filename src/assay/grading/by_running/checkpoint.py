@@ -76,7 +76,7 @@ async def run_checkpoint(
     check_checkpoint(content, submission.file, submission.max_size)
     files = _read_files(task, prepared) | {submission.file: content}
     limits = Limits.from_resources(resources)
-    setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
+    setup = Setup(find_environment(home, task.environment_for(prepared.variant)), limits=limits, pinned=True)
     async with open_lab(home, setup, sandbox=sandbox) as lab:
         for path, file in files.items():
             await lab.write(path, file)

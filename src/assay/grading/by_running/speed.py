@@ -87,7 +87,7 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
     The tolerance is half the width of the median's 95 % interval, as a share of the score.
     """
     cases = cast(Cases, load_plugin(task.folder / "cases.py"))
-    race = _Race(task, cases, _read_reference(task, prepared), code, home, sandbox)
+    race = _Race(task, prepared, cases, code, home, sandbox)
     ratios: list[float] = []
     try:
         async with _exclusive_timing(home):
@@ -142,17 +142,18 @@ class _Race:
     """Runs the reference and the submission on the same inputs, in turns, and compares every output."""
 
     def __init__(
-        self, task: Task, cases: Cases, reference: bytes, code: bytes, home: Home, sandbox: SandboxName
+        self, task: Task, prepared: "Prepared", cases: Cases, code: bytes, home: Home, sandbox: SandboxName
     ) -> None:
         self.sealed: bool | None = None
         self._task = task
         self._cases = cases
-        self._reference = reference
+        self._reference = _read_reference(task, prepared)
         self._code = code
         self._home = home
         self._sandbox: SandboxName = sandbox
         limits = Limits.from_resources(task.resources, processes=64)
-        self._setup = Setup(find_environment(home, task.environment), limits=limits, pinned=True)
+        environment = find_environment(home, task.environment_for(prepared.variant))
+        self._setup = Setup(environment, limits=limits, pinned=True)
         self._random = np.random.default_rng()  # seeded by the operating system
         self._slowest = _REFERENCE_SECONDS / _MAX_SLOWDOWN
 

@@ -134,7 +134,8 @@ class LabSandbox(SandboxEnvironment):
         home, task = Home.default(), config.load_task()
         data = load_prepared(home, task, config.edition, config.variant)
         limits = Limits.from_resources(task.resources)
-        setup = Setup(find_environment(home, task.environment), data=data.public, limits=limits)
+        environment = find_environment(home, task.environment_for(config.variant))
+        setup = Setup(environment, data=data.public, limits=limits)
         held = await HeldLab.open(home, setup, config.sandbox)
         try:
             await write_starting_files(held.lab, task, config.description(task))

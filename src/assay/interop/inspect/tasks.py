@@ -116,7 +116,7 @@ def _sample(spec: LabSpec, budget: Budget) -> Sample:
     """Return the sample of a task; an error says what to do if its data or environment is missing."""
     found, home = spec.load_task(), Home.default()
     load_prepared(home, found, spec.edition, spec.variant)
-    find_environment(home, found.environment)
+    find_environment(home, found.environment_for(spec.variant))
     return Sample(
         input=task_prompt(found, spec.description(found), budget),
         id=found.name,
