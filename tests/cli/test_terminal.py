@@ -5,13 +5,19 @@ import io
 import json
 import os
 import pty
+import re
 import select
+import signal
 import subprocess
 import sys
+import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
+from click.shell_completion import get_completion_class
 
+from assay.cli import assay
 from assay.core.home import Home
 from assay.core.table import TableColumn, fit_table, shorten_middle
 
@@ -20,15 +26,20 @@ COLUMNS = (
     TableColumn("kind", leave_out=1),
     TableColumn("score", right=True),
 )
+END = "-- end of the command --"
 ROWS = [["a-rather-long-name-of-a-task", "tabular", "0.5"], ["short", "image", "12.25"]]
 
 
-def on_terminal(home: Home, *words: str, width: int, **variables: str) -> str:
-    """Return what a terminal of this width shows."""
+def on_terminal(home: Home, *commands: tuple[str, ...], width: int, **variables: str) -> list[str]:
+    """Return what a terminal of this width shows for each of some commands, which run in one process."""
     main, terminal = pty.openpty()
     settings = {"ASSAY_HOME": str(home.root), "COLUMNS": str(width), "TERM": "xterm-256color", **variables}
-    command = [sys.executable, "-m", "assay", *words]
-    process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.PIPE, env={**os.environ, **settings})
+    code = (
+        f"from assay.cli import assay\nfor words in {commands}:\n assay(words, standalone_mode=False)\n print({END!r})"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=terminal, stderr=subprocess.PIPE, env={**os.environ, **settings}
+    )
     os.close(terminal)
     shown = b""
     while select.select([main], [], [], 120)[0]:
@@ -37,42 +48,46 @@ def on_terminal(home: Home, *words: str, width: int, **variables: str) -> str:
         except OSError:  # the other side is closed
             break
         shown += part
-    assert process.wait() == 0, process.communicate()[1]
-    process.communicate()
+    _, errors = process.communicate()
     os.close(main)
-    return shown.decode().replace("\r\n", "\n")
+    assert process.returncode == 0, errors
+    return shown.decode().replace("\r\n", "\n").split(f"{END}\n")[:-1]
 
 
 def plain(text: str) -> str:
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_no_line_is_torn(prepared_home, width):
+    """What the recording of the first ten minutes does not show (tests/docs/test_recording.py)."""
+    commands = (
         ("tasks",),
-        ("show", "pocket/house-price"),
-        ("agents",),
+        ("show", "mlebench/spooky-author-identification"),
         ("agents", "aide"),
-        ("config",),
         ("check", "pocket/house-price"),
         ("published", "table"),
-        ("--help",),
-        ("run", "--help"),
-    ],
-)
-def test_no_line_is_torn(prepared_home, words, width):
-    lines = plain(on_terminal(prepared_home, *words, width=width)).splitlines()
-    assert lines and max(map(len, lines)) <= width
+        ("doctor",),
+    )
+    shown = on_terminal(prepared_home, *commands, width=width)
+    torn = {words: line for words, text in zip(commands, shown, strict=True) for line in too_long(text, width)}
+    assert all(shown) and torn == {}
+
+
+def too_long(text: str, width: int) -> list[str]:
+    return [line for line in plain(text).splitlines() if len(line) > width and not is_one_word(line)]
+
+
+def is_one_word(line: str) -> bool:
+    """A path is never broken: it could not be copied."""
+    return " " not in line.strip()
 
 
 def test_color_has_a_meaning_and_can_be_switched_off(home):
-    colored = on_terminal(home, "tasks", "pocket", width=100)
+    words = ("tasks", "pocket")
+    (colored,) = on_terminal(home, words, width=100)
     assert "\x1b[" in colored
-    assert "\x1b[" not in on_terminal(home, "tasks", "pocket", width=100, NO_COLOR="1")
+    assert on_terminal(home, words, width=100, NO_COLOR="1") == [plain(colored)]
 
 
 def test_cells_are_shortened_then_columns_left_out_in_order_and_nothing_in_a_pipe():
@@ -89,103 +104,124 @@ def test_cells_are_shortened_then_columns_left_out_in_order_and_nothing_in_a_pip
 
 
 def test_json_is_never_wrapped(home):
-    shown = on_terminal(home, "show", "pocket/house-price", "--json", width=80)
+    (shown,) = on_terminal(home, ("show", "pocket/house-price", "--json"), width=80)
     assert json.loads(shown)["title"] == "House prices in Ames"
 
 
-def test_names_are_whole_in_a_pipe(assay):
-    listed = assay("tasks", "mlebench").stdout
+def test_names_are_whole_in_a_pipe(assay_here):
+    listed = assay_here("tasks", "mlebench").stdout
     assert "mlebench/dogs-vs-cats-redux-kernels-edition" in listed and "…" not in listed
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_tasks_agents_and_runs(home, shell, tmp_path):
-    script = subprocess.run(
-        [sys.executable, "-m", "assay", "completion", shell], capture_output=True, text=True, check=True
-    )
-    assert "_ASSAY_COMPLETE" in script.stdout
+def test_shells_complete_commands_tasks_agents_runs_and_trials(assay_here, tmp_path, monkeypatch):
     (tmp_path / "runs/first/trials/digits-starter-1").mkdir(parents=True)
     (tmp_path / "runs/first/trials/digits-starter-1/trial.json").write_text("{}")
-    (tmp_path / "runs/first/run.json").write_text(
-        '{"format": "run/1", "created_at": "2026-11-16T12:00:00", "trials": []}'
+    (tmp_path / "runs/first/run.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for shell in ("bash", "zsh", "fish"):
+        assert "_ASSAY_COMPLETE" in assay_here("completion", shell).stdout
+        for line, expected in [
+            ("assay ver", "verify"),
+            ("assay run pocket/dig", "pocket/digits"),
+            ("assay run pocket --agent ai", "aide"),
+            ("assay report runs/", "runs/first"),
+            ("assay logs runs/first/tr", "runs/first/trials/digits-starter-1"),
+        ]:
+            words = line.split(" ")
+            monkeypatch.setenv("COMP_WORDS", line)
+            monkeypatch.setenv("COMP_CWORD", words[-1] if shell == "fish" else str(len(words) - 1))
+            kind = get_completion_class(shell)
+            assert kind
+            assert expected in kind(assay, {}, "assay", "_ASSAY_COMPLETE").complete(), (shell, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("assay show pocket/h", "pocket/house-price"), ("assay run pocket:q", "quick")]
+)
+def test_bash_completes_with_the_script_that_is_printed(home, line, expected):
+    """In a real shell, which takes what stands before a colon for a word of its own."""
+    typed = f'COMP_LINE="{line}"; COMP_POINT={len(line)}; _assay_completion assay; echo "${{COMPREPLY[@]}}"'
+    variables = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "ASSAY_HOME": str(home.root)}
+    done = subprocess.run(
+        ["bash", "-c", f'eval "$(assay completion bash)"; {typed}'], env=os.environ | variables, capture_output=True
     )
-    for line, expected in [
-        ("assay ver", "verify"),
-        ("assay run pocket/dig", "pocket/digits"),
-        ("assay run pocket --agent ai", "aide"),
-        ("assay report runs/", "runs/first"),
-        ("assay logs runs/first/tr", "runs/first/trials/digits-starter-1"),
-    ]:
-        words = line.split(" ")
-        place = words[-1] if shell == "fish" else str(len(words) - 1)
-        settings = {"_ASSAY_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": place}
-        found = subprocess.run(
-            [sys.executable, "-c", "from assay.cli import assay; assay.main(prog_name='assay')"],
-            env={**os.environ, **settings},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        assert expected in found.stdout, (line, found.stdout, found.stderr)
+    assert done.stdout.decode() == f"{expected}\n", done.stderr
 
 
-def test_runs_are_found_exported_and_reported_together(assay_prepared, tmp_path: Path):
+def test_runs_are_found_exported_reported_together_and_viewed(tiny, tmp_path: Path, monkeypatch):
     def call(*words):
-        done = assay_prepared(*words, cwd=tmp_path)
+        done = tiny.call(*words)
         assert done.returncode == 0, done.stderr
         return done
 
+    monkeypatch.chdir(tmp_path)
+    agent = Path("mine.py")
     for name in ("first", "second"):
-        call("run", "pocket/digits", "--agent", "starter", "--out", f"runs/{name}", "--quiet")
+        agent.write_text(AGENT.format(name=name))
+        call("run", "tiny", "--agent", "mine.py:Mine", "--out", f"runs/{name}", "--quiet")
     assert [row["run"] for row in json.loads(call("ls", "--json").stdout)] == ["runs/second", "runs/first"]
     newest = call("report")
     assert "Using the newest run: runs/second" in newest.stderr
-    both = call("report", "runs/first", "runs/second")
-    assert "2 of 2" in both.stdout
-    call("export", "runs/first", "--out", "first.zip")
-    assert "1 of 1" in call("report", "first.zip").stdout
-    assert "2 of 2" in call("report", "first.zip", "runs/second").stdout
-    assert "1 of 1" in call("report", "first.zip", "runs/first").stdout  # a copy counts once
-    assert call("verify", "first.zip", "--no-regrade").returncode == 0
-    rows = list(csv.DictReader(io.StringIO(call("report", "runs/first", "--csv", "--trials").stdout)))
-    assert len(rows) == 1 and rows[0]["agent"] == "starter" and rows[0]["seed"] == "1" and float(rows[0]["score"]) > 0
+    call("export", "runs/second", "--out", "second.zip")
+    assert "1 of 1" in call("report", "second.zip").stdout
+    both = call("report", "runs/first", "runs/second", "second.zip", "--csv", "--trials")
+    rows = list(csv.DictReader(io.StringIO(both.stdout)))  # a copy counts once, and changed code is another agent
+    assert [row["run"] for row in rows] == ["first", "second"]
+    assert len({row["agent"] for row in rows}) == 2 and {row["seed"] for row in rows} == {"1"}
+    assert all(float(row["score"]) > 0 and float(row["seconds"]) > 0 for row in rows)
+    assert call("verify", "second.zip", "--no-regrade").returncode == 0
     (trial,) = (tmp_path / "runs/first/trials").iterdir()
     shown = call("logs", str(trial)).stdout
     assert "python train.py" in shown and shown.splitlines()[-1] == "done"
 
+    viewer = tiny.start("view", "second.zip")
+    page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(viewer.stdout.readline().strip())
+    assert "Mine" in page.read().decode()
+    viewer.send_signal(signal.SIGINT)
+    assert viewer.wait() == 0
 
-def test_a_bundle_cannot_write_outside_of_its_folder(assay, tmp_path):
-    import zipfile
 
+AGENT = """
+from assay.agents import Agent, Workbench
+
+class Mine(Agent):
+    async def work(self, bench: Workbench) -> None:
+        await bench.run(["python", "train.py", "{name}"])
+"""
+
+
+def test_a_bundle_cannot_write_outside_of_its_folder(assay_here, tmp_path):
     with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
         archive.writestr("run.json", "{}")
         archive.writestr("../evil.txt", "x")
-    refused = assay("report", tmp_path / "evil.zip")
+    refused = assay_here("report", tmp_path / "evil.zip")
     assert refused.returncode == 2 and "which no exported run has" in refused.stderr
     (tmp_path / "text.zip").write_text("no zip")
-    refused = assay("report", tmp_path / "text.zip")
-    assert refused.returncode == 2 and "neither a run folder nor a zip file" in refused.stderr
+    for command in ("report", "view", "verify"):
+        refused = assay_here(command, tmp_path / "text.zip")
+        assert refused.returncode == 2 and "neither a run folder nor a zip file" in refused.stderr, command
 
 
-def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explained(assay, tmp_path):
+def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explained(assay_here, tmp_path):
     (tmp_path / "sub.csv").write_text("id,label\n")
-    swapped = assay("grade", "pocket/digits", tmp_path / "sub.csv")
-    assert swapped.returncode == 2 and f"The submission comes first: assay grade {tmp_path}/sub.csv" in swapped.stderr
+    for command in ("grade", "validate"):
+        swapped = assay_here(command, "pocket/digits", tmp_path / "sub.csv")
+        assert swapped.returncode == 2
+        assert f"The submission comes first: assay {command} {tmp_path}/sub.csv" in swapped.stderr
     leaf = "mlebench/leaf-classification"
-    assert assay("prepare", leaf, "--synthetic", "--quiet").returncode == 0
+    assert assay_here("prepare", leaf, "--synthetic", "--quiet").returncode == 0
     (tmp_path / "bad.py").write_text("class Bad(Agent):\n    pass\n")
-    unnamed = assay("run", leaf, "--agent", tmp_path / "bad.py")
+    unnamed = assay_here("run", leaf, "--agent", tmp_path / "bad.py")
     assert unnamed.returncode == 2 and f"name the class in it: {tmp_path}/bad.py:Bad" in unnamed.stderr
-    checked = assay("check", leaf)
+    checked = assay_here("check", leaf)
     assert checked.returncode == 0 and "Using synthetic-0 data" in checked.stderr
     assert "Checked 1 task" in checked.stdout
-    assert assay("check", leaf, "--variant", "synthetic").returncode == 0
-    missing = assay("check", leaf, "--variant", "real")
+    missing = assay_here("check", leaf, "--variant", "real")
     assert missing.returncode == 1 and "prepared are: synthetic-0; to use one, pass --variant" in missing.stderr
-    planned = json.loads(assay("plan", leaf, "--agent", "starter", "--json").stdout)
+    planned = json.loads(assay_here("plan", leaf, "--agent", "starter", "--variant", "synthetic", "--json").stdout)
     assert [(line["time"], line["steps"]) for line in planned["lines"]] == [(600.0, 50)]
 
 
-def test_the_doctor_names_extras_and_keys(assay):
-    found = {row["name"]: row for row in json.loads(assay("doctor", "--json").stdout)}
+def test_the_doctor_names_extras_and_keys(assay_here):
+    found = {row["name"]: row for row in json.loads(assay_here("doctor", "--json").stdout)}
     assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(found)

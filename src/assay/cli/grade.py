@@ -238,7 +238,7 @@ def _batch_variant(variant: str | None) -> str:
 
 def _check_exists(file: Path, task: str = "") -> None:
     if not file.exists() and (Path(task).is_file() or Path(task).suffix == ".csv"):
-        raise UsageError(f"The submission comes first: assay grade {task} {file}")
+        raise UsageError(f"The submission comes first: {click.get_current_context().command_path} {task} {file}")
     if not file.exists() and not file.is_symlink():
         raise UsageError(f"File {file} does not exist")
 

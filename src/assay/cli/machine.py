@@ -133,4 +133,26 @@ def completion_command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(assay, {}, "assay", "_ASSAY_COMPLETE").source())
+    click.echo(_BASH if shell == "bash" else kind(assay, {}, "assay", "_ASSAY_COMPLETE").source())
+
+
+# Click's script for bash cannot complete splits: bash takes `mlebench:` for a word, and a reply replaces only the rest.
+_BASH = r"""
+_assay_completion() {
+    local line="${COMP_LINE:0:COMP_POINT}" kind reply
+    local -a words
+    read -ra words <<< "$line"
+    [[ $line == *" " ]] && words+=("")
+    local current="${words[-1]}"
+    local before="${current%"${current##*:}"}"
+    COMPREPLY=()
+    while IFS=, read -r kind reply; do
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${reply#"$before"}") ;;
+        esac
+    done < <(COMP_WORDS="$line" COMP_CWORD=$((${#words[@]} - 1)) _ASSAY_COMPLETE=bash_complete "$1")
+}
+complete -o nosort -F _assay_completion assay
+""".strip()

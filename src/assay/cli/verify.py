@@ -77,7 +77,7 @@ def verify_command(
     )
     mismatches = [finding for finding in findings if finding.level == "error"]
     if json_:
-        content = {"run": str(run.path), "digest": digest, "findings": [asdict(finding) for finding in findings]}
+        content = {"run": str(folder), "digest": digest, "findings": [asdict(finding) for finding in findings]}
         echo(json.dumps(content, indent=2))
     else:
         print_findings(findings)
@@ -85,7 +85,7 @@ def verify_command(
             echo(_summarize(run, findings, regraded=not no_regrade))
             echo(f"Run digest: {digest}")
     if mismatches:
-        raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {run.path}")
+        raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {folder}")
 
 
 def _summarize(run: RunFolder, findings: "list[RecordFinding]", *, regraded: bool) -> str:

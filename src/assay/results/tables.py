@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.table import FittedTable, TableColumn, fit_table
 from assay.results import wording
-from assay.results.inference import ERROR_KINDS, ErrorKind
+from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
 from assay.results.outcome import Outcome
 from assay.results.statistics import (
     Cell,
@@ -83,7 +83,7 @@ def to_json(outcomes: Sequence[Outcome], title: str, created_at: datetime) -> st
         "format": "report/1",
         "title": title,
         "made_at": created_at.isoformat(timespec="seconds"),
-        "interval": "95 %: Wilson score for one task, bootstrap over tasks for several",
+        "interval": f"95 %: Wilson's for one task; {INTERVAL_METHOD}",
         "cells": [cell_row(cell) for cell in summarize_cells(outcomes)],
         "overall": [standing_row(standing) for standing in summarize_standings(outcomes)],
         "detectable_differences": _detectable_differences(outcomes),
@@ -205,6 +205,7 @@ def _scores(made: Sequence[Cell], width: int) -> "Iterator[Text]":
         yield title.append(f"  {task[0].metric} {wording.ARROWS[task[0].direction]}", "not bold dim")
         for cell, row in (next(lines) for _ in task):
             yield _line(row, "bold green" if cell.best else "red" if cell.failures and not cell.valid else "")
+    yield from _left_out(table)
 
 
 def _overall(lines: Sequence[Standing], width: int, error: ErrorKind) -> "Iterator[Text]":
@@ -226,6 +227,7 @@ def _overall(lines: Sequence[Standing], width: int, error: ErrorKind) -> "Iterat
     yield from _heading(f"{lines[0].rules}, all tasks", table)
     for row in table.rows:
         yield _line(row)
+    yield from _left_out(table)
 
 
 def _branches(outcomes: Sequence[Outcome], width: int) -> "Iterator[Text]":
@@ -246,6 +248,9 @@ def _heading(title: str, table: FittedTable) -> "Iterator[Text]":
     header = "  ".join(table.header)
     yield _line(table.header, "dim")
     yield plain_text("─" * len(header), "dim")
+
+
+def _left_out(table: FittedTable) -> "Iterator[Text]":
     if table.left_out:
         yield plain_text(f"(not shown for lack of space: {', '.join(table.left_out)})", "dim")
 
@@ -275,7 +280,7 @@ def _legend(
         yield plain_text("=: tied: these trials do not show which of them is better.")
     yield plain_text("Score: mean ± standard error over valid trials.")
     yield plain_text(f"Success: {describe_success(outcomes)}; failures count.")
-    yield plain_text("Rate: with a bootstrap interval over tasks. As published: by the rule that ignores noise.")
+    yield plain_text(f"Rate: interval by {INTERVAL_METHOD}. As published: by the rule that ignores noise.")
     yield plain_text(f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}.")
     yield plain_text("Tasks: those the agent can work on.")
     for line in describe_attempts(standings):

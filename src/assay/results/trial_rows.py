@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 from assay.records import RunFolder
-from assay.results.collect import collect_outcomes
+from assay.results.collect import collect_summaries
 from assay.results.trajectory import read_trajectory
 
 _COLUMNS = (
@@ -16,8 +16,11 @@ _COLUMNS = (
 
 
 def trials_to_csv(runs: Sequence[RunFolder]) -> str:
-    """Return CSV with a row per trial; tokens are also by the role of the model, in columns `tokens_ROLE`."""
-    rows = [row for run in runs for row in _rows(run)]
+    """Return CSV with a row per trial; tokens are also by the role of the model, in columns `tokens_ROLE`.
+
+    As in other reports of several runs, agents that differ have different names, and a copy of a trial is left out.
+    """
+    rows = _rows(runs)
     roles = sorted({name for row in rows for name in row if name.startswith("tokens_")})
     text = io.StringIO()
     writer = csv.DictWriter(text, [*_COLUMNS, *roles], lineterminator="\n", restval="")
@@ -26,11 +29,13 @@ def trials_to_csv(runs: Sequence[RunFolder]) -> str:
     return text.getvalue()
 
 
-def _rows(run: RunFolder) -> list[dict[str, object]]:
+def _rows(runs: Sequence[RunFolder]) -> list[dict[str, object]]:
+    names = {run.path: run.name for run in runs}
     rows = []
-    for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
+    for trial, outcome in collect_summaries(*runs):
+        folder = trial.folder
         row: dict[str, object] = {
-            "run": run.name,
+            "run": names[folder.path.parent.parent],
             "trial": outcome.trial,
             "suite": outcome.rules.suite,
             "task": outcome.task,
