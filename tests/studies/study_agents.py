@@ -1,6 +1,9 @@
 """Agents whose results follow from what a study varies, so that its figures can be worked by hand."""
 
+from pathlib import Path
+
 from assay.agents import Agent, Workbench
+from assay.agents.automl.agent import read_script
 
 SCRIPT = """
 import sys
@@ -59,3 +62,15 @@ class Demanding(Agent):
         """Look at what there is."""
         enough = {"cores": 2, "memory": 2 * 10**9}[self.needs]
         await submit(bench, 30 if getattr(bench.task.resources, self.needs) >= enough else 15)
+
+
+class Author(Agent):
+    """Has the starter, a script that Assay ships, and one of its own, which differs between seeds."""
+
+    own: str
+
+    async def work(self, bench: Workbench) -> None:
+        """Write the scripts."""
+        await bench.write("automl.py", read_script())
+        await bench.write("own.py", Path(self.own.split("+")[bench.seed - 1]).read_bytes())
+        await bench.run(["true"])

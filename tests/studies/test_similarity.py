@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from copydetect import CopyDetector
-from copydetect.utils import winnow
+from copydetect.utils import winnow as winnow_by_copydetect
 
 from assay.core.errors import RecordError
 from assay.studies.similarity import (
+    FILE_BREAK,
     FLAGGED,
     RUN_LENGTH,
     WINDOW,
@@ -26,9 +27,11 @@ from assay.studies.similarity import (
     similarity,
     summarize_relations,
     tokenize,
+    winnow,
 )
 
 SUITES = Path(__file__).parents[2] / "src" / "assay" / "suites"
+STUDY_AGENTS = Path(__file__).with_name("study_agents.py")
 ORIGINAL = '''
 import pandas as pd
 from sklearn.linear_model import Ridge
@@ -56,6 +59,7 @@ RENAMED = (
     ORIGINAL.replace("alpha", "strength").replace("table", "frame").replace("target", "y").replace("best", "winner")
     .replace("    ", "  ").replace('"', "'").replace("'''Read the frame and split off the y.'''", "'''Load.'''")
 )  # fmt: skip
+CLEAN = (SUITES / "mlagentbench" / "imdb" / "prepare.py").read_text()
 OTHER = (SUITES / "mlagentbench" / "clrs" / "prepare.py").read_text()
 
 
@@ -87,7 +91,28 @@ def test_shares_of_runs_worked_by_hand():
     first, second, longer = (fingerprint(code, 2, 1) for code in ("a = 1", "b = 'x'", "c = 2 + "))
     assert similarity(first, second) == 0.5
     assert similarity(first, longer) == 0.8
-    assert similarity(first, frozenset()) == 0
+    assert similarity(first, fingerprint("")) == 0
+
+
+def test_repeated_runs_count_as_often_as_they_occur_as_in_dolos():
+    """Dolos: occurrences of shared hashes on both sides, by all: (name =)(= number) twice, and two others between.
+
+    2 of 2 and 4 of 6 are shared: (2 + 4) / (2 + 6). Counting each hash once would give 2·2 / (2 + 4).
+    """
+    assert similarity(fingerprint("a = 1", 2, 1), fingerprint("a = 1; b = 2", 2, 1)) == 0.75
+
+
+def test_winnowing_keeps_what_its_paper_and_dolos_keep():
+    """The example of Schleimer, Wilkerson and Aiken (2003), Figure 2, with windows of 4, keeps 17 17 8 39 17.
+
+    Dolos, like copydetect, also keeps the minima of the first windows, which are not full yet: 77, 74 and 42.
+    """
+    hashes = [77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98]
+    assert list(winnow(hashes, 4)) == [77, 74, 42, 17, 17, 8, 39, 17]
+    assert list(winnow([5, 5, 5], 2)) == [5, 5, 5], "the last of equal hashes, each once"
+    # The texts of Dolos's own test of its filter: at least three kept pairs of letters are common.
+    first, second = (set(winnow(_hash_runs(text, 2), 2)) for text in ("abcdefg", "bcdabcefg"))
+    assert len(first & second) >= 3
 
 
 def test_defaults_are_those_of_the_published_study_and_guarantee_what_winnowing_does():
@@ -106,12 +131,11 @@ def test_defaults_are_those_of_the_published_study_and_guarantee_what_winnowing_
 
 
 def test_the_same_hashes_are_kept_as_by_another_implementation():
-    """copydetect's winnowing of our hashes; it also keeps those of windows that the first hashes do not fill yet."""
+    """copydetect's winnowing of our hashes."""
     for code in (path.read_text() for path in sorted((SUITES / "mlagentbench").glob("*/prepare.py"))):
         hashes = _hash_runs(tokenize(code), RUN_LENGTH)
-        theirs, _ = winnow(np.array(hashes), WINDOW)
-        partial = {min(hashes[:length]) for length in range(1, WINDOW)}
-        assert fingerprint(code) | partial == set(theirs.tolist())
+        theirs, _ = winnow_by_copydetect(np.array(hashes), WINDOW)
+        assert set(fingerprint(code)) == set(theirs.tolist())
 
 
 def test_similarities_rank_as_those_of_another_implementation(tmp_path: Path):
@@ -234,30 +258,51 @@ def test_relations_and_coverage_are_told_apart():
     assert (first.relation, first.pairs, first.flagged, first.highest) == ("other seed", 1, 1, 1.0)
 
 
+def test_code_that_trials_were_given_neither_resembles_nor_differs():
+    """Boilerplate is ignored on both sides, as by Dolos and copydetect, except in a comparison with itself."""
+    given = frozenset(_hash_runs(tokenize(OTHER)))
+    mine, theirs = "rows = [first(x) for x in data if x]\n" * 9, "while left > 0:\n    left -= take(left, 1)\n" * 9
+    one, other = (
+        CodeSample(name, name, f"{code}{FILE_BREAK}{OTHER}", "trial", "s/a", "x", given)
+        for name, code in (("one", mine), ("other", theirs))
+    )
+    assert score(one.code, other.code) > FLAGGED
+    (match,) = compare_sources([one, other], [one, other])
+    assert (match.similarity, match.coverage) == (0, 0)
+    copied = CodeSample("copied", "copied", mine + OTHER, "notebook")
+    starter = CodeSample("starter", "panel", OTHER, "starter")
+    found = {match.second: match for match in compare_sources([one], [copied, starter])}
+    assert found["copied"].similarity > 0.8 and found["starter"].similarity > FLAGGED
+    lines = find_shared_lines(one.code, copied.code, ignored=given)
+    assert lines == (set(range(1, 10)), set(range(1, 10)))
+
+
 def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared, tmp_path: Path):
-    """Both seeds of the starter are the same code; a notebook with a renamed copy of it is planted."""
-    run, figure = tmp_path / "run", tmp_path / "similarity.svg"
-    ran = assay_prepared("run", "pocket/digits", "--agent", "starter", "--seeds", "2", "--out", run, "--quiet")
-    assert ran.returncode == 0, ran.stderr
-    shown = assay_prepared("study", "similarity", run, "--figure", figure)
-    assert "2 trials with code" in shown.stdout and "100 %" in shown.stdout, shown.stdout + shown.stderr
-    assert figure.read_text().startswith("<svg")
-    found = json.loads(assay_prepared("study", "similarity", run, "--json").stdout)
-    assert [(pair["similarity"], pair["relation"]) for pair in found["pairs"]] == [(1.0, "other seed")]
-    notebooks = tmp_path / "notebooks"
+    """Two seeds with code of their own, and a notebook with a renamed copy of the first one's.
+
+    What they were given, the starter and a script that Assay ships, is most of their code, and all that `starter` has.
+    """
+    own, run, notebooks = [tmp_path / "own.py", tmp_path / "other.py"], tmp_path / "run", tmp_path / "notebooks"
+    own[0].write_text(ORIGINAL)
+    own[1].write_text(OTHER)
+    author = f"{STUDY_AGENTS}:Author,own={own[0]}+{own[1]}"
+    words = ["--agent", author, "--agent", "starter", "--seeds", "2", "--out", run, "--quiet"]
+    assay_prepared("run", "pocket/digits", *words)
+    shown = assay_prepared("study", "similarity", run)
+    assert "2 of 4 trials with code of their own" in shown.stdout, shown.stdout + shown.stderr
+    assert "Above 60 %: 0 pairs" in shown.stdout
     notebooks.mkdir()
-    copied = (SUITES / "pocket/digits/starter/train.py").read_text().replace("train", "first").replace("test", "second")
-    cell = {"cell_type": "code", "source": copied}
+    cell = {"cell_type": "code", "source": RENAMED}
     (notebooks / "planted.ipynb").write_text(json.dumps({"cells": [cell]}))
-    (notebooks / "clean.py").write_text(OTHER + "# </pre><script>alert(1)</script>")
-    page = tmp_path / "pairs.html"
-    words = ["study", "similarity", run, "--against", notebooks, "--panel", "--json", "--html", page]
-    found = json.loads(assay_prepared(*words).stdout)
+    (notebooks / "clean.py").write_text(CLEAN + "# </pre><script>alert(1)</script>")
+    page, figure = tmp_path / "pairs.html", tmp_path / "similarity.svg"
+    words = ["--against", notebooks, "--panel", "--json", "--html", page, "--figure", figure]
+    found = json.loads(assay_prepared("study", "similarity", run, *words).stdout)
     shown = page.read_text()
     assert "planted.ipynb" in shown and 'class="shared"' in shown and 'class="own"' in shown and "<script" not in shown
-    assert "&lt;script&gt;alert(1)" in shown
-    flagged = {(pair["second"], pair["relation"]) for pair in found["pairs"] if pair["similarity"] > 0.6}
-    assert flagged == {("planted.ipynb", "notebook"), ("pocket/digits/starter/train.py", "starter")}
+    assert "&lt;script&gt;alert(1)" in shown and figure.read_text().startswith("<svg")
+    flagged = [(pair["second"], pair["relation"]) for pair in found["pairs"] if pair["similarity"] > 0.6]
+    assert flagged == [("planted.ipynb", "notebook")]
     compared = {one["relation"]: one["pairs"] for one in found["relations"]}
     assert compared == {"notebook": 2, "file": 2, "starter": 2, "reference panel": 2}
     assert assay_prepared("study", "similarity", tmp_path).returncode == 2

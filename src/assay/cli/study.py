@@ -83,7 +83,8 @@ def similarity_command(
     """Compare the code of trials with other agents, other seeds, notebooks or reference solutions.
 
     Winnowing of Python tokens, as in the published study: runs of 23 tokens, windows of 17, flagged above 60 %. Names,
-    literals, comments and layout do not count.
+    literals, comments and layout do not count, nor does code that trials were given: the task's starter, and scripts of
+    built-in agents.
 
     \b
     Examples:
@@ -93,9 +94,10 @@ def similarity_command(
     """
     from assay.studies.study_figures import draw_histogram
 
-    sources = similarity.read_run(RunFolder(folder))
+    run = RunFolder(folder)
+    sources = similarity.read_run(run)
     others = [source for place in against for source in _read(place)] if against or panel else sources
-    others += similarity.read_panels(RunFolder(folder)) if panel else []
+    others += similarity.read_panels(run) if panel else []
     matches = similarity.compare_sources(sources, others)
     best = similarity.best_matches(matches, sources)
     flagged = [match for match in matches if 100 * match.similarity > threshold]
@@ -108,7 +110,8 @@ def similarity_command(
         content |= {"relations": [asdict(one) for one in relations]}
         echo(json.dumps(content | {"pairs": [asdict(match) for match in matches[: max(top, len(flagged))]]}, indent=2))
         return
-    echo(f"{plural(len(sources), 'trial')} with code, compared with {plural(len(others), 'source')}")
+    total = plural(sum(1 for _ in run.trials()), "trial")
+    echo(f"{len(sources)} of {total} with code of their own, compared with {plural(len(others), 'source')}")
     print_table(
         ["similarity", "coverage", "trial", "resembles", "which is"],
         [

@@ -2,7 +2,9 @@
 
 Code is reduced to its tokens: names, numbers and strings lose their content, comments and layout are dropped. Hashes of
 all runs of 23 tokens are thinned out, one for each window of 17, and what remains is the fingerprint. Renaming and
-reformatting do not change it. Similarity is the share of common fingerprints, 2·|A ∩ B| / (|A| + |B|).
+reformatting do not change it. Similarity is the share of both fingerprints that is in common, as Dolos defines it: a
+hash that occurs several times counts as often. Code that a trial was given and did not write, such as the starter of
+its task, counts neither as similar nor as different.
 """
 
 import json
@@ -12,8 +14,11 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from statistics import median
 
@@ -24,6 +29,8 @@ from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import CallStarted, SnapshotTaken, WriteRequest
 from assay.results.collect import load_tasks
+from assay.studies.trials import find_task
+from assay.tasks import Task
 
 RUN_LENGTH = 23
 WINDOW = 17
@@ -32,6 +39,10 @@ FLAGGED = 0.6
 MAX_FILES = 10_000
 MAX_SIZE = 2_000_000
 """Bytes of one source file beyond which it is cut off: code is shorter, and data is not worth comparing."""
+FILE_BREAK = "\f"
+"""Between the files of one piece of code, so that no run of tokens begins in one file and ends in another."""
+_SHIPPED = ("automl/search.py", "chooser/evaluate.py", "starter/constant.py", "aide/preview.py", "scripts/session.py")
+"""Scripts that built-in agents write into the workspace."""
 
 # One alternative for each kind of token, none of which can match in two ways: the time is linear in the text.
 _TOKEN = re.compile(
@@ -50,7 +61,8 @@ _KEPT = frozenset(keyword.kwlist)
 class CodeSample:
     """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with.
 
-    A trial's has its task and agent; what else it is compared with has a `kind`.
+    A trial's has its task and agent, and in `given` the hashes of runs of tokens that it was given and did not write;
+    what else it is compared with has a `kind`.
     """
 
     name: str
@@ -59,6 +71,7 @@ class CodeSample:
     kind: str = "file"
     task: str = ""
     agent: str = ""
+    given: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -93,43 +106,88 @@ def _find_tokens(code: str) -> Iterator[tuple[str, int]]:
             yield text, found.start()
 
 
-def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -> frozenset[int]:
-    """Return the winnowed hashes of all runs of tokens; code shorter than one run has the hash of the whole."""
-    hashes = _hash_runs(tokenize(code), run_length)
-    return frozenset(min(hashes[start : start + window]) for start in range(max(1, len(hashes) - window + 1)) if hashes)
+def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -> Counter[int]:
+    """Return the winnowed hashes of all runs of tokens, and how often each was kept.
+
+    A file shorter than one run has the hash of the whole; Dolos gives such a file none.
+    """
+    found = Counter[int]()
+    for file in code[:MAX_SIZE].split(FILE_BREAK):
+        found.update(winnow(_hash_runs(tokenize(file), run_length), window))
+    return found
 
 
-def _hash_runs(tokens: Sequence[str], run_length: int) -> list[int]:
+def winnow(hashes: Sequence[int], window: int) -> Iterator[int]:
+    """Yield the last of the smallest hashes in each window, once; the first windows are not full yet."""
+    last = -1
+    for end in range(len(hashes)):
+        start = max(0, end - window + 1)
+        # The minimum of the window before is still the one, unless it left the window or the new hash is as small.
+        if last < start or hashes[end] <= hashes[last]:
+            last = max(range(start, end + 1), key=lambda place: (-hashes[place], place))
+            yield hashes[last]
+
+
+def _hash_runs(tokens: Sequence[str], run_length: int = RUN_LENGTH) -> list[int]:
     return [
         zlib.crc32(" ".join(tokens[start : start + run_length]).encode())
         for start in range(max(1, len(tokens) - run_length + 1) if tokens else 0)
     ]
 
 
-def find_shared_lines(first: str, second: str, run_length: int = RUN_LENGTH) -> tuple[set[int], set[int]]:
+def hash_given_code(task: Task | None) -> frozenset[int]:
+    """Return the hashes of all runs that a trial may have without writing them: built-in agents' scripts, the starter.
+
+    All runs and not only the winnowed ones, so that given code is recognized wherever it was copied to. Of a task that
+    is not known here, there is no starter.
+    """
+    contents = task.starter if task else {}
+    starter = (code.decode(errors="replace") for path, code in contents.items() if path.endswith(".py"))
+    return _hash_shipped_code().union(*(_hash_runs(tokenize(code)) for code in starter))
+
+
+@lru_cache
+def _hash_shipped_code() -> frozenset[int]:
+    codes = (files("assay.agents").joinpath(path).read_text("utf-8") for path in _SHIPPED)
+    return frozenset(value for code in codes for value in _hash_runs(tokenize(code)))
+
+
+def find_ignored(one: CodeSample, other: CodeSample) -> frozenset[int]:
+    """Return the runs that do not count between two pieces of code; against a starter, all count."""
+    return frozenset() if other.kind == "starter" else one.given | other.given
+
+
+def find_shared_lines(
+    first: str, second: str, run_length: int = RUN_LENGTH, ignored: frozenset[int] = frozenset()
+) -> tuple[set[int], set[int]]:
     """Return the lines of each code, counted from 1, that belong to a run of tokens which the other has too."""
-    found = []
-    for code in (first, second):
-        places = list(_find_tokens(code))
-        found.append((places, _hash_runs([token for token, _ in places], run_length), code))
-    shared = set(found[0][1]) & set(found[1][1])
-    lines: list[set[int]] = []
-    for places, hashes, code in found:
-        ends = [0, *(place for place, character in enumerate(code) if character == "\n")]
-        marked = {
-            index
-            for start, value in enumerate(hashes)
-            if value in shared
-            for index in range(start, min(start + run_length, len(places)))
-        }
-        lines.append({max(1, bisect_left(ends, places[index][1])) for index in marked})
-    return lines[0], lines[1]
+    sides = [list(_hash_lines(code, run_length)) for code in (first, second)]
+    shared = ({value for value, _ in sides[0]} & {value for value, _ in sides[1]}) - ignored
+    marked = [{line for value, lines in side if value in shared for line in lines} for side in sides]
+    return marked[0], marked[1]
 
 
-def similarity(first: frozenset[int], second: frozenset[int]) -> float:
-    """Return the share of common fingerprints, between 0 and 1."""
-    both = len(first) + len(second)
-    return 2 * len(first & second) / both if both else 0.0
+def _hash_lines(code: str, run_length: int) -> Iterator[tuple[int, list[int]]]:
+    """Yield the hash of each run of tokens with the lines that it is on."""
+    ends = [0, *(place for place, character in enumerate(code) if character == "\n")]
+    start_of_file = 0
+    for file in code.split(FILE_BREAK):
+        tokens = [(token, start_of_file + place) for token, place in _find_tokens(file)]
+        lines = [max(1, bisect_left(ends, place)) for _, place in tokens]
+        for start, value in enumerate(_hash_runs([token for token, _ in tokens], run_length)):
+            yield value, lines[start : start + run_length]
+        start_of_file += len(file) + len(FILE_BREAK)
+
+
+def similarity(first: Counter[int], second: Counter[int]) -> float:
+    """Return the share of both fingerprints that they have in common, between 0 and 1."""
+    both = first.total() + second.total()
+    return (_count_shared(first, second) + _count_shared(second, first)) / both if both else 0.0
+
+
+def _count_shared(first: Counter[int], second: Counter[int]) -> int:
+    """Count the hashes of the first fingerprint that the second one has too."""
+    return sum(count for value, count in first.items() if value in second)
 
 
 def compare_sources(sources: Sequence[CodeSample], against: Sequence[CodeSample]) -> list[Match]:
@@ -141,16 +199,15 @@ def compare_sources(sources: Sequence[CodeSample], against: Sequence[CodeSample]
         for other in against
         if source.group != other.group
     }
-    matches = [
-        Match(
-            first=one.name,
-            second=other.name,
-            similarity=similarity(prints[one], prints[other]),
-            coverage=len(prints[one] & prints[other]) / max(1, len(prints[one])),
-            relation=relate(one, other),
+    matches = []
+    for one, other in pairs.values():
+        ignored = find_ignored(one, other)
+        mine, theirs = (
+            Counter({value: count for value, count in prints[side].items() if value not in ignored})
+            for side in (one, other)
         )
-        for one, other in pairs.values()
-    ]
+        coverage = _count_shared(mine, theirs) / max(1, mine.total())
+        matches.append(Match(one.name, other.name, similarity(mine, theirs), coverage, relate(one, other)))
     return sorted(matches, key=lambda match: -match.similarity)
 
 
@@ -206,16 +263,22 @@ def histogram(best: Mapping[str, Match]) -> list[int]:
 
 def read_run(run: RunFolder) -> list[CodeSample]:
     """Return the Python code of each trial of a run as one source: every script it wrote, in its last version."""
-    return [source for trial in run.trials() if (source := read_trial(trial))]
+    trials = list(run.trials())
+    given: dict[str, frozenset[int]] = {}
+    for file in (trial.file for trial in trials):
+        if file.task not in given:
+            given[file.task] = hash_given_code(find_task(file))
+    return [source for trial in trials if (source := read_trial(trial, given[trial.file.task]))]
 
 
-def read_trial(trial: TrialFolder) -> CodeSample | None:
-    """Return the Python code of a trial; None if it has none."""
-    code = "\n".join(content for _, content in sorted(_trial_scripts(trial).items()))
-    if not code.strip():
+def read_trial(trial: TrialFolder, given: frozenset[int] = frozenset()) -> CodeSample | None:
+    """Return the Python code of a trial; None if it has none but what it was given."""
+    scripts = sorted(_trial_scripts(trial).items())
+    code = FILE_BREAK.join(f"# {path}\n{content.replace(FILE_BREAK, ' ')}\n" for path, content in scripts)
+    if given.issuperset(fingerprint(code)):
         return None
     file, name = trial.file, trial.path.name
-    return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label)
+    return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label, given=given)
 
 
 def read_panels(run: RunFolder) -> list[CodeSample]:
@@ -242,7 +305,7 @@ def read_folder(folder: Path) -> list[CodeSample]:
     for path in sorted(_find_files(folder)):
         with open_plain(path, sys.maxsize) as file:
             text = file.read(4 * MAX_SIZE).decode(errors="replace")
-        code = _notebook_code(path, text) if path.suffix == ".ipynb" else text
+        code = (_notebook_code(path, text) if path.suffix == ".ipynb" else text).replace(FILE_BREAK, " ")
         kind = "notebook" if path.suffix == ".ipynb" else "file"
         sources.append(CodeSample(str(path.relative_to(folder)), str(folder), code, kind=kind))
     return sources

@@ -8,6 +8,8 @@ from assay.records import RunFolder, TrialFile, TrialFolder, label_trials
 from assay.results.collect import collect_summaries
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import group_by
+from assay.runs.trial import task_of
+from assay.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,11 @@ def find_rules(trials: Iterable[StudyTrial]) -> RuleSet:
 def group_by_agent(trials: Iterable[StudyTrial]) -> dict[str, list[StudyTrial]]:
     """Return the trials of each agent."""
     return {same[0].agent: same for same in group_by(list(trials), lambda one: one.agent)}
+
+
+def find_task(file: TrialFile) -> Task | None:
+    """Return the task of a trial; None if it is not known here, so that what needs it is left out."""
+    try:
+        return task_of(file)
+    except UsageError:
+        return None

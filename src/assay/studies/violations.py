@@ -32,10 +32,9 @@ from assay.records.events import (
 from assay.results.inference import Interval, mean_over_tasks, rate_interval
 from assay.results.outcome import Outcome
 from assay.results.statistics import group_by
-from assay.runs.trial import task_of
 from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
-from assay.tasks import Task
+from assay.studies.trials import find_task
 
 JUDGE = "judge-"
 """How the rules of a model as judge begin; all others are found in the record."""
@@ -92,7 +91,7 @@ def find_violations(run: RunFolder) -> dict[str, list[Finding]]:
 def find_trial_violations(trial: TrialFolder) -> list[Finding]:
     """Return the findings of one trial, at most one for each rule and event."""
     events = read_events(trial.events) if trial.events.exists() else []
-    name, task = trial.path.name, _find_task(trial)
+    name, task = trial.path.name, find_task(trial.file)
     codes = list(read_code(events, ContentStore(trial.snapshots)))
     found = []
     for code in codes:
@@ -267,14 +266,6 @@ def _find_climb(code: ExecutedCode) -> Iterator[str]:
         if len(match[0]) // 3 > max(code.depth, 0):
             yield from _first_line(re.compile(re.escape(match[0])), code.text)
             return
-
-
-def _find_task(trial: TrialFolder) -> Task | None:
-    """Return the task of a trial; None if it is not known here, so that what needs it is not checked."""
-    try:
-        return task_of(trial.file)
-    except UsageError:
-        return None
 
 
 def _output(event: CallFinished) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from assay.core.errors import MissingDependency
-from assay.studies.similarity import CodeSample, Match, find_shared_lines
+from assay.studies.similarity import CodeSample, Match, find_ignored, find_shared_lines
 from assay.web.text import clean_and_cut
 
 _MAX_CODE = 60_000
@@ -35,11 +35,12 @@ class CodePair:
 
 def make_code_pairs(matches: Sequence[Match], sources: Sequence[CodeSample]) -> list[CodePair]:
     """Return the pairs of some matches with their lines; long code is cut in the middle."""
-    codes: Mapping[str, str] = {source.name: clean_and_cut(source.code, _MAX_CODE) for source in sources}
+    samples: Mapping[str, CodeSample] = {source.name: source for source in sources}
     pairs = []
     for match in matches:
-        sides = [codes[match.first], codes[match.second]]
-        shared = find_shared_lines(sides[0], sides[1])
+        one, other = samples[match.first], samples[match.second]
+        sides = [clean_and_cut(sample.code, _MAX_CODE) for sample in (one, other)]
+        shared = find_shared_lines(sides[0], sides[1], ignored=find_ignored(one, other))
         first, second = (
             tuple(CodeLine(number, line, number in found) for number, line in enumerate(side.split("\n"), 1))
             for side, found in zip(sides, shared, strict=True)

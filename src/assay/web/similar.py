@@ -13,6 +13,7 @@ from assay.studies.similarity import (
     RelationSummary,
     best_matches,
     compare_sources,
+    hash_given_code,
     histogram,
     read_trial,
     summarize_relations,
@@ -49,9 +50,10 @@ class SimilarCode:
 def compare_code(view: RunView) -> SimilarCode:
     """Compare the code of the trials of a run; those beyond a number, and those that cannot be read, are left out."""
     every, problems = list[CodeSample](), list[str]()
+    given = {name: hash_given_code(task) for name, task in view.tasks.items()}
     for trial, _ in view.summaries:
         try:
-            source = read_trial(trial.folder)
+            source = read_trial(trial.folder, given[trial.file.task])
         except RecordError as error:
             problems.append(str(error))
             continue
