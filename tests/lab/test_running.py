@@ -8,7 +8,7 @@ from inside import Open, python, shell
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab import Setup, open_lab
-from assay.lab.execution import OutputBuffer, Samples
+from assay.lab.execution import OutputBuffer, ResourceSamples
 from assay.lab.interface import ResourceSample
 
 pytestmark = pytest.mark.anyio
@@ -140,7 +140,7 @@ while time.process_time() < end:
 
 
 def test_the_number_of_samples_is_bounded():
-    samples = Samples(interval=1.0, max_samples=10)
+    samples = ResourceSamples(interval=1.0, max_samples=10)
     for second in range(1000):
         if samples.is_due(second):
             samples.add(ResourceSample(second, 0.0, 0, 0))

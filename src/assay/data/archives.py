@@ -19,7 +19,7 @@ from assay.core.progress import stage
 from assay.formats.zip_writer import DEFLATED, STORED, Packed, ZipWriter
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 _COMPRESSED_ALREADY = (".7z", ".aif", ".gif", ".gz", ".jpeg", ".jpg", ".mp3", ".mp4", ".png", ".tfrec", ".zip")
 _LARGE = 32 * 2**20
@@ -186,10 +186,10 @@ def _chunks(handle: int, start: int, length: int) -> Iterator[bytes]:
         start, length = start + len(chunk), length - len(chunk)
 
 
-def _in_parallel(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def _in_parallel(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """Yield the results in order, with only a few items in memory at a time."""
     with ThreadPoolExecutor(_WORKERS) as pool:
-        waiting: deque[Future[Result]] = deque()
+        waiting: deque[Future[T]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))
             if len(waiting) >= 4 * _WORKERS:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SourceError
+from assay.formats.json_lines import Record
 
-Record = dict[str, Any]
 Coco = dict[str, Any]
 
 

@@ -5,11 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from assay.core.errors import SourceError
-
-Record = dict[str, Any]
+from assay.formats.json_lines import Record
 
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\n\r]*")

@@ -87,9 +87,10 @@ def _size(source: bytes | Path) -> int:
 
 
 def _call(request: _Request) -> Judgement:
+    code = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.serve_request()"
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as m; m.serve()"],
+            [sys.executable, "-I", "-c", code],
             input=pickle.dumps(request),
             capture_output=True,
             env=os.environ | {"POLARS_MAX_THREADS": "4"},  # the stacks of threads count as memory
@@ -108,7 +109,7 @@ def _call(request: _Request) -> Judgement:
     return Judgement(**json.loads(done.stdout))
 
 
-def serve() -> None:
+def serve_request() -> None:
     """Read one request from standard input and print the judgement; runs in the process of its own."""
     request: _Request = pickle.loads(sys.stdin.buffer.read())
     _limit_memory(max_memory(request.source, request.prepared))

@@ -21,7 +21,7 @@ from assay.lab.lab import open_lab
 from assay.lab.sandboxes import bwrap_args, docker
 from assay.lab.sandboxes.base import find_tool
 
-State = Literal["ok", "degraded", "missing"]
+CheckState = Literal["ok", "degraded", "missing"]
 
 _SMALL = Limits(memory=64 * 2**20, processes=24, cores=0.25, disk=16 * 2**20, file_size=64 * 2**20)
 # Each tries to exceed a limit of the small lab; one that is not stopped runs until its timeout.
@@ -38,7 +38,7 @@ class Diagnosis:
     """The result of one check: its state, what was found, and what to do about it."""
 
     name: str
-    state: State
+    state: CheckState
     detail: str
     remedy: str = ""
 

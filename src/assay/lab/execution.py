@@ -53,7 +53,7 @@ class RunningCommand:
         self._memory_kills = slot.group.memory_kills()
         self._polled = slot.volume is None or "memory" not in slot.group.enforced
         self._disk = limits.disk
-        self._samples = Samples()
+        self._samples = ResourceSamples()
 
     @asynccontextmanager
     async def enforce_limits(self) -> AsyncIterator[None]:
@@ -170,7 +170,7 @@ def _disk_is_full(folder: Path) -> bool:
     return left * found.f_frsize < _MIN_FREE_BYTES
 
 
-class Samples:
+class ResourceSamples:
     """What a command used over time, in a bounded number of samples: the longer it runs, the rarer they are."""
 
     def __init__(self, interval: float = 1.0, max_samples: int = 100) -> None:

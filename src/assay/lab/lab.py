@@ -26,7 +26,7 @@ from assay.lab.snapshots import QUOTA_FACTOR, Snapshot, StoreQuota, restore_snap
 DATA = "data"
 """The name of the data folder in the workspace."""
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -204,7 +204,7 @@ class SandboxedLab:
         if mode & 0o700 != 0o700:
             self._slot.workspace.chmod(mode & 0o777 | 0o700)
 
-    async def _at_rest(self, work: Callable[[], Result]) -> Result:
+    async def _at_rest(self, work: Callable[[], T]) -> T:
         if any(not started.paused for started in self._live):
             raise LabError("a process is running in the lab; wait for it or pause it before accessing the workspace")
         self._restore_access()
@@ -240,7 +240,7 @@ def _build_sandbox(name: SandboxName, home: Home, slot: LabSlot, setup: Setup) -
     raise UsageError(f"unknown sandbox {name!r}; choose from bubblewrap, docker and none")
 
 
-async def _in_thread(work: Callable[[], Result]) -> Result:
+async def _in_thread(work: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(work)
 
 

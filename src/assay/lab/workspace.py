@@ -18,7 +18,7 @@ from assay.core.disk import random_token
 from assay.core.errors import UnsafePath
 
 Owner = tuple[int, int]
-Kind = Literal["file", "folder", "link", "other"]
+EntryKind = Literal["file", "folder", "link", "other"]
 
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 64
@@ -134,7 +134,7 @@ class WorkspaceEntry:
     """One name in a workspace; the descriptor `folder` is open only until the walk continues."""
 
     path: str
-    kind: Kind
+    kind: EntryKind
     stat: os.stat_result
     folder: int
     name: str
@@ -277,7 +277,7 @@ def _names(folder: int, limit: int, skip: str | None = None) -> list[str]:
         return sorted(islice((entry.name for entry in entries if entry.name != skip), limit + 1))
 
 
-def _kind(mode: int) -> Kind:
+def _kind(mode: int) -> EntryKind:
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):

@@ -24,7 +24,7 @@ STOPS: dict[str, Stop] = {
     "tool_calls": "tool_calls",
     "content_filter": "filter",
 }
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 class InspectClient:
@@ -139,12 +139,12 @@ def _tool_choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None
     return ToolFunction(name=choice) if any(tool.name == choice for tool in tools) else None
 
 
-async def _in_own_context(work: Callable[[], Awaitable[Result]]) -> Result:
+async def _in_own_context(work: Callable[[], Awaitable[T]]) -> T:
     """Run `work` in a context of its own, which ends with it.
 
     Inspect appends every call to a transcript in a context variable; in ours it would grow until the process ends.
     """
-    results: list[Result] = []
+    results: list[T] = []
 
     async def run() -> None:
         results.append(await work())

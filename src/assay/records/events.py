@@ -28,7 +28,7 @@ from assay.lab.interface import Completed, Ended, ResourceSample, Sealing
 from assay.models.messages import Message, Reply, Tool
 from assay.models.settings import Sampling
 from assay.records.budget import BudgetLimit, BudgetUsed
-from assay.records.state import Answers, State, SubmissionEntry
+from assay.records.state import AnswerAccess, State, SubmissionEntry
 
 FailureCause = Literal[
     "format",
@@ -467,7 +467,7 @@ class LabOpened(EventBase):
 
     kind: Literal["lab_opened"] = "lab_opened"
     sealing: Sealing
-    answers: Answers
+    answers: AnswerAccess
     gpus: tuple[int, ...] = ()
     load: float | None = Field(default=None, description="runnable processes per core of the machine")
 

@@ -27,7 +27,7 @@ Failure = Literal[
 """What kept an agent from a valid submission."""
 BUSY_LOAD = 1.5
 """Runnable processes per core above which a machine is called busy: each gets at most two thirds of a core."""
-Answers = Literal["withheld", "within reach"]
+AnswerAccess = Literal["withheld", "within reach"]
 """Whether anything derived from the hidden answers could have been read while the agent worked.
 
 Scores are never shown during a trial, so answers are within reach only in a lab that is not sealed.
@@ -57,7 +57,7 @@ class State(Model):
     started_at: Timestamp | None = None
     ended_at: Timestamp | None = None
     sealing: Sealing | None = None
-    answers: Answers | None = None
+    answers: AnswerAccess | None = None
     load: float | None = None
 
     @property

@@ -37,7 +37,7 @@ from assay.records.events import (
 )
 from assay.records.final_state import final_state, opened_state
 from assay.records.lease import Claim
-from assay.records.state import Answers, Status, now
+from assay.records.state import AnswerAccess, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
@@ -214,7 +214,7 @@ class Trial:
         async with AsyncExitStack() as stack:
             setup = lab_setup(file, task, agent, self.home, self.gpus)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
-            answers: Answers = "withheld" if lab.sealing.sealed else "within reach"
+            answers: AnswerAccess = "withheld" if lab.sealing.sealed else "within reach"
             opened = LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus, load=read_load())
             state = opened_state(log.add(opened))
             self.folder.write_state(state)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.grading.metrics.combine import apply_mask, mean, mean_over_columns, mean_over_groups
 
-Mask = NDArray[Any] | None
+RowMask = NDArray[Any] | None
 # Rows of angles that fit the processor cache: this halves the time for ten million, and saves memory.
 _BATCH = 1 << 14
 
 
-def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: Mask = None, rounded: bool = False) -> float:
+def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: RowMask = None, rounded: bool = False) -> float:
     """The mean absolute error: `mean(|prediction - truth|)`. NaN for no rows.
 
     `rounded` gives the nearest whole number, and of two the even one: so predict-volcanic-eruptions-ingv-oe reports it.
@@ -62,7 +62,7 @@ def mcrmse(
     truth: NDArray[Any],
     prediction: NDArray[Any],
     *,
-    mask: Mask = None,
+    mask: RowMask = None,
     ids: NDArray[Any] | None = None,
     submission_rows: NDArray[Any] | None = None,
 ) -> float:
@@ -127,7 +127,7 @@ def laplace_log_likelihood(
     truth: NDArray[Any],
     prediction: NDArray[Any],
     *,
-    mask: Mask = None,
+    mask: RowMask = None,
     confidence_floor: float = 70.0,
     error_cap: float = 1000.0,
 ) -> float:

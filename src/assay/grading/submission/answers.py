@@ -30,7 +30,7 @@ from assay.tasks import Codec, Column, RowSum, Submission, Task, load_plugin
 if TYPE_CHECKING:
     from assay.data.store import Prepared
 
-Content = bytes | mmap
+FileContent = bytes | mmap
 """The bytes of a file, or a memory map that can be sliced and searched like them."""
 NameRow = Callable[[int], str]
 """Names a row in a message, given its index among the values that are checked."""
@@ -275,7 +275,7 @@ def check_header(header: Sequence[str], columns: Sequence[str], name: str, *, ex
         raise InvalidSubmission(f"{name} has its columns in another order; {needed}, in this order.")
 
 
-def check_line_count(content: Content, columns: int, rows: int, name: str) -> None:
+def check_line_count(content: FileContent, columns: int, rows: int, name: str) -> None:
     """Raise `InvalidSubmission` for a table that would take far more memory than its file.
 
     Either it has many more lines than the `rows` that are needed, or its rows are much shorter than its header.
@@ -287,12 +287,12 @@ def check_line_count(content: Content, columns: int, rows: int, name: str) -> No
         raise InvalidSubmission(f"{name} is not a CSV table: its rows are much shorter than its first line.")
 
 
-def is_ragged(content: Content, columns: int, lines: int) -> bool:
+def is_ragged(content: FileContent, columns: int, lines: int) -> bool:
     """Return whether a table of so many columns and lines has far fewer bytes than values."""
     return columns * lines > 4 * len(content) + 10**6
 
 
-def count_lines(content: Content) -> int:
+def count_lines(content: FileContent) -> int:
     """Return the number of line ends."""
     count = 0
     for start in range(0, len(content), _CHUNK):
@@ -303,7 +303,7 @@ def count_lines(content: Content) -> int:
     return count
 
 
-def chunks(content: Content) -> Iterator[bytes]:
+def chunks(content: FileContent) -> Iterator[bytes]:
     """Yield the content in pieces of bytes that fit into memory."""
     return (content[start : start + _CHUNK] for start in range(0, len(content), _CHUNK))
 

@@ -18,7 +18,7 @@ from assay.core.errors import InvalidSubmission
 from assay.formats.texts import MISSING_WORDS
 from assay.grading.submission.answers import (
     MAX_HEADER,
-    Content,
+    FileContent,
     ParsedSubmission,
     check_line_count,
     chunks,
@@ -46,7 +46,7 @@ _MAX_COLUMNS = 1024
 _STEP = 256
 
 
-def parse_fast(content: Content, path: str | None, task: Task, prepared: "Prepared") -> ParsedSubmission | None:
+def parse_fast(content: FileContent, path: str | None, task: Task, prepared: "Prepared") -> ParsedSubmission | None:
     """Parse a plain submission; return None for one that needs a closer look.
 
     `path` leads to the same content, None if it is in memory only.
@@ -87,7 +87,7 @@ class FastAnswers(StrictAnswers):
         return classes
 
 
-def _read_columns(content: Content, path: str | None, answers: FastAnswers) -> Columns | None:
+def _read_columns(content: FileContent, path: str | None, answers: FastAnswers) -> Columns | None:
     """Return the columns that the rules name, if the table is so plain that nothing in it needs to be explained.
 
     Plain means: the right columns, no quotes in the header, numbers without whitespace, no missing values.
@@ -123,7 +123,7 @@ def _is_numeric(rule: Column) -> bool:
     return rule.type in ("number", "integer") and rule.codec is None
 
 
-def _split_header(content: Content) -> list[str] | None:
+def _split_header(content: FileContent) -> list[str] | None:
     """Split the first line at commas, without regard to quotes; None if it is not UTF-8."""
     head = content[:MAX_HEADER].removeprefix(BYTE_ORDER_MARK).partition(b"\n")[0].removesuffix(b"\r")
     try:
@@ -147,7 +147,7 @@ def _is_plain_header(header: Sequence[str], wanted: Sequence[str], submission: S
     return len(wanted) == len(header) or submission.more_columns
 
 
-def _needs_pandas(content: Content, header: Sequence[str], wanted: Sequence[str], submission: Submission) -> bool:
+def _needs_pandas(content: FileContent, header: Sequence[str], wanted: Sequence[str], submission: Submission) -> bool:
     """Return whether pandas might read a table for lenient parsing in another way than polars."""
     if content[:3] == BYTE_ORDER_MARK or content.find(b'"') >= 0 or content.find(b"\r") >= 0:
         return True

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.submission.answers import Content, ParsedSubmission
+from assay.grading.submission.answers import FileContent, ParsedSubmission
 from assay.grading.submission.fast_path import parse_fast
 from assay.grading.submission.strict import parse_strictly
 from assay.tasks import Task
@@ -83,7 +83,7 @@ class SubmissionFile:
     """
 
     name: str
-    content: Content
+    content: FileContent
     path: str | None = None
 
     def read(self) -> bytes:
@@ -116,7 +116,7 @@ def open_submission(source: bytes | Path, name: str, max_size: int) -> Iterator[
             yield SubmissionFile(name, content, f"/proc/self/fd/{handle}")
 
 
-def refuse_signatures(content: Content, name: str) -> None:
+def refuse_signatures(content: FileContent, name: str) -> None:
     """Raise `InvalidSubmission` for content whose first bytes say that it is compressed, an archive or binary."""
     head = content[:_SIGNATURE_LENGTH].removeprefix(b"\xef\xbb\xbf")
     for pattern, kind in _SIGNATURES:

@@ -18,7 +18,7 @@ _PERIOD = 100_000
 
 
 @dataclass(frozen=True)
-class Group:
+class LabCgroups:
     """The control groups of one lab: which limits they enforce, and why they do not enforce the others."""
 
     folders: Mapping[str, Path]
@@ -71,7 +71,7 @@ class Group:
 
     def remove(self) -> None:
         """Kill what is left in the groups, and remove them."""
-        remove(self.roots)
+        remove_groups(self.roots)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Freezer:
 
     def remove(self) -> None:
         """Kill what is left in the group, and remove it."""
-        remove([self.folder])
+        remove_groups([self.folder])
 
     def _write(self, version_2: str, version_1: str) -> None:
         if (state := self.folder / "freezer.state").exists():
@@ -122,7 +122,7 @@ class Freezer:
         return "frozen 1" in (self.folder / "cgroup.events").read_text()
 
 
-def create(name: str, limits: Limits) -> Group:
+def create_groups(name: str, limits: Limits) -> LabCgroups:
     """Create the groups called `name` below the group of this process, as far as this machine permits."""
     folders: dict[str, Path] = {}
     enforced: dict[str, str] = {}
@@ -137,17 +137,17 @@ def create(name: str, limits: Limits) -> Group:
         except OSError as error:
             folders.pop(limit, None)
             missing[limit] = f"no control group: {error.strerror or error}"
-    return Group(folders, enforced, missing, _create_freezers(mounts, name, folders))
+    return LabCgroups(folders, enforced, missing, _create_freezers(mounts, name, folders))
 
 
-def remove(folders: list[Path], timeout: float = 5.0) -> None:
+def remove_groups(folders: list[Path], timeout: float = 5.0) -> None:
     """Kill every process in these groups, and remove them with the groups below; missing ones are ignored."""
     deadline = time.monotonic() + timeout
     for folder in folders:  # first, because a frozen process does not die in any of its groups
         for group in (folder, *folder.glob("live-*")):
             Freezer(group).thaw()
     for folder in folders:
-        remove(sorted(folder.glob("live-*")), timeout)
+        remove_groups(sorted(folder.glob("live-*")), timeout)
         while True:
             try:
                 for pid in (folder / "cgroup.procs").read_text().split():

@@ -46,7 +46,7 @@ class LabSlot:
     workspace: Path
     status: Path
     owner: Owner | None
-    group: cgroups.Group
+    group: cgroups.LabCgroups
     volume: volumes.Volume | None
     disk: str
 
@@ -81,7 +81,7 @@ def sweep(home: Home) -> None:
 
 
 @contextmanager
-def _watchdog(group: cgroups.Group) -> Iterator[None]:
+def _watchdog(group: cgroups.LabCgroups) -> Iterator[None]:
     """Run a process that kills everything in the lab's control groups if the harness dies.
 
     The kernel kills the first process of a sandbox when its parent dies. Code in the lab that takes over that process
@@ -127,7 +127,7 @@ def _create(home: Home, folder: Path, limits: Limits, owner: Owner | None, group
         # Only the lab's user can enter.
         os.chown(folder, 0, owner[1])
         folder.chmod(0o710)
-    group = cgroups.create(f"assay-{folder.name}", limits) if groups else cgroups.Group({}, {}, {})
+    group = cgroups.create_groups(f"assay-{folder.name}", limits) if groups else cgroups.LabCgroups({}, {}, {})
     (folder / "groups.json").write_text(json.dumps([str(root) for root in group.roots]))
     volume, disk = _volume(home, folder, limits)
     workspace = (volume.point if volume else folder) / "workspace"
@@ -141,7 +141,7 @@ def _create(home: Home, folder: Path, limits: Limits, owner: Owner | None, group
 
 def _volume(home: Home, folder: Path, limits: Limits) -> tuple[volumes.Volume | None, str]:
     try:
-        return volumes.create(folder, limits.disk, home.templates), "a mounted image of that size"
+        return volumes.create_volume(folder, limits.disk, home.templates), "a mounted image of that size"
     except volumes.VolumeUnavailable as error:
         return None, f"polled, because {error}"
 
@@ -151,6 +151,6 @@ def _remove(folder: Path, *, timeout: float = 5.0) -> None:
         groups = [Path(name) for name in json.loads((folder / "groups.json").read_text())]
     except (FileNotFoundError, json.JSONDecodeError):
         groups = []
-    cgroups.remove(groups, timeout)
-    volumes.remove(folder)
+    cgroups.remove_groups(groups, timeout)
+    volumes.remove_volume(folder)
     workspace.remove_tree(folder)

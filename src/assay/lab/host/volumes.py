@@ -37,7 +37,7 @@ class Volume:
         return found.f_bavail <= min(found.f_blocks // 50, 4096) + 256 or found.f_favail == 0
 
 
-def create(folder: Path, size: int, templates: Path) -> Volume:
+def create_volume(folder: Path, size: int, templates: Path) -> Volume:
     """Create and mount an image for `size` bytes of files: a copy of an empty one in `templates`."""
     if os.geteuid() != 0:
         raise VolumeUnavailable("only root can mount an image")
@@ -57,7 +57,7 @@ def create(folder: Path, size: int, templates: Path) -> Volume:
     return volume
 
 
-def remove(folder: Path) -> None:
+def remove_volume(folder: Path) -> None:
     """Unmount and delete the image in `folder`, if there is one."""
     volume = Volume(folder / "disk", folder / "volume")
     if volume.point.is_mount():

@@ -13,7 +13,7 @@ from anyio.abc import Process
 
 from assay.core.errors import LabError
 from assay.lab.environments import WEIGHTS_INSIDE, library_path
-from assay.lab.host.cgroups import Freezer, Group
+from assay.lab.host.cgroups import Freezer, LabCgroups
 from assay.lab.interface import LabPaths, Limits, Sealing, Setup
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -127,7 +127,7 @@ def apply_rlimits(limits: Limits, *, memory_per_process: bool, processes: bool =
     return [find_tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
 
 
-def join_cgroups(group: Group, freezer: Freezer | None = None) -> list[str]:
+def join_cgroups(group: LabCgroups, freezer: Freezer | None = None) -> list[str]:
     """Return the command prefix that joins the control groups of a lab."""
     files = group.join_files(freezer)
     return ["/bin/sh", "-c", _JOIN, "sh", *map(str, files), "--"] if files else []
