@@ -591,7 +591,7 @@ def describe_event(event: Event) -> str:
         case Submitted(submission=submission):
             parts = [submission.file or submission.reason]
         case Graded(grade=grade):
-            parts = [str(grade.score)]
+            parts = [str(grade.not_finite or "no score" if grade.score is None else grade.score)]
         case _:
             parts = []
     return "  ".join(part.strip() for part in parts if part)
