@@ -2,9 +2,13 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pytest
 from competition import Competition, Files, Table, perturb, perturb_guesses, prepare_raw, split, to_csv, write_file
 from graders import map_at_5, require_columns
+
+from assay.core.errors import SourceError
 
 
 class TestHotelId2021Fgvc8(Competition):
@@ -42,3 +46,17 @@ class TestHotelId2021Fgvc8(Competition):
         for number in range(25):
             write_file(raw / f"train_images/{number % 3}/p{number}.jpg", b"%d" % number)
         assert prepare_raw(self.name, raw) == self.prepare_reference(raw)
+
+    def test_a_photograph_may_be_listed_twice_on_one_side_only(self, raw: Path) -> None:
+        rows = [[f"p{number}.jpg", number % 3, number] for number in range(25)]
+        (first, second, *_), (third, fourth, _) = (side.tolist() for side in split(np.arange(25), test_size=0.1))
+        rows[second], rows[fourth][0] = rows[first], rows[third][0]
+        rows[third][1], rows[fourth][1] = 1, 2
+        for image, chain, hotel in rows:
+            write_file(raw / f"train_images/{chain}/{image}", b"%d" % hotel)
+        table = pd.DataFrame(rows, columns=["image", "chain", "hotel_id"])
+        write_file(raw / "train.csv", to_csv(table))
+        assert prepare_raw(self.name, raw) == self.prepare_reference(raw)
+        write_file(raw / "train.csv", to_csv(pd.concat([table, table])))
+        with pytest.raises(SourceError, match="once for training and once for test"):
+            prepare_raw(self.name, raw, "fixed")

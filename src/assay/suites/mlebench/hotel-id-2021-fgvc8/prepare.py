@@ -1,5 +1,8 @@
 """Hotel-ID 2021: photographs of hotel rooms, in a folder per chain."""
 
+from pathlib import Path
+
+from assay.core.errors import SourceError
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
@@ -16,8 +19,12 @@ def prepare(job: PrepareJob) -> None:
         train, test, id="image", sample={"hotel_id": "36363 53586 18807 64314 60181"}, test_name=None,
         public=job.public, private=job.private,
     )  # fmt: skip
+    if both := set(train["image"]) & set(test["image"]):
+        raise SourceError(f"train.csv lists {min(both)} twice, once for training and once for test")
     raw = job.raw / "train_images"
-    pairs = zip(train["chain"], train["image"], strict=True)
-    files.copy((raw / str(chain) / name, job.public / "train_images" / str(chain) / name) for chain, name in pairs)
-    pairs = zip(test["chain"], test["image"], strict=True)
-    files.copy((raw / str(chain) / name, job.public / "test_images" / name) for chain, name in pairs)
+    copies: dict[Path, Path] = {}  # target -> source; of several test photographs with one name the last one counts
+    for chain, image in zip(train["chain"].astype(str), train["image"], strict=True):
+        copies[job.public / "train_images" / chain / image] = raw / chain / image
+    for chain, image in zip(test["chain"].astype(str), test["image"], strict=True):
+        copies[job.public / "test_images" / image] = raw / chain / image
+    files.copy((source, target) for target, source in copies.items())
