@@ -146,7 +146,7 @@ def test_missing_or_damaged_archives_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"bad\.zip is damaged or not a zip file"):
         archives.list_names(tmp_path / "bad.zip")
     with (
-        pytest.raises(SourceError, match=r"a\.zip holds no nothing\.csv"),
+        pytest.raises(SourceError, match=r"a\.zip contains no nothing\.csv"),
         archives.open_member(packed(tmp_path), "nothing.csv"),
     ):
         pass

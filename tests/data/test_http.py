@@ -220,7 +220,7 @@ def test_a_local_copy_is_verified_and_used(alone: Home, web: Server, tmp_path: P
     own.write_bytes(b"another")
     with pytest.raises(SourceError, match=r"is not the file this task was made from.*; pass another copy"):
         fetch(alone, web.file(sha256=SHA256), local_copy=own)
-    with pytest.raises(SourceError, match=r"holds no data\.bin"):
+    with pytest.raises(SourceError, match=r"contains no data\.bin"):
         fetch(alone, web.file(), local_copy=alone.root)
     assert web.asked == []
 

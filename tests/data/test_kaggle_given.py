@@ -64,7 +64,7 @@ def test_a_local_archive_of_another_version_must_be_accepted_and_replaces_nothin
 def test_a_path_without_data_is_a_usage_error(alone: Home, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "nowhere"):
-        with pytest.raises(UsageError, match=rf"{name} holds no data; pass toy\.zip"):
+        with pytest.raises(UsageError, match=rf"{name} contains no data; pass toy\.zip"):
             ask(alone, tmp_path / name)
 
 

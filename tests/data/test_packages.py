@@ -75,7 +75,7 @@ def test_a_member_with_the_wrong_hash_is_refused(alone: Home, wheel: MakeWheel, 
 
 def test_a_missing_member_is_named(alone: Home, wheel: MakeWheel, tmp_path: Path) -> None:
     package = wheel().model_copy(update={"members": {"toydata/other.csv": "0" * 64}})
-    with pytest.raises(SourceError, match=r"holds no toydata/other\.csv"):
+    with pytest.raises(SourceError, match=r"contains no toydata/other\.csv"):
         extract(fetch(alone, package, progress=NoProgress()), package, tmp_path / "raw")
 
 

@@ -167,7 +167,7 @@ def archive(*members: tuple[str, bytes], packing: int = zipfile.ZIP_STORED) -> b
 HOSTILE = {
     "not a zip file": (b"slope = 1", "is not a readable .npz file"),
     "cut off": (archive(("slope.npy", header("()") + b"1234"))[:-30], "is not a readable .npz file"),
-    "nothing in it": (archive(), "holds no arrays"),
+    "nothing in it": (archive(), "contains no arrays"),
     "a member that is no array": (archive(("run.py", b"import os")), "'run.py', which is not the name of an array"),
     "a path": (archive(("../slope.npy", header("()") + b"1234")), "which is not the name of an array"),
     "not an array inside": (archive(("slope.npy", b"import os")), "is not a readable .npz file"),

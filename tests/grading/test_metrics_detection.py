@@ -22,7 +22,7 @@ CORNERS = st.tuples(st.integers(0, 5), st.integers(0, 5), SIDE, SIDE).map(
 )
 BOX = st.tuples(st.sampled_from("12"), st.sampled_from([0.1, 0.3, 0.5, 0.9]), CORNERS)
 PICTURES = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX, max_size=5)), min_size=1, max_size=5)
-"""True and predicted boxes of some pictures, as (label, score, corners)."""
+"""True and predicted boxes of some images, as (label, score, corners)."""
 ANY_CORNERS = st.tuples(*[st.integers(-3, 9)] * 4)
 ANY_BOX = st.tuples(st.sampled_from("12"), st.sampled_from([0.1, 0.3, 0.5, 0.9]), ANY_CORNERS)
 FOUND = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX | ANY_BOX, max_size=5)), min_size=1, max_size=5)
@@ -33,8 +33,8 @@ def boxes(*texts):
     return [parse_boxes(text, "here") for text in texts]
 
 
-def of(pictures, side):
-    texts = (" ".join(f"{label} {score} {' '.join(map(str, at))}" for label, score, at in p[side]) for p in pictures)
+def of(images, side):
+    texts = (" ".join(f"{label} {score} {' '.join(map(str, at))}" for label, score, at in p[side]) for p in images)
     return boxes(*texts)
 
 
@@ -99,7 +99,7 @@ def test_voc_average_precision_by_hand(true, given, by_hand):
 
 
 def test_boxes_of_equal_score_count_together():
-    # Two pictures, one hit: at the only score, precision is 1/2, whichever picture comes first.
+    # Two images, one hit: at the only score, precision is 1/2, whichever image comes first.
     truth, prediction = boxes("a 1 0 0 2 2", "b 1 0 0 2 2"), boxes("a 1 0 0 2 2", "a 1 0 0 2 2")
     assert map_iou50_siim(truth, prediction) == map_iou50_siim(truth[::-1], prediction[::-1]) == 0.25
 
@@ -108,7 +108,7 @@ def test_the_published_siim_grader_pays_for_predicting_nothing():
     truth = boxes("negative 1 0 0 1 1", "typical 1 0 0 1 1", "none 1 0 0 1 1", "opacity 1 0 0 9 9 opacity 1 20 0 29 9")
     nothing = boxes("", "", "", "")
     assert map_iou50_siim(truth, nothing) == 0
-    # Each class is worth its share: 1 of 4 pictures for three of them; for opacity two boxes, and three without.
+    # Each class is worth its share: 1 of 4 images for three of them; for opacity two boxes, and three without.
     assert map_iou50_siim(truth, nothing, misses_at_zero=True) == pytest.approx((3 * 1 / 4 + 2 / 5) / 4)
 
 
@@ -131,12 +131,12 @@ def test_a_box_goes_to_the_best_object_or_in_the_published_grader_to_the_best_on
     assert map_iou50_siim(truth, prediction, misses_at_zero=True) == pytest.approx(1.0)
 
 
-def siim_by_loops(pictures):
+def siim_by_loops(images):
     """The published rule in plain loops, with scikit-learn's average precision."""
     areas = []
-    for label in {box[0] for true, _ in pictures for box in true}:
+    for label in {box[0] for true, _ in images for box in true}:
         pairs = []
-        for true, guesses in pictures:
+        for true, guesses in images:
             left = [box[2] for box in true if box[0] == label]
             mine = sorted((box for box in guesses if box[0] == label), key=lambda box: -box[1])
             if not left and not mine:
@@ -153,32 +153,32 @@ def siim_by_loops(pictures):
 
 
 @given(PICTURES)
-def test_the_published_siim_rule_equals_plain_loops_and_scikit_learn(pictures):
-    score = map_iou50_siim(of(pictures, 0), of(pictures, 1), misses_at_zero=True)
-    assert score == pytest.approx(siim_by_loops(pictures), nan_ok=True)
+def test_the_published_siim_rule_equals_plain_loops_and_scikit_learn(images):
+    score = map_iou50_siim(of(images, 0), of(images, 1), misses_at_zero=True)
+    assert score == pytest.approx(siim_by_loops(images), nan_ok=True)
 
 
 @given(PICTURES, st.randoms(use_true_random=False))
-def test_the_order_of_pictures_does_not_matter(pictures, random):
-    moved = random.sample(pictures, len(pictures))
+def test_the_order_of_pictures_does_not_matter(images, random):
+    moved = random.sample(images, len(images))
     for quirk in (False, True):
-        score = map_iou50_siim(of(pictures, 0), of(pictures, 1), misses_at_zero=quirk)
+        score = map_iou50_siim(of(images, 0), of(images, 1), misses_at_zero=quirk)
         assert map_iou50_siim(of(moved, 0), of(moved, 1), misses_at_zero=quirk) == pytest.approx(score, nan_ok=True)
 
 
-def coco_by_pycocotools(pictures, *, corners_as_sizes=False, first_id=1):
-    def entry(picture, box):
+def coco_by_pycocotools(images, *, corners_as_sizes=False, first_id=1):
+    def entry(image, box):
         label, score, (left, top, right, bottom) = box
         place = [left, top, right, bottom] if corners_as_sizes else [left, top, right - left, bottom - top]
         area = (right - left) * (bottom - top)
-        return {"image_id": picture, "category_id": int(label), "score": score, "bbox": place, "area": area}
+        return {"image_id": image, "category_id": int(label), "score": score, "bbox": place, "area": area}
 
     sides = []
     for side in (0, 1):
-        entries = [entry(n, box) for n, picture in enumerate(pictures) for box in picture[side]]
+        entries = [entry(n, box) for n, image in enumerate(images) for box in image[side]]
         data = COCO()
         data.dataset = {
-            "images": [{"id": n} for n in range(len(pictures))],
+            "images": [{"id": n} for n in range(len(images))],
             "annotations": [box | {"id": first_id + place, "iscrowd": 0} for place, box in enumerate(entries)],
             "categories": [{"id": 1}, {"id": 2}],
         }
@@ -195,31 +195,31 @@ def coco_by_pycocotools(pictures, *, corners_as_sizes=False, first_id=1):
 
 
 @settings(deadline=None)
-@given(FOUND.filter(lambda pictures: any(found for _, found in pictures)))
-def test_coco_precision_equals_that_of_pycocotools(pictures):
-    truth, prediction = of(pictures, 0), of(pictures, 1)
-    assert coco_map_iou40(truth, prediction) == pytest.approx(coco_by_pycocotools(pictures), nan_ok=True)
+@given(FOUND.filter(lambda images: any(found for _, found in images)))
+def test_coco_precision_equals_that_of_pycocotools(images):
+    truth, prediction = of(images, 0), of(images, 1)
+    assert coco_map_iou40(truth, prediction) == pytest.approx(coco_by_pycocotools(images), nan_ok=True)
 
 
 @settings(deadline=None)
-@given(FOUND.filter(lambda pictures: pictures[0][1]))
-def test_the_published_vinbigdata_rule_equals_pycocotools_with_its_errors(pictures):
+@given(FOUND.filter(lambda images: images[0][1]))
+def test_the_published_vinbigdata_rule_equals_pycocotools_with_its_errors(images):
     # Ids from 0: pycocotools takes the id 0 of a match for no match, on either side.
-    truth, prediction = of(pictures, 0), of(pictures, 1)
+    truth, prediction = of(images, 0), of(images, 1)
     quirks = {"corners_as_sizes": True, "first_truth_never_counts": True}
     score = coco_map_iou40(truth, prediction, **quirks, places=range(len(truth)))
-    expected = coco_by_pycocotools(pictures, corners_as_sizes=True, first_id=0)
+    expected = coco_by_pycocotools(images, corners_as_sizes=True, first_id=0)
     assert score == pytest.approx(expected, nan_ok=True)
 
 
 def test_rows_of_one_picture_are_joined_when_they_are_named():
-    # The first picture is submitted in two rows, and counts once. Its second box hits what is hit already, unless the
+    # The first image is submitted in two rows, and counts once. Its second box hits what is hit already, unless the
     # first hit was by the very first box of the file: then 2 of 2 boxes count as hits, and 2 hits are of 2 true boxes.
     truth = boxes("1 1 0 0 9 9", "1 1 0 0 9 9", "1 1 0 0 9 9")
     found = boxes("1 0.9 0 0 9 9", "1 0.8 0 0 9 9", "1 0.7 50 50 60 60")
-    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"], places=[1, 2, 0]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, pictures=["a", "a", "b"], places=[0, 1, 2]) == 1
+    assert coco_map_iou40(truth, found, images=["a", "a", "b"]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, found, images=["a", "a", "b"], places=[1, 2, 0]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, found, images=["a", "a", "b"], places=[0, 1, 2]) == 1
 
 
 def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():
@@ -227,17 +227,17 @@ def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():
     wrong = [("1", 0.9, (50, 50, 60, 60))] * 99
     right = ("1", 0.1, (0, 0, 10, 10))
     for surer, by_hand in ((wrong, 1 / 100), ([wrong[0], *wrong], 0.0)):
-        pictures = [([right], [*surer, right])]
-        assert coco_map_iou40(of(pictures, 0), of(pictures, 1)) == pytest.approx(by_hand)
-        assert coco_by_pycocotools(pictures) == pytest.approx(by_hand)
+        images = [([right], [*surer, right])]
+        assert coco_map_iou40(of(images, 0), of(images, 1)) == pytest.approx(by_hand)
+        assert coco_by_pycocotools(images) == pytest.approx(by_hand)
 
 
 def test_an_enormous_box_without_hit_does_not_count_as_in_coco():
     right = ("1", 0.1, (0, 0, 10, 10))
     for corner, by_hand in ((100_000, 0.5), (100_001, 1.0)):
-        pictures = [([right], [("1", 0.9, (0, 0, corner, corner)), right])]
-        assert coco_map_iou40(of(pictures, 0), of(pictures, 1)) == pytest.approx(by_hand)
-        assert coco_by_pycocotools(pictures) == pytest.approx(by_hand)
+        images = [([right], [("1", 0.9, (0, 0, corner, corner)), right])]
+        assert coco_map_iou40(of(images, 0), of(images, 1)) == pytest.approx(by_hand)
+        assert coco_by_pycocotools(images) == pytest.approx(by_hand)
 
 
 def test_corners_taken_for_sizes_blow_up_the_overlap():
@@ -250,7 +250,7 @@ def test_corners_taken_for_sizes_blow_up_the_overlap():
 
 
 def test_the_published_vinbigdata_grader_never_counts_the_very_first_true_box():
-    # Three pictures, all right: the first hit counts as false. Ranked first, it leaves 1/2 and 2/3 at recall 1/3, 2/3.
+    # Three images, all right: the first hit counts as false. Ranked first, it leaves 1/2 and 2/3 at recall 1/3, 2/3.
     truth = boxes("14 1 0 0 1 1", "14 1 0 0 1 1", "14 1 0 0 1 1")
     assert coco_map_iou40(truth, truth) == 1
     by_hand = (67 * 2 / 3) / 101  # recalls 0, 0.01 … 0.66
@@ -258,7 +258,7 @@ def test_the_published_vinbigdata_grader_never_counts_the_very_first_true_box():
 
 
 def test_the_published_vinbigdata_sample_scores_the_share_of_pictures_without_finding():
-    # "No finding" everywhere, right in the first 7 of 10 pictures: precision 1 up to recall 1. Right in the last 7, the
+    # "No finding" everywhere, right in the first 7 of 10 images: precision 1 up to recall 1. Right in the last 7, the
     # best precision at every recall is 7/10. The published 0.0475 is close to 1/15 of such a share.
     last = boxes(*["3 1 0 0 50 50"] * 3, *["14 1 0 0 1 1"] * 7)
     sample = boxes(*["14 1 0 0 1 1"] * 10)

@@ -1,5 +1,5 @@
-"""What every other package rests on: errors, atomic files and locks, the home folder, progress, quantities, text.
+"""The basics that all other packages use: errors, atomic writes and locks, the home folder, progress, quantities, text.
 
-Start reading at `errors.py`. Nothing here imports another package of Assay, and building a lab environment, which must
-work before anything is installed, uses only those modules that need nothing but the standard library.
+Start reading at `errors.py`. Nothing here imports another package of Assay. Building a lab environment must work before
+anything is installed, so it uses only the modules that need nothing beyond the standard library.
 """

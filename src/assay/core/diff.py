@@ -1,4 +1,4 @@
-"""Line-by-line differences of two texts, in bounded time whatever the texts are."""
+"""Line-by-line differences of two texts, in bounded time for any input."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, i
 def unified_diff(before: Sequence[str], after: Sequence[str], old: str, new: str) -> Iterator[str]:
     """Yield the lines of a unified diff; `before` and `after` are lines that keep their line breaks, or all lack them.
 
-    What the texts have in common at both ends costs nothing. The rest is compared line by line only if it is short:
-    the time of `difflib` grows with the square of the number of lines or faster. A long rest counts as replaced.
+    Common lines at the start and the end are skipped. The rest is compared line by line only if it is short, because
+    the time of `difflib` grows at least with the square of the number of lines. A long rest counts as replaced.
     """
     if before == after:
         return

@@ -19,7 +19,7 @@ def atomic_write(
     check: Callable[[], None] | None = None,
     durable: bool = True,
 ) -> None:
-    """Write a file atomically: readers see the old content or the new, also after a crash.
+    """Write a file atomically: readers see the old content or the new, even after a crash.
 
     `check` is called just before the file is renamed into place and may raise. With `durable` off, the write survives
     the death of this process but not a power failure, which may leave the old file, an empty one, or none. Use it for

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.core.errors import SourceError
 from assay.core.quantities import format_size
 
-# What systems report for a disk that takes no more: it is full, the user's quota is used up, the file is too large.
+# Errors that mean that no more can be written: the disk is full, the quota is used up, the file is too large.
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

@@ -52,7 +52,7 @@ Bytes = Annotated[int, BeforeValidator(parse_size)]
 
 
 def format_cost(dollars: float | None) -> str:
-    """Return a cost; that of a model without a known price is unknown."""
+    """Format a cost in dollars; None is the cost of a model without a known price."""
     return "unknown" if dollars is None else f"${dollars:.2f}"
 
 
@@ -79,7 +79,7 @@ def _check_timestamp(text: str) -> str:
 
 def _check_year(moment: datetime) -> datetime:
     if not 1970 <= moment.year <= 3000:  # others cannot be converted between time zones
-        raise ValueError("not a date of this age")
+        raise ValueError("not a date between the years 1970 and 3000")
     return moment
 
 

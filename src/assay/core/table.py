@@ -74,7 +74,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _shrink(columns: Sequence[TableColumn], widths: Sequence[int], width: int) -> list[int]:
-    """Take characters from the widest column that may shrink until the table fits or none may any more."""
+    """Narrow the widest column that may shrink until the table fits or no column can shrink further."""
     widths = list(widths)
     while _total(widths) > width:
         able = [place for place, column in enumerate(columns) if column.shrinks and widths[place] > column.min_width]

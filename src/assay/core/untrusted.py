@@ -3,8 +3,7 @@
 Every reader of a record goes through this module. A file must be a regular file: a link could lead to the answers of a
 task or to a key, and reading a pipe or a device could take forever. Sizes, line lengths, nesting and the number of
 files are limited. JSON must mean the same to every reader, so duplicate keys and constants such as NaN are refused.
-Whatever is wrong is a `RecordError`; only a file that does not exist is a `FileNotFoundError`, because many may be
-absent.
+Every problem is a `RecordError`, except that a missing file is a `FileNotFoundError`, because many files are optional.
 """
 
 import json

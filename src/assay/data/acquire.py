@@ -112,7 +112,7 @@ def _from_web(
 
 
 def _from_folder(task: Task, local_copy: Path | None) -> RawData:
-    """Use a folder of the user, in place, as the raw data of a task that has no other unverified data."""
+    """Use a folder of the user in place as the raw data of a task that has no other unverified data."""
     if local_copy is None:
         raise UsageError(f"{task.id} has no unverified data of its own; pass a folder with yours: --raw DIR")
     if not local_copy.is_dir():

@@ -218,7 +218,7 @@ def _member(content: zipfile.ZipFile, archive: Path, name: str) -> zipfile.ZipIn
     try:
         info = content.getinfo(name)
     except KeyError:
-        raise SourceError(f"{archive.name} holds no {name}") from None
+        raise SourceError(f"{archive.name} contains no {name}") from None
     if info.flag_bits & _ENCRYPTED:
         raise SourceError(f"{archive.name}: {name} is encrypted with a password")
     return info

@@ -40,7 +40,7 @@ class PrepareJob:
         return list(self.task.submission.columns)
 
     def find_or_fetch(self, name: str) -> Path:
-        """Return a file of `[[source.files]]` that Kaggle's archive lacks: the user's own copy, else a download."""
+        """Return a file of `[[source.files]]` that Kaggle's archive lacks: the user's own copy, or a download."""
         own = self.raw / name
         if own.is_file():
             return own
@@ -77,7 +77,7 @@ def run_prepare(
     fetch: Callable[[str], Path] = _no_download,
     secret_seed: Callable[[], int] = _fresh_seed,
 ) -> None:
-    """Run a task's `prepare.py`, or the one that the edition has of its own."""
+    """Run a task's `prepare.py`, or the edition's own version of it."""
     task = task.in_edition(edition)
     prepare = _load_function(task.path("prepare.py"), "prepare", "prepare(job)")
     prepare(PrepareJob(task, raw, public, private, edition, fetch, secret_seed))

@@ -141,7 +141,7 @@ def per_class(labels: Sequence[Hashable], *, test: float, seed: int, min_random:
 def appearance_numbers(keys: Keys) -> Rows:
     """Number each distinct key 0, 1, 2, … as it first appears, and return the number of every row's key.
 
-    Rows without a key, i.e. with None or NaN, have one in common.
+    Rows without a key, i.e. with None or NaN, share one.
     """
     import pandas as pd
 

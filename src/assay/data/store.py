@@ -269,7 +269,7 @@ class _Builder:
     def _prepare(self, raw: RawData, public: Path, private: Path) -> bool:
         """Run `prepare.py` and return whether it used the secret seed.
 
-        A column or file that it cannot find is a fault of the raw data, not of Assay.
+        A missing column or file is a problem of the raw data, not of Assay.
         """
         from polars.exceptions import ColumnNotFoundError
 

@@ -1,4 +1,4 @@
-"""Labelled points and boxes: groups of words, as in `label confidence xmin ymin xmax ymax`, one group per object."""
+"""Labeled points and boxes: groups of words, as in `label confidence xmin ymin xmax ymax`, one group per object."""
 
 import math
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote
 
-_MAX_COUNT = 10_000  # objects in one cell: far above any real picture, far below what would be slow to compare
-_MAX_NUMBER = 1e12  # of any number: its cube is still a number
+_MAX_COUNT = 10_000  # objects in one cell: far more than any real image has, far fewer than would be slow to compare
+_MAX_NUMBER = 1e12  # limit for any number; its cube is still finite
 _MAX_DIGITS = 64
 
 _POINT = ("label", "x", "y")
@@ -22,7 +22,7 @@ _BOX_3D = ("confidence", "center_x", "center_y", "center_z", "width", "length", 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The labelled points of a picture, `places` of shape (n, 2)."""
+    """The labeled points of an image, `places` of shape (n, 2)."""
 
     labels: NDArray[np.object_]
     places: NDArray[np.float64]
@@ -30,7 +30,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The labelled boxes of a picture, `corners` of shape (n, 4): xmin, ymin, xmax, ymax. True ones have any score."""
+    """The labeled boxes of an image, `corners` of shape (n, 4): xmin, ymin, xmax, ymax. True boxes have any score."""
 
     labels: NDArray[np.object_]
     scores: NDArray[np.float64]
@@ -39,7 +39,7 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Boxes3D:
-    """The labelled upright boxes of a scene: `centers` (n, 3), `sizes` (n, 3) as width, length, height, and `yaws`.
+    """The labeled upright boxes of a scene: `centers` (n, 3), `sizes` (n, 3) as width, length, height, and `yaws`.
 
     A box's length is along its heading, which is the x axis turned by yaw radians about the z axis.
     """
@@ -58,7 +58,7 @@ def parse_points(text: str, where: str, *, may_be_empty: bool = True, max_count:
 
 
 def parse_rectangles(text: str, where: str, *, may_be_empty: bool = True, max_count: int = _MAX_COUNT) -> Boxes:
-    """Parse the boxes in `label x y width height` groups, at most `max_count` of them; x, y is the least corner."""
+    """Parse the boxes in `label x y width height` groups, at most `max_count` of them; x, y is the smallest corner."""
     labels, numbers = _parse_groups(text, _RECTANGLE, where, may_be_empty, max_count)
     corners = np.column_stack([numbers[:, :2], numbers[:, :2] + numbers[:, 2:]])
     return Boxes(labels, np.ones(len(labels)), corners)
@@ -98,7 +98,7 @@ def parse_boxes_3d(
 
     Sizes must be above 0 unless `any_size`. With `split_at_spaces` each space ends a word, so that two in a row are an
     error, and other whitespace is part of a word; but a cell of whitespace is empty. The published grader of
-    3d-object-detection-for-autonomous-vehicles reads cells so, and does not check all sizes.
+    3d-object-detection-for-autonomous-vehicles reads cells this way, and does not check all sizes.
     """
     separator = " " if split_at_spaces else None
     labels, numbers = _parse_groups(text, _BOX_3D, where, may_be_empty, max_count, separator)

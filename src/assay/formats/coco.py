@@ -36,7 +36,7 @@ def pair_annotations(coco: Coco, image_id: str = "id") -> list[tuple[Record, Rec
     if len(pairs) < len(coco["annotations"]) or any(
         image[image_id] != annotation["image_id"] for image, annotation in pairs
     ):
-        raise SourceError("the images and annotations of a COCO file do not belong together one by one")
+        raise SourceError("the images and annotations of a COCO file do not correspond one to one")
     return pairs
 
 

@@ -71,7 +71,7 @@ class _Text:
         self._decoder = json.JSONDecoder()
 
     def peek(self) -> str:
-        """Return the next character that is no whitespace, empty at the end of the file."""
+        """Return the next character that is not whitespace; empty at the end of the file."""
         while True:
             space = _SPACE.match(self._rest, self._at)
             self._at = space.end() if space else self._at
@@ -79,13 +79,13 @@ class _Text:
                 return self._rest[self._at : self._at + 1]
 
     def take(self) -> str:
-        """Return the next character that is no whitespace, and go behind it."""
+        """Return the next character that is not whitespace, and advance past it."""
         character = self.peek()
         self._at += len(character)
         return character
 
     def take_object(self) -> Record:
-        """Parse the next object, and go behind it; raises `ValueError` if there is none."""
+        """Parse the next object, and advance past it; raises `ValueError` if there is none."""
         if self.peek() != "{":
             raise ValueError("it does not begin with {")
         while True:
@@ -93,7 +93,7 @@ class _Text:
                 record, self._at = self._decoder.raw_decode(self._rest, self._at)
                 return record  # type: ignore[no-any-return]
             except ValueError:
-                # It may go on behind what was read. Reading twice as much each time bounds the number of attempts.
+                # The object may be longer than what was read. Doubling the amount bounds the number of attempts.
                 if not self._read_more(max(self._chunk, len(self._rest) - self._at)):
                     raise
 

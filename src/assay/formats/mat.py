@@ -1,4 +1,4 @@
-"""MATLAB 5 files, in which a few competitions keep labels: changed in place, without a reader of the whole format."""
+"""MATLAB 5 files, in which a few competitions keep labels: edited without parsing the whole format."""
 
 import struct
 import zlib
@@ -14,9 +14,9 @@ _STRUCT, _DOUBLES = 2, 6  # classes of arrays
 
 
 def clear_field(content: bytes, field: str) -> bytes:
-    """Return a file in which this field of every structure is an empty array, and everything else as it was.
+    """Return the file with this field of every structure replaced by an empty array.
 
-    Only structures that are variables are changed, not those inside of others.
+    Only top-level structures are changed, not those nested in others.
     """
     order = _BYTE_ORDERS.get(content[_HEADER - 2 : _HEADER])
     if order is None:
@@ -87,7 +87,7 @@ def _element(kind: int, body: bytes, order: str) -> bytes:
 
 
 def list_fields(content: bytes) -> dict[str, int]:
-    """Return the size in bytes of each variable that is no structure, and of each field of those that are.
+    """Return the size in bytes of each variable that is not a structure, and of each field of those that are.
 
     A field is named `Variable.Field`. An empty array has the size 0.
     """

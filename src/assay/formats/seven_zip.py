@@ -12,7 +12,7 @@ from assay.core.untrusted import find_special_file
 
 
 def extract(archive: Path, folder: Path) -> None:
-    """Extract all of an archive below a folder; `SourceError` if it is damaged, too large, or contains links."""
+    """Extract a whole archive into a folder; `SourceError` if it is damaged, too large, or contains links."""
     library = _library()
     try:
         with library.SevenZipFile(archive) as content:

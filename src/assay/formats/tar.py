@@ -38,7 +38,7 @@ def unpack_tar(archive: Path, destinations: Mapping[str, Path]) -> None:
                 shutil.copyfileobj(file, copied)
             missing.discard(name)
     if missing:
-        raise SourceError(f"{archive.name} holds no {min(missing)}")
+        raise SourceError(f"{archive.name} contains no {min(missing)}")
 
 
 def list_tar(archive: Path) -> list[str]:
@@ -48,7 +48,7 @@ def list_tar(archive: Path) -> list[str]:
 
 
 def rewrite_tar_gz(source: Path, target: Path, change: Callable[[str, bytes], bytes]) -> None:
-    """Write a compressed tar file of the members of another, with what `change(name, content)` makes of its files.
+    """Write a compressed tar file with the members of another, each file replaced by `change(name, content)`.
 
     The same members give the same bytes. One file is in memory at a time.
     """

@@ -1,4 +1,4 @@
-"""Words in one cell: checked against a grammar and returned as the text they are."""
+"""Words in one cell: checked against a grammar and returned unchanged."""
 
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote

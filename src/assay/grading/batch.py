@@ -1,7 +1,7 @@
 """Grade a list of submissions in the published benchmark's format, and write its report.
 
 A line of the list is a JSON object with `competition_id` and `submission_path`; blank lines and comments (`#`, `//`)
-are skipped. Whatever one line holds, the others are graded.
+are skipped. A bad line does not keep the others from being graded.
 """
 
 import json
@@ -160,7 +160,7 @@ class _Grader:
         self._prepared: dict[str, Prepared] = {}
 
     def grade(self, entry: BatchEntry) -> Grade | NotGraded:
-        """Grade one entry; say why if that is impossible."""
+        """Grade one entry, or return why that is impossible."""
         from assay.data.store import load_prepared
         from assay.grading.grade import grade_submission
 

@@ -1,4 +1,4 @@
-"""Grade a submission: read it, score it, and tell what the score is worth.
+"""Grade a submission: read it, score it, and compare the score with the leaderboard or the panel.
 
 Scores are compared after rounding to five decimals, as the published benchmark does. A score that is not a number
 reaches no threshold; an infinite one is compared like any other.
@@ -325,7 +325,7 @@ def rank_in_panel(score: float, panel: Sequence[Solution], metric: Metric) -> in
 def compute_improvement(score: float, baseline: float, metric: Metric) -> float | None:
     """Return how much better than the baseline the score is, as a share of it: 0.1 is 10 % better.
 
-    None for a baseline of 0, of which nothing is a share, and for a score that is not finite.
+    None for a baseline of 0, which nothing can be relative to, and for a score that is not finite.
     """
     if baseline == 0 or not math.isfinite(score):
         return None
@@ -340,7 +340,7 @@ def beats_baseline(improvement: float | None) -> bool:
 def is_beyond_spread(score: float, measured: Measured, metric: Metric) -> bool:
     """Return whether the score beats the starter's mean by more than two standard deviations of its seeds.
 
-    With five seeds, about one in fourteen further runs of the same starter comes that far by chance. If all seeds
+    With five seeds, about one in fourteen further runs of the same starter gets that far by chance. If all seeds
     score the same there is no spread: then anything better is beyond it.
     """
     gain = _gain(score, measured.baseline, metric)

@@ -1,10 +1,10 @@
 """Reading a submission in a process of its own, with limits on its memory and time.
 
-An agent's file is read by large libraries that were not made for hostile input. Whatever a file makes them do, it costs
-a process that ends, and never more memory than `max_memory` allows. Trials and `assay verify` read submissions this
-way; files up to `SMALL` are the exception, because starting a process takes longer than grading them, and because
-without decompression, which `read` refuses, no parser makes 300 MB of so little. `assay grade` and `assay grade-batch`
-read every file in their own process: there a user reads files of their own.
+An agent's file is read by large libraries that were not made for hostile input. Whatever it makes them do, only a
+separate process can crash, and never uses more memory than `max_memory` allows. Trials and `assay verify` read
+submissions this way. Files up to `SMALL` are the exception: starting a process takes longer than grading them, and
+without decompression, which `read` refuses, no parser needs 300 MB for so few bytes. `assay grade` and `assay
+grade-batch` read every file in their own process, because there users read their own files.
 """
 
 import json
@@ -110,7 +110,7 @@ def _call(request: _Request) -> Judgement:
 
 
 def serve_request() -> None:
-    """Read one request from standard input and print the judgement; runs in the process of its own."""
+    """Read one request from standard input and print the judgement; runs in the separate process."""
     request: _Request = pickle.loads(sys.stdin.buffer.read())
     _limit_memory(max_memory(request.source, request.prepared))
     try:

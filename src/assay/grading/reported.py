@@ -1,7 +1,7 @@
 """Grade a time that a submission states about itself, as the published grader of mlagentbench/vectorization does.
 
 Only published editions grade this way. The first value of the first line that is not blank counts, whatever follows it;
-text that is no number counts as the time that the published grader sets for it.
+text that is not a number counts as the time that the published grader sets for it.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Labs, in which the code of agents runs: sandboxes, their Python environments, and snapshots of their workspaces.
 
 Start reading at `interface.py` (what a lab offers) and `lab.py` (`open_lab`). `workspace.py` is the only module that
-accesses the files of a workspace, `sandboxes/` confines commands, and `host/` has what a lab needs of the machine.
+accesses the files of a workspace, `sandboxes/` confines commands, and `host/` has what a lab needs from the machine.
 
 Names are imported on first use, so that building an environment needs nothing but the standard library.
 """

@@ -88,7 +88,7 @@ async def _attack(lab: Lab) -> AsyncIterator[Diagnosis]:
 
 
 def cpu_limit_holds(sealing: Sealing, seconds: float) -> bool:
-    """Whether a loop that ran for a second in the small lab was held to a quarter of a core, and not just by load."""
+    """Whether a loop in the small lab was limited to a quarter of a core in a second, and not merely by load."""
     return "cpu" in sealing.enforced and seconds < 0.6
 
 

@@ -74,7 +74,7 @@ class RunningCommand:
             tasks.start_soon(self.collect, self.started.process.stderr, self.stderr)
             yield
             await self.end()
-            # Everything that could print is dead, except with sandbox `none`.
+            # Every process that could print is dead, except with sandbox `none`.
             tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
 
     async def collect(self, stream: ByteReceiveStream | None, into: "OutputBuffer") -> None:

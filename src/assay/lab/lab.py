@@ -199,7 +199,7 @@ class SandboxedLab:
             self._live.discard(started)
 
     def _restore_access(self) -> None:
-        """Undo it if code in the lab removed the permission to enter its workspace: nothing else could run."""
+        """Restore the permission to enter the workspace if code in the lab removed it: nothing else could run."""
         mode = self._slot.workspace.stat().st_mode
         if mode & 0o700 != 0o700:
             self._slot.workspace.chmod(mode & 0o777 | 0o700)

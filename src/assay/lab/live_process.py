@@ -81,5 +81,5 @@ class LiveProcess:
         self._leaving.set()
 
     def _ended_error(self) -> LabError:
-        said = self._running.stderr.output().text.strip()
-        return LabError(f"the process in the lab has ended{f': {said[-2000:]}' if said else ''}")
+        stderr = self._running.stderr.output().text.strip()
+        return LabError(f"the process in the lab has ended{f': {stderr[-2000:]}' if stderr else ''}")

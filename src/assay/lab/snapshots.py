@@ -87,7 +87,7 @@ class Snapshot:
 class StoreQuota:
     """How much of the host's disk the snapshots of a trial may take.
 
-    Without it, code that keeps changing a large file could fill the disk, while each snapshot is within its limit.
+    Without it, code that keeps changing a large file could fill the disk, although each snapshot is within its limit.
     Large files are left out first, so that there is space for scripts; then all files are.
     """
 

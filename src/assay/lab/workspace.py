@@ -23,7 +23,7 @@ EntryKind = Literal["file", "folder", "link", "other"]
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 64
 MAX_CHARACTERS = 32 * 10**6
-"""Max length of all paths and link targets of a workspace together, in which they are kept in memory and recorded."""
+"""Max total length of all paths and link targets of a workspace, which are kept in memory and recorded."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

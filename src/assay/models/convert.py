@@ -78,7 +78,7 @@ def from_inspect(message: ChatMessage, name: str, state: dict[str, Any] | None =
 
 
 def tool_info(tool: Tool) -> ToolInfo:
-    """Return a tool as Inspect's; an error if the conversion would lose a part of its schema."""
+    """Return a tool as Inspect's; raise an error if the conversion would lose a part of its schema."""
     try:
         info = ToolInfo(
             name=tool.name, description=tool.description, parameters=ToolParams.model_validate(tool.parameters)
@@ -120,7 +120,7 @@ def sampling_config(sampling: Sampling, settings: ModelSettings) -> GenerateConf
 
 
 def _refuse_arguments(message: ChatMessageAssistant) -> ChatMessageAssistant:
-    """Make arguments that cannot be recorded, such as very deep ones, a fault of their call."""
+    """Report arguments that cannot be recorded, such as deeply nested ones, as a parse error of their call."""
     reasons = [find_unrecordable(call.arguments) for call in message.tool_calls or ()]
     if not any(reasons):
         return message

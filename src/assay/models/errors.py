@@ -58,7 +58,7 @@ def request_error(name: str, error: Exception) -> ModelError:
 
 
 def _is_content_error(status: int | None, error: Exception) -> bool:
-    """Whether the request itself is at fault: the provider says so, or it cannot even be encoded."""
+    """Whether the request itself is invalid: the provider says so, or it cannot even be encoded."""
     if status is None:
         return isinstance(error, UnicodeError | RecursionError | OverflowError)
     return 400 <= status < 500 and status not in _ACCOUNT_STATUSES

@@ -65,7 +65,7 @@ class Local(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        """Return the model's reply; the event loop runs on while it is computed."""
+        """Return the model's reply; the event loop keeps running while it is computed."""
         required = [] if self._plain else _required(tools, tool_choice)
         request = _sampling(config)
         if self._plain:
@@ -98,7 +98,7 @@ class Local(ModelAPI):
         return 1
 
     def should_retry(self, ex: BaseException) -> bool:
-        """Retry nothing: what fails once in this process fails again."""
+        """Never retry: a request that fails once in this process fails again."""
         return False
 
     @property

@@ -13,7 +13,7 @@ SECONDS = 10.0
 
 
 def check_responses_api(name: str, settings: ModelSettings) -> None:
-    """Raise `UsageError` if a model is to be called through an API that its server does not have.
+    """Raise `UsageError` if a model would be called through an API that its server does not have.
 
     Many local servers offer chat completions only. They answer requests to the Responses API with 404,
     which would be retried until the trial's time is over. OpenAI's own server is not asked.

@@ -77,8 +77,8 @@ def _explain_command(result: CommandResult | ExternalProcessResult | PythonResul
     if OUT_OF_MEMORY.search(result.stderr):
         return "out of memory", f"out of memory: {_last_line(result.stderr)}"
     ended = _describe_code(result.code)
-    said = _last_line(result.stderr) or _last_line(result.stdout)
-    return "failed command", f"{ended}: {said}" if said else f"{ended}: the last command printed nothing"
+    last_line = _last_line(result.stderr) or _last_line(result.stdout)
+    return "failed command", f"{ended}: {last_line}" if last_line else f"{ended}: the last command printed nothing"
 
 
 def _describe_code(code: int) -> str:

@@ -23,7 +23,7 @@ def opened_state(event: LabOpened) -> State:
 def final_state(events: Sequence[Event]) -> State | None:
     """Return the state of a trial that has ended; None if nothing in its log ends it.
 
-    A trial without a valid submission has failed, and the agent is to blame: other failures are not final.
+    A trial without a valid submission has failed because of its agent: other failures are not final.
     """
     submitted = next((event for event in events if isinstance(event, Submitted)), None)
     for event in events:

@@ -17,7 +17,7 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
     """Create a trial that shares the past of `parent` up to a step, and add it to the run.
 
     Its log begins with the same lines, so the hash chain continues from there; its snapshots are hard links to the same
-    files, which never change. The fork knows nothing of what its parent did later.
+    files, which never change. The fork does not contain what its parent did later.
     """
     snapshots = [event for event in read_events(parent.events) if isinstance(event, SnapshotTaken)]
     steps = sorted({event.step for event in snapshots})

@@ -1,4 +1,4 @@
-"""What tables and pages need of every trial of a run, from an index so that thousands of trials are read fast.
+"""The data of every trial that tables and pages need, from an index so that thousands of trials are read fast.
 
 The records stay the source of truth. The index is a SQLite file per run in Assay's home that keeps the content of the
 small files of each trial with a stamp of these files: times, sizes and inodes. A trial whose stamp has changed is read

@@ -157,7 +157,7 @@ class LeaseWatch:
 
 
 def is_held(folder: Path) -> bool | None:
-    """Whether a process holds a trial; None if its holder is on another machine and only watching it can tell."""
+    """Whether a process holds a trial; None if its holder is on another machine and has to be watched to find out."""
     refuse_links(folder / "lease")
     try:
         handle = os.open(folder / "lease", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -175,7 +175,7 @@ def is_held(folder: Path) -> bool | None:
 
 
 def appears_held(folder: Path) -> bool:
-    """Whether a process seems to hold a trial: good enough to display, not to decide upon.
+    """Whether a process seems to hold a trial: good enough to display, but not to base decisions on.
 
     It compares file times, which may come from another machine's clock.
     """
@@ -213,7 +213,7 @@ def read_epoch(path: Path) -> int:
 
 @cache
 def machine_id() -> str:
-    """Return a name for this machine since its last boot: file locks tell about processes of the same name only."""
+    """Return a name for this machine since its last boot: file locks only work between processes on one machine."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

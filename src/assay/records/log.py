@@ -40,7 +40,7 @@ class EventLog:
     """Appends events; each is on disk before `append` returns, and with it all that were added before.
 
     A last line that a crash cut short is removed when the log is opened again. The chain reveals a later edit of any
-    line; it cannot reveal that the whole log was rewritten, for which its last hash must be kept elsewhere.
+    line; to detect that the whole log was rewritten, keep its last hash elsewhere.
 
     `check` raises once this writer may no longer write. If an earlier writer may still be alive, open the log
     `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded.

@@ -25,7 +25,7 @@ from assay.records.events import (
 )
 
 _RECENT_CALLS = 8
-"""How many earlier prompts a new one is compared with: as many conversations can grow side by side."""
+"""How many earlier prompts a new one is compared with: this many conversations can grow concurrently."""
 _RECENT_TEXTS = 32
 _MAX_QUOTES = 1_000
 _MAX_QUOTED = 50_000_000

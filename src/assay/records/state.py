@@ -37,8 +37,8 @@ Scores are never shown during a trial, so answers are within reach only in a lab
 class State(Model):
     """`state.json`: how far a trial has come. It follows from the log and can be rebuilt from it.
 
-    `cause` says who is to blame for a failure, `failure` what an agent failed by, `error_type` names the class of the
-    error, `reason` explains it. `load` is the number of runnable processes per core of the machine, at its highest.
+    `cause` says who is responsible for a failure, `failure` is the kind of an agent's failure, `error_type` the class
+    of the error, and `reason` explains it. `load` is the maximum number of runnable processes per core of the machine.
     """
 
     format: Literal["state/2"] = "state/2"

@@ -161,7 +161,7 @@ class TrialFolder:
         return path
 
     def check_submission(self) -> None:
-        """Raise `RecordError` if the submitted file is not the one in the manifest: that is not the agent's failure."""
+        """Raise `RecordError` if the submitted file is not the one in the manifest, which is not the agent's fault."""
         entry, path = self.submission_entry, self.submission
         if entry and path and (not path.exists() or hash_file(path) != entry.sha256):
             raise RecordError(f"{path} is not the file that was submitted")

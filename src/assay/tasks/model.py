@@ -50,7 +50,7 @@ class WebFile(Model):
 
 
 class LocalData(Model):
-    """A file or folder on this machine: private data, or data that nothing can download."""
+    """A file or folder on this machine: private data, or data that cannot be downloaded."""
 
     path: str = Field(description="relative to the task's folder; ~ is your home folder")
     file: str | None = Field(default=None, description="path below the raw folder; default: the last part of `path`")
@@ -298,7 +298,7 @@ class Task(TaskFile):
         return self.budget.model_copy(update={name: min(limits[name], getattr(self.budget, name)) for name in limits})
 
     def path(self, name: str) -> Path:
-        """Return the path of a file or folder of the task: this edition's own one, or that of all editions."""
+        """Return the path of a file or folder of the task: this edition's own, or the one that all editions share."""
         own = self.own_folder / name if self.own_folder else None
         return own if own and own.exists() else self.folder / name
 
@@ -341,7 +341,7 @@ class Defaults(Model):
 
 
 class Suite(Model):
-    """A named list of tasks that share editions, defaults and a catalogue of quirks."""
+    """A named list of tasks that share editions, defaults and a catalog of quirks."""
 
     format: Literal["suite/1"]
     name: str

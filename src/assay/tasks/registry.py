@@ -73,7 +73,7 @@ class Registry:
         return found[0]
 
     def recorded_task(self, name: str) -> Task:
-        """Return the task that a record names `suite/task`, which is not taken for anything else, such as a file."""
+        """Return the task that a record names `suite/task`, never interpreted as anything else, such as a file."""
         suite_name, _, task = name.partition("/")
         if suite_name not in self.suites or task not in self.suites[suite_name][0].tasks:
             raise UsageError(f"no task is named {quote(name, 100)}; if it is one of your own, pass --tasks DIR")

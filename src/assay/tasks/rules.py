@@ -1,7 +1,7 @@
 """How a submission is checked and scored: `[submission]`, `[metric]` and `[rules]` of `task.toml`.
 
 `[submission]` and `[metric]` state the competition's own rules. `[rules.EDITION]` overrides them for one edition:
-tables are merged, all other values are replaced. Every override is explained by a quirk from the suite's catalogue, and
+tables are merged, all other values are replaced. Every override is explained by a quirk from the suite's catalog, and
 grades carry the names of the quirks.
 """
 
@@ -90,7 +90,7 @@ class Column(Model):
         default=False,
         description="whether a lenient parser accepts whole numbers of more than 64 bits, and booleans with gaps",
     )
-    text_is_missing: bool = Field(default=False, description="whether text that is no number is a missing value")
+    text_is_missing: bool = Field(default=False, description="whether text that is not a number is a missing value")
     rank_text: bool = Field(
         default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"
     )
@@ -207,7 +207,7 @@ class Quirk(Model):
 class EditionRules(Model):
     """What is particular to one edition of a task.
 
-    In `task.toml`, `quirks` is a list of names from the suite's catalogue; loading adds their text.
+    In `task.toml`, `quirks` is a list of names from the suite's catalog; loading adds their text.
     """
 
     quirks: dict[str, str] = Field(default={}, description="name -> how the edition departs from the competition")

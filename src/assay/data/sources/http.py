@@ -32,8 +32,8 @@ def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progre
         name = PurePosixPath(source.file).name
         own = local_copy / name if local_copy.is_dir() else local_copy
         if not own.is_file():
-            raise SourceError(f"{local_copy} holds no {name}; pass that file, or the folder it is in")
-        return _check_file(own, source, "pass another copy, or leave it out to have it fetched")
+            raise SourceError(f"{local_copy} contains no {name}; pass that file, or the folder it is in")
+        return _check_file(own, source, "pass another copy, or omit it to download the file")
     place = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
     kept = place / PurePosixPath(source.file).name
     with file_lock(place.with_name(f"{place.name}.lock")):
@@ -44,7 +44,7 @@ def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progre
             part.path.replace(kept)
             part.about.unlink(missing_ok=True)
             sync_folder(place)
-        return _check_file(kept, source, "delete it to have it fetched again")
+        return _check_file(kept, source, "delete it to download it again")
 
 
 def place(fetched: Path, source: WebFile, folder: Path) -> None:

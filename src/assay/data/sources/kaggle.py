@@ -67,14 +67,14 @@ def _archive_in(local_copy: Path, competition: str) -> Path | None:
         return local_copy
     if not local_copy.is_dir() or not any(local_copy.iterdir()):
         raise UsageError(
-            f"{local_copy} holds no data; pass {competition}.zip, a folder with it, or an extracted folder"
+            f"{local_copy} contains no data; pass {competition}.zip, a folder with it, or an extracted folder"
         )
     inside = local_copy / f"{competition}.zip"
     return inside if inside.is_file() else None
 
 
 def _differs(archive: Path, md5: str, published: str | None, *, local: bool) -> str:
-    again = "" if local else "; if it may be damaged, delete it to have it downloaded again"
+    again = "" if local else "; if it may be damaged, delete it to download it again"
     return (
         f"{archive} is not the archive that the published benchmark was made from: its MD5 is {md5}, not {published}"
         f"{again}; --unverified accepts it as it is and marks all results"
@@ -129,7 +129,7 @@ class _Status(BaseModel):
     status: int = 0
     errno: int | None = None
     wait: str = ""
-    said: str = ""
+    message: str = ""
 
 
 def _download(competition: str, archive: Path, progress: Progress) -> None:
@@ -189,7 +189,7 @@ def _next(process: "subprocess.Popen[str]", competition: str, archive: Path) -> 
 
 def _explain(competition: str, archive: Path, failed: _Status) -> str:
     """Return what is wrong and what to do about it."""
-    said = f" (Kaggle says: {failed.said})" if failed.error == "status" and failed.said else ""
+    message = f" (Kaggle says: {failed.message})" if failed.error == "status" and failed.message else ""
     kept = "the partial download is kept; run again to resume it"
     token = (
         "create a token at https://www.kaggle.com/settings (section API) and save it as ~/.kaggle/access_token, or set "
@@ -199,31 +199,31 @@ def _explain(competition: str, archive: Path, failed: _Status) -> str:
         case _Status(error="credentials"):
             return f"{competition} is on Kaggle, and no valid Kaggle credentials were found; {token}"
         case _Status(error="status", status=401):
-            return f"Kaggle does not accept your credentials{said}; {token}"
+            return f"Kaggle does not accept your credentials{message}; {token}"
         case _Status(error="status", status=403):
             return (
-                f"Kaggle refuses access to {competition}{said}; accept its rules with the account of your token at "
+                f"Kaggle refuses access to {competition}{message}; accept its rules with the account of your token at "
                 f"https://www.kaggle.com/c/{competition}/rules and run again (Kaggle may require a phone number)"
             )
         case _Status(error="status", status=404):
-            return f"Kaggle has no competition {competition}, or no files of it{said}"
+            return f"Kaggle has no competition {competition}, or no files of it{message}"
         case _Status(error="status", status=429):
             when = f"in {failed.wait} seconds" if failed.wait.isdigit() else "later"
-            return f"Kaggle's rate limit was exceeded for {competition}{said}; run again {when}"
+            return f"Kaggle's rate limit was exceeded for {competition}{message}; run again {when}"
         case _Status(error="status"):
-            return f"Kaggle returned {failed.status} for {competition}{said}; run again later"
+            return f"Kaggle returned {failed.status} for {competition}{message}; run again later"
         case _Status(error="network"):
-            return f"Kaggle cannot be reached to download {competition} ({failed.said}); check the network"
+            return f"Kaggle cannot be reached to download {competition} ({failed.message}); check the network"
         case _Status(error="broken"):
-            return f"the connection broke while downloading {competition} ({failed.said}); {kept}"
+            return f"the connection broke while downloading {competition} ({failed.message}); {kept}"
         case _Status(error="disk") if failed.errno in DISK_IS_FULL:
             return f"the disk of {archive.parent} is full while downloading {archive.name}; free some space; {kept}"
         case _Status(error="disk"):
-            return f"{archive.name} cannot be downloaded to {archive.parent}: {failed.said}"
+            return f"{archive.name} cannot be downloaded to {archive.parent}: {failed.message}"
         case _Status(error="ended", status=status) if status == -signal.SIGALRM:
             return f"Kaggle did not respond for {competition}; run again later"
         case _:
-            how = failed.said or f"code {failed.status}"
+            how = failed.message or f"code {failed.status}"
             return (
                 f"Kaggle's client failed ({how}) while downloading {competition}; {kept}. "
                 f"To see the client's own messages, run: kaggle competitions files {competition}"

@@ -64,13 +64,13 @@ def main(competition: str, folder: Path) -> None:
     except requests.HTTPError as error:
         report(error="status", **_refusal(error.response))
     except requests.RequestException as error:
-        report(error="network", said=type(error).__name__)
+        report(error="network", message=type(error).__name__)
     except Broken as error:
-        report(error="broken", said=str(error))
+        report(error="broken", message=str(error))
     except OSError as error:
-        report(error="disk", errno=error.errno, said=str(error))
+        report(error="disk", errno=error.errno, message=str(error))
     except Exception as error:  # noqa: BLE001 - the client may raise anything, and its text may quote the token
-        report(error="client", said=type(error).__name__)
+        report(error="client", message=type(error).__name__)
 
 
 def fetch(competition: str, folder: Path, report: Report) -> None:
@@ -178,8 +178,8 @@ def _refusal(answer: requests.Response | None) -> dict[str, int | str]:
         message = content.get("message") or content["error"]["message"]
     except (ValueError, LookupError, AttributeError, TypeError, requests.RequestException):
         message = ""
-    said = " ".join(str(message).split())[:300]
-    return {"status": answer.status_code, "said": said, "wait": answer.headers.get("Retry-After", "")}
+    message = " ".join(str(message).split())[:300]
+    return {"status": answer.status_code, "message": message, "wait": answer.headers.get("Retry-After", "")}
 
 
 if __name__ == "__main__":

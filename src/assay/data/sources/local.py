@@ -52,5 +52,5 @@ def _find(task: Task, data: LocalData, local_copy: Path | None) -> Path:
     if found is None:
         if local_copy is None:
             raise SourceError(f"{task.id}: {named} does not exist; pass your copy with --raw")
-        raise SourceError(f"{task.id}: {local_copy} holds no {data.name}")
+        raise SourceError(f"{task.id}: {local_copy} contains no {data.name}")
     return found

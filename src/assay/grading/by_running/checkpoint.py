@@ -6,7 +6,7 @@ and an algorithm in place of the model gains nothing. A task of this kind has
 - `model.py`, the model code, which `prepare` also copies to the public files so that agents train exactly what is
   judged;
 - `judge.py`, which is called with the path of the checkpoint, reads it and the files below `inputs/`, and writes
-  `predictions.csv`. If the checkpoint is at fault it ends by `sys.exit` with a sentence, e.g. for a wrong shape or
+  `predictions.csv`. It rejects a bad checkpoint by `sys.exit` with a sentence, e.g. for a wrong shape or
   weights that are not finite: the format is checked here, but only the model knows what the arrays mean. Its settings
   must be bounded;
 - `private/inputs/`, the hidden inputs, and `private/answers.csv`, which stays out of the lab;
@@ -66,7 +66,7 @@ async def run_checkpoint(
 ) -> Run:
     """Let the task's judge run the checkpoint on the hidden inputs, in a lab of its own.
 
-    Raises `InvalidSubmission` if the file is not a checkpoint at all, and `LabError` if the lab is at fault.
+    Raises `InvalidSubmission` if the file is not a checkpoint at all, and `LabError` if the lab fails.
     """
     from assay.lab import open_lab
     from assay.lab.environments import find_environment
@@ -118,7 +118,7 @@ def check_checkpoint(content: bytes, name: str, max_size: int) -> None:
 def _check_members(members: list[zipfile.ZipInfo], name: str, max_size: int) -> None:
     names = [member.filename for member in members]
     if not names:
-        raise InvalidSubmission(f"{name} holds no arrays.")
+        raise InvalidSubmission(f"{name} contains no arrays.")
     if len(names) > MAX_ARRAYS:
         raise InvalidSubmission(f"{name} holds {len(names):,} arrays; at most {MAX_ARRAYS:,} are accepted.")
     for other in names:

@@ -1,4 +1,4 @@
-"""Metrics of objects found in pictures and scenes: points, boxes and upright boxes in space. One picture per row."""
+"""Metrics of objects found in images and scenes: points, boxes and upright boxes in space. One image per row."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -36,14 +36,14 @@ def map_iou50_siim(
 ) -> float:
     """The mean over true classes of the average precision of PASCAL VOC 2010, a hit being `IoU > threshold`.
 
-    IoU is the share of two boxes' common area in their joint one. In each picture, boxes of a class go by falling
-    score, each to the true box it overlaps most: a hit, unless that box was hit before. Over all pictures, recall is
+    IoU is the share of two boxes' common area in their joint one. In each image, boxes of a class go by falling
+    score, each to the true box it overlaps most: a hit, unless that box was hit before. Over all images, recall is
     hits / true boxes and precision is hits / boxes at each score that occurs, equal scores counting together; the
     average precision is the area under the precision, raised to the best at any higher recall. NaN for no true boxes.
 
-    With `misses_at_zero`, a true box without hit joins the ranking as a hit of score 0, and a picture without any box
+    With `misses_at_zero`, a true box without hit joins the ranking as a hit of score 0, and an image without any box
     of the class as a box of score 0 that hits nothing; precision is not raised; and a box goes to the true box it
-    overlaps most of those not hit yet. Predicting nothing then earns a class its share of pictures. The published
+    overlaps most of those not hit yet. Predicting nothing then earns a class its share of images. The published
     grader of siim-covid19-detection does this.
     """
     areas = []
@@ -71,25 +71,25 @@ def coco_map_iou40(
     max_boxes: int = 100,
     corners_as_sizes: bool = False,
     first_truth_never_counts: bool = False,
-    pictures: Sequence[str] | None = None,
+    images: Sequence[str] | None = None,
     places: Sequence[int] | None = None,
 ) -> float:
     """The mean over true classes of COCO's average precision at one threshold, a hit being `IoU >= threshold`.
 
-    In each picture the `max_boxes` boxes of a class with the highest scores go by falling score, each to the true box
-    it overlaps most of those not hit yet. Boxes of all pictures are ranked by score, equal ones in the order given; the
+    In each image the `max_boxes` boxes of a class with the highest scores go by falling score, each to the true box
+    it overlaps most of those not hit yet. Boxes of all images are ranked by score, equal ones in the order given; the
     average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0 where it
     is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true boxes.
 
     The other parameters are errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with
     `corners_as_sizes`, xmax and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits
-    the very first true box counts as one without hit. `pictures` names the picture of each row, and rows of one picture
+    the very first true box counts as one without hit. `images` names the image of each row, and rows of one image
     are joined: it counts once, with the boxes of all of them. `places` are the positions of the rows in the file, and
     the very first box in the file leaves the true box that it hits to be hit again.
     """
     first_found = None if places is None or not len(places) else int(np.argmin(places))
-    if pictures is not None:
-        truth, prediction, first_found = _join_rows(truth, prediction, pictures, first_found)
+    if images is not None:
+        truth, prediction, first_found = _join_rows(truth, prediction, images, first_found)
     first = next((row for row, true in enumerate(truth) if len(true.labels)), None)
     areas = []
     for label in _labels(truth):
@@ -170,17 +170,17 @@ def _rank(boxes: Boxes, label: str) -> NDArray[np.intp]:
 
 
 def _join_rows(
-    truth: Sequence[Boxes], prediction: Sequence[Boxes], pictures: Sequence[str], first_found: int | None
+    truth: Sequence[Boxes], prediction: Sequence[Boxes], images: Sequence[str], first_found: int | None
 ) -> tuple[list[Boxes], list[Boxes], int | None]:
-    """The truth of each picture once, the boxes of all its rows, and the picture that row `first_found` belongs to."""
+    """The truth of each image once, the boxes of all its rows, and the image that row `first_found` belongs to."""
     rows: dict[str, list[int]] = {}
-    for row, picture in enumerate(pictures):
-        rows.setdefault(picture, []).append(row)
+    for row, image in enumerate(images):
+        rows.setdefault(image, []).append(row)
     joined = [
         Boxes(*(np.concatenate([getattr(prediction[row], field.name) for row in same]) for field in fields(Boxes)))
         for same in rows.values()
     ]
-    found = None if first_found is None else list(rows).index(pictures[first_found])
+    found = None if first_found is None else list(rows).index(images[first_found])
     return [truth[same[0]] for same in rows.values()], joined, found
 
 

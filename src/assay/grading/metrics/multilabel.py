@@ -20,8 +20,8 @@ def multilabel_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, unknow
     """
     known = {label for labels in _label_lists(truth) for label in labels} if unknown_labels_free else None
     hits = pairs = 0
-    for true, said in _label_sets(truth, prediction):
-        counted = said if known is None else said & known
+    for true, predicted in _label_sets(truth, prediction):
+        counted = predicted if known is None else predicted & known
         hits += len(true & counted)
         pairs += len(true) + len(counted)
     return 2 * hits / pairs if pairs else float("nan")
@@ -32,8 +32,11 @@ def multilabel_mean_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
 
     A row is text with labels separated by whitespace; a label counts once per row. NaN for no rows.
     """
-    rows = _label_sets(truth, prediction)
-    return mean([2 * len(true & said) / (len(true) + len(said)) if true or said else 1.0 for true, said in rows])
+    scores = [
+        2 * len(true & predicted) / (len(true) + len(predicted)) if true or predicted else 1.0
+        for true, predicted in _label_sets(truth, prediction)
+    ]
+    return mean(scores)
 
 
 def map_at_k(
@@ -85,8 +88,8 @@ def _average_precision(true: set[str], guesses: list[str], k: int) -> float:
 
 
 def _label_sets(truth: NDArray[Any], prediction: NDArray[Any]) -> Iterator[tuple[set[str], set[str]]]:
-    for true, said in zip(_label_lists(truth), _label_lists(prediction), strict=True):
-        yield set(true), set(said)
+    for true, predicted in zip(_label_lists(truth), _label_lists(prediction), strict=True):
+        yield set(true), set(predicted)
 
 
 def _label_lists(rows: NDArray[Any], separator: str | None = None) -> Iterator[list[str]]:

@@ -19,7 +19,7 @@ _BATCH = 1 << 14
 def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: RowMask = None, rounded: bool = False) -> float:
     """The mean absolute error: `mean(|prediction - truth|)`. NaN for no rows.
 
-    `rounded` gives the nearest whole number, and of two the even one: so predict-volcanic-eruptions-ingv-oe reports it.
+    `rounded` gives the nearest whole number, with ties to even, as predict-volcanic-eruptions-ingv-oe reports it.
     """
     error = mean(np.abs(apply_mask(mask, prediction) - apply_mask(mask, truth)))
     return float(np.round(error)) if rounded else error
@@ -165,7 +165,7 @@ def haversine_p50_p95(
     submission_rows: NDArray[Any] | None = None,
     earth_radius: float = 6_371_000.0,
 ) -> float:
-    """The mean of the median and the 95th percentile of distances in metres in each group, averaged over groups.
+    """The mean of the median and the 95th percentile of distances in meters in each group, averaged over groups.
 
     NaN for no rows, and where a coordinate is not finite.
 

@@ -1,6 +1,6 @@
 """Metrics of texts.
 
-Rows are strings, empty where a text is missing; for `bits_per_byte` they are what is known of a text.
+Rows are strings, empty where a text is missing; for `bits_per_byte` and `perplexity` they are numbers about a text.
 """
 
 from typing import Any

@@ -120,7 +120,7 @@ class Answers(ABC):
         return NotPrepared(f"the answers of {self.task.id} are damaged; prepare it again ({reason})")
 
     def load_cached(self, key: Sequence[object], parse: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-        """Return what `parse` makes of the answers file, from a file if the same was parsed before.
+        """Return the parsed answers file, from a cache file if it was parsed before.
 
         Small files are not cached. If nothing can be stored, e.g. on a read-only disk, they are parsed each time.
         """

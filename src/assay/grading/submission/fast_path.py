@@ -239,7 +239,7 @@ def _convert_column(text: pl.Series, rule: Column, truth: pl.Series | None, *, l
 
 
 def _infer_id_kind(ids: pl.Series) -> Literal["text", "numbers"] | None:
-    """Return what pandas makes of a column of ids, whatever other columns there are; None if that is not certain."""
+    """Return how pandas reads a column of ids, regardless of other columns; None if that is not certain."""
     short = ids.filter(ids.str.len_bytes() <= _LONGEST_WORD)
     if ids.null_count() or (len(short) and short.is_in([*MISSING_WORDS, *_BOOLEAN_WORDS]).any()):
         return None

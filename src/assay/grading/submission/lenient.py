@@ -1,4 +1,4 @@
-"""Lenient parsing: whatever pandas makes of a file, matched and converted as the published graders do it.
+"""Lenient parsing: files as pandas reads them, matched and converted as the published graders do.
 
 A name that the header repeats gets a number, a row with one value too many makes the first column an index, `007` is
 the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a published grader fail is an
@@ -456,7 +456,7 @@ def _convert_classes(series: pd.Series, rule: Column, truth: pd.Series) -> tuple
 
 
 def _fill(series: pd.Series, rule: Column) -> pd.Series:
-    """Put what the rule says in place of missing values, which may turn numbers into a mix of types."""
+    """Replace missing values as the rule says, which may turn numbers into a mix of types."""
     if rule.missing in ("refuse", "keep"):
         return series
     missing = series.isna()

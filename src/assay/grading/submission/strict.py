@@ -304,7 +304,7 @@ def _convert_numbers(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArr
 def _fill(
     values: NDArray[Any], valid: NDArray[np.bool_], missing: NDArray[np.bool_], rule: Column
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Put what the rule says in place of missing values, which makes them valid."""
+    """Replace missing values as the rule says, which makes them valid."""
     if not missing.any():
         return values, valid
     filler: object = rule.missing

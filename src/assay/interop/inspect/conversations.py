@@ -44,7 +44,7 @@ def _main_reply(call: Call) -> Reply | None:
 def _steps(calls: Sequence[Call]) -> Iterator[Message]:
     """Yield each step as a tool call and its result: its action, or the commands where it has none.
 
-    What the main model said before goes with the tool call.
+    The text of the main model before it is part of the tool call.
     """
     with_action = {call.step for call in calls if isinstance(call.request, ActionRequest)}
     text = ""

@@ -1,4 +1,4 @@
-"""What a lab needs of the machine: a slot with control groups and a disk image, GPUs, and polling of other limits.
+"""What a lab needs from the machine: a slot with control groups and a disk image, GPUs, and polling of other limits.
 
 Start reading at `slots.py`, which acquires and removes everything that a lab has on the machine.
 """

@@ -87,7 +87,7 @@ class Freezer:
         """Freeze everything in the group, and wait until nothing runs any more.
 
         Version 1 can stay half frozen until the state is read again: a process in the middle of starting another
-        is missed. Asking again catches it; where that does not help, letting everything run for a moment does.
+        is missed. Freezing again catches it; if that fails, thawing everything for a moment helps.
         """
         deadline = time.monotonic() + timeout
         for attempt in itertools.count(1):

@@ -99,7 +99,7 @@ def _hide(home: Home) -> Iterator[str]:
 
 
 def _cover_proc() -> Iterator[str]:
-    """Cover the files below /proc that tell of the host and of other labs: how it was booted, its disks."""
+    """Cover the files below /proc that reveal facts about the host and other labs: how it was booted, its disks."""
     for file in ("cmdline", "config.gz", "diskstats", "partitions"):
         if Path("/proc", file).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{file}")

@@ -22,9 +22,9 @@ _CHECKS = 2
 def freeze_tree(root: int) -> frozenset[int]:
     """Stop a process and all its descendants, wait until none runs, and return those that were running before.
 
-    A stopped process can neither start others nor continue them, so checking until all are stopped comes to an end. One
+    A stopped process can neither start others nor continue them, so checking until all are stopped terminates. One
     that waits for a child between fork and exec cannot stop before the child continues, but is as good as stopped if
-    the child is. Where the kernel does not tell what it waits for, all are continued and stopped again.
+    the child is. If the kernel does not show what it waits for, all are continued and stopped again.
     """
     ours: set[int] = set()
     for _ in range(_TRIES):

@@ -87,7 +87,7 @@ class PlainCommand:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     async def end(self) -> None:
-        """Kill the process group; processes that left it live until the lab closes, without control groups longer."""
+        """Kill the process group; processes that left it run until the lab closes, or beyond without control groups."""
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

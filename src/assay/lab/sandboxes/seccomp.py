@@ -39,7 +39,7 @@ def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
 
 
 def _socket_rules() -> list[bytes]:
-    """Allow the usual families; netlink only to the kernel's routing, as other protocols pass messages unlimited."""
+    """Allow the usual families; netlink only for routing, because other protocols pass messages without a limit."""
     families = [line for family in _FAMILIES for line in _if_equal(family, _ALLOW)]
     routing = [_load(_THIRD_ARGUMENT), *_if_equal(0, _ALLOW), _refuse(errno.EPROTONOSUPPORT)]
     return [_load(_FIRST_ARGUMENT), *families, *_if_equal(_NETLINK, *routing), _refuse(errno.EAFNOSUPPORT)]

@@ -30,13 +30,15 @@ async def python_repl(
 ) -> Observation:
     """Run Python code in a session that keeps its variables from one command to the next. It runs in the workspace;
     between commands the session and all processes it started are paused."""
-    said = await context.bench.run_python(command, seconds=context.session_seconds)
-    notice = "The previous session was interrupted; this is a new one, without its variables.\n\n" if said.lost else ""
-    output = cut_middle(said.output.rstrip(), context.max_output)
-    if said.ended is None:
+    result = await context.bench.run_python(command, seconds=context.session_seconds)
+    notice = (
+        "The previous session was interrupted; this is a new one, without its variables.\n\n" if result.lost else ""
+    )
+    output = cut_middle(result.output.rstrip(), context.max_output)
+    if result.ended is None:
         return Observation(f"{notice}{output or NO_OUTPUT}")
-    cause, ending = LIMITS.get(said.ended, ("crash", "has ended"))
-    ending = f"The session {ending}, {said.seconds:.1f} seconds into the command; the next command starts a new one."
+    cause, ending = LIMITS.get(result.ended, ("crash", "has ended"))
+    ending = f"The session {ending}, {result.seconds:.1f} seconds into the command; the next command starts a new one."
     return Observation(f"{notice}{ending}\n\n{output}".strip(), cause)
 
 
