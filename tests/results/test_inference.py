@@ -14,6 +14,7 @@ from statsmodels.stats.power import TTestPower
 from assay.results import inference
 
 HAND = {"a": [1, 1, 0], "b": [0, 0, 0], "c": [1, 1, 1], "d": [0, 1, 0]}
+STRATA = {"a": "low", "b": "low", "c": "high", "d": "high"}
 
 
 def draw(seed: int, tasks: int = 30, seeds: int = 3) -> dict[str, list[float]]:
@@ -58,13 +59,47 @@ def test_the_bootstrap_is_seeded_covers_seeds_and_respects_strata():
     assert inference.bootstrap_interval(sample) == inference.bootstrap_interval(sample)
     wide = inference.bootstrap_interval({"a": [0, 1] * 10})  # one task: only its seeds vary
     assert 0 < wide.low < 0.5 < wide.high < 1
-    # Two strata, constant within: drawing within them leaves no variation, ignoring them does.
-    constant = {"a": [1], "b": [1], "c": [0], "d": [0]}
-    strata = {"a": "low", "b": "low", "c": "high", "d": "high"}
-    assert inference.bootstrap_interval(constant, strata=strata) == inference.Interval(0.5, 0.5)
-    assert inference.bootstrap_interval(constant).low < 0.5
+    # Within strata the mean is ½ + k/4 with k of two draws; regardless of them k/4 with k binomial of 4 and p = ¾.
+    mixed = {"a": [1], "b": [1], "c": [1], "d": [0]}
+    for compute in (inference.bootstrap_interval, inference.rate_interval):
+        assert compute(mixed, strata=STRATA) == inference.Interval(0.5, 1.0)
+        assert compute(mixed) == inference.Interval(0.25, 1.0)
     ragged = inference.bootstrap_interval({"a": [1, 1, 1], "b": [0]})
     assert (ragged.low, ragged.high) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "strata",
+    [
+        {task: task for task in "abcd"},  # each task alone in its split
+        STRATA,  # all tasks of each split agree
+        {"a": "one", "b": "other", "c": "other", "d": "other"},  # one task alone
+    ],
+)
+def test_splits_in_which_nothing_varies_do_not_make_a_rate_certain(strata):
+    """Successes by hand: regardless of splits their number is binomial of 4 tasks and p = ½, so that 0 to 4 remain."""
+    sample = {"a": [1], "b": [1], "c": [0], "d": [0]}
+    for compute in (inference.bootstrap_interval, inference.rate_interval):
+        assert compute(sample, strata=strata) == inference.Interval(0.0, 1.0)
+    none, half = {task: [0] for task in sample}, {task: [value / 2] for task, (value,) in sample.items()}
+    found = inference.difference_intervals([sample, none, half], [(0, 1), (2, 1)], strata=strata)
+    assert found == [inference.Interval(0.0, 1.0), inference.Interval(0.0, 0.5)]
+
+
+def test_a_difference_that_is_the_same_on_every_task_has_the_interval_of_the_score_test():
+    """Tango's: z² = (wins − losses − Tδ)² / (T(2q + δ(1 − δ))), q being the likeliest share of losses given δ."""
+
+    def score(wins: int, tasks: int, difference: float) -> float:
+        shares = np.linspace(0, (1 - difference) / 2, 100_001)  # of losses; wins have as much more as the difference
+        likelihood = (shares + difference) ** wins * np.maximum(1 - difference - 2 * shares, 0) ** (tasks - wins)
+        q = shares[np.argmax(likelihood)]
+        return (wins - tasks * difference) ** 2 / (tasks * (2 * q + difference * (1 - difference)))
+
+    always, never = {task: [1, 1] for task in "abcdefgh"}, {task: [0] for task in "abcdefgh"}
+    same, better, worse = inference.difference_intervals([always, never, never], [(1, 2), (0, 1), (1, 0)])
+    assert score(0, 8, same.high) == pytest.approx(1.96**2, rel=1e-3) and same.low == -same.high
+    assert score(8, 8, better.low) == pytest.approx(1.96**2, rel=1e-3) and better.high == 1
+    assert (worse.low, worse.high) == (-better.high, -better.low)
 
 
 @pytest.mark.parametrize("sizes", [[1] * 40, [3] * 30, [2, 3, 4] * 9, [19, 20] * 15])
@@ -224,7 +259,7 @@ def difference_interval(first, second):
 def test_the_interval_of_a_difference_draws_tasks_once_for_both_agents_and_then_seeds():
     first = {"a": [1.0, 1.0], "b": [0.0, 0.0], "c": [1.0, 1.0], "d": [0.0, 0.0]}
     # The agents always agree, so that no resample shows a difference, although each rate varies with the tasks.
-    assert difference_interval(first, first) == inference.Interval(0.0, 0.0)
+    assert difference_interval(first, first) == inference.tango_interval(0, 4)
     # Without noise between seeds it is the interval of the differences by task.
     second = {"a": [0.0], "b": [0.0], "c": [1.0], "d": [0.0]}
     by_task = {task: [first[task][0] - second[task][0]] for task in first}

@@ -250,10 +250,10 @@ def test_the_interval_over_tasks_is_drawn_within_splits():
 
     digits, house, spaceship, speed = TASKS
     easy = [won(digits, "low", True), won(house, "low", True)]
-    hard = [won(spaceship, "high", False), won(speed, "high", False)]
+    hard = [won(spaceship, "high", True), won(speed, "high", False)]
     (line,) = summarize_standings([*easy, *hard])
     assert line.success is not None
-    # Constant within each split, so that drawing within them leaves no variation; ignoring them does.
-    assert (line.success.low, line.success.high) == (0.5, 0.5)
+    # Both tasks of the easy split succeed in every draw within splits, but not in draws regardless of them.
+    assert (line.success.low, line.success.high) == (0.5, 1.0)
     (line,) = summarize_standings([replace(one, split="") for one in [*easy, *hard]])
-    assert line.success is not None and line.success.low < 0.5 < line.success.high
+    assert line.success is not None and line.success.low == 0.25

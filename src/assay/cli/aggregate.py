@@ -11,7 +11,7 @@ from assay.cli.output import as_json, echo, open_registry, print_table
 from assay.core.errors import UsageError
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
-from assay.results.inference import ERROR_KINDS, ErrorKind
+from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
 
 
 @click.command("aggregate")
@@ -60,7 +60,7 @@ def aggregate_command(
         except UsageError as problem:
             raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
     if json_:
-        head = {"format": "aggregate/2", "split": split, "interval": "bootstrap over tasks, then seeds, 95 %"}
+        head = {"format": "aggregate/2", "split": split, "interval": f"95 %: {INTERVAL_METHOD}"}
         contents = [head | {"agent": agent} | asdict(result) for agent, result in results.items()]
         echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2))
         return
@@ -100,7 +100,7 @@ def _needs_leaderboard(rate: str) -> bool:
 
 def _notes(result: Aggregate, error: ErrorKind, *, medals: bool) -> list[str]:
     half = max(1, result.seeds // 2)
-    lines = [f"±: standard error {ERROR_KINDS[error]}. Interval: bootstrap over tasks, then seeds, within splits."]
+    lines = [f"±: standard error {ERROR_KINDS[error]}.", f"Interval: {INTERVAL_METHOD}."]
     if medals:
         lines[:0] = [
             f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",

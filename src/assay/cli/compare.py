@@ -62,6 +62,7 @@ def compare_command(
       assay compare runs/first --baseline starter --measure improvement
     """
     from assay.results.comparison import collect_trials, compare_agents
+    from assay.results.inference import INTERVAL_METHOD
 
     trials = collect_trials([open_run(run) for run in runs])
     strata = open_registry(folders).split_of_each({one.outcome.task for one in trials})
@@ -74,7 +75,7 @@ def compare_command(
         ignore=ignore,
     )
     if json_:
-        content = {"format": "comparison/1", "interval": "bootstrap over tasks then seeds, by split, 95 %"}
+        content = {"format": "comparison/1", "interval": f"95 %: {INTERVAL_METHOD}"}
         echo(json.dumps(content | {"comparisons": [asdict(one) for one in comparisons]}, indent=2))
         return
     for number, comparison in enumerate(comparisons):
@@ -151,8 +152,11 @@ def _verdict(pair: "PairComparison") -> str:
 
 
 def _notes(comparison: "Comparison") -> list[str]:
+    from assay.results.inference import INTERVAL_METHOD
+
     lines = [
-        "±: standard error clustered by task. Intervals: bootstrap over tasks, then seeds, within splits.",
+        "±: standard error clustered by task.",
+        f"Intervals: {INTERVAL_METHOD}.",
         "Rank strength: Bradley–Terry over wins by task, in Elo points around 0.",
     ]
     if len(comparison.pairs) > 1:

@@ -26,6 +26,8 @@ MEASURES = get_args(Measure)
 RATES: tuple[Measure, ...] = ("success", "valid")
 """The measures of which each trial is 0 or 1."""
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+_Successes = Mapping[tuple[str, int], bool]
+"""Whether the trials of an agent succeeded, by task and seed."""
 CONDITIONS = ("edition", "variant", "budget", "hardware", "network", "description", "sealing")
 
 
@@ -193,8 +195,9 @@ def _compare(
     pairs = [(agent, baseline) for agent in order if agent != baseline] if baseline else [*combinations(order, 2)]
     places = [(order.index(first), order.index(second)) for first, second in pairs]
     intervals = inference.difference_intervals([samples[agent] for agent in order], places, strata=strata)
+    successes = _successes_by_agent(outcomes) if measure == "success" else None
     compared = [
-        _pair(samples, first, second, interval, outcomes, measure)
+        _pair(samples, first, second, interval, successes)
         for (first, second), interval in zip(pairs, intervals, strict=True)
     ]
     adjusted = inference.holm([one.p for one in compared])
@@ -235,8 +238,7 @@ def _pair(
     first: str,
     second: str,
     interval: Interval,
-    outcomes: Sequence[Outcome],
-    measure: Measure,
+    successes: Mapping[str, _Successes] | None,
 ) -> PairComparison:
     one, other = samples[first], samples[second]
     tasks = [TaskDifference(task, fmean(one[task]), fmean(other[task])) for task in one]
@@ -253,7 +255,7 @@ def _pair(
         p=test.p,
         p_adjusted=test.p,
         exact=test.exact,
-        mcnemar=_mcnemar(outcomes, first, second) if measure == "success" else None,
+        mcnemar=_mcnemar(successes[first], successes[second]) if successes else None,
         probability_of_improvement=inference.probability_of_improvement(one, other),
         detectable=inference.detectable_difference(spread, len(tasks)) if spread else None,
         tasks=tuple(sorted(tasks, key=lambda task: -abs(task.difference))),
@@ -304,14 +306,16 @@ def _wins(outcome: Outcome, rivals: Sequence[Outcome]) -> float | None:
     return fmean((mine > other) + 0.5 * (mine == other) for other in theirs)
 
 
-def _mcnemar(outcomes: Sequence[Outcome], first: str, second: str) -> float | None:
+def _successes_by_agent(outcomes: Sequence[Outcome]) -> dict[str, _Successes]:
+    return {
+        same[0].agent: {(one.task, one.seed): one.success for one in same if one.success is not None}
+        for same in group_by(outcomes, lambda one: one.agent)
+    }
+
+
+def _mcnemar(first: _Successes, second: _Successes) -> float | None:
     """Return McNemar's p-value over trials of the same task and seed; None where no such pair exists."""
-    success = {(one.agent, one.task, one.seed): one.success for one in outcomes if one.success is not None}
-    pairs = [
-        (won, success[second, task, seed])
-        for (agent, task, seed), won in success.items()
-        if agent == first and (second, task, seed) in success
-    ]
+    pairs = [(won, second[trial]) for trial, won in first.items() if trial in second]
     if not pairs:
         return None
     return inference.mcnemar_test(pairs.count((True, False)), pairs.count((False, True)))

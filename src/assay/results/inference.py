@@ -31,6 +31,9 @@ ERROR_KINDS: Mapping[ErrorKind, str] = {
 }
 
 RESAMPLES = 10_000
+INTERVAL_METHOD = f"bootstrap over tasks within splits, then over seeds ({RESAMPLES:,} resamples or their exact limit)"
+"""How intervals over several tasks are computed, for the notes of tables; a single task has Wilson's."""
+
 _MAX_ENUMERATED = 18
 _MAX_LATTICE = 1_000_000
 _MAX_BINOMIAL = 200
@@ -86,6 +89,11 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def is_point(self) -> bool:
+        """Whether it has no width, up to rounding."""
+        return self.high - self.low < _TOLERANCE
+
 
 def bootstrap_interval(
     sample: Sample,
@@ -96,17 +104,31 @@ def bootstrap_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> Interval:
-    """Return the percentile bootstrap interval: tasks are drawn within their stratum, then seeds within each task."""
-    tasks = list(sample)
+    """Return the percentile bootstrap interval: tasks are drawn within their stratum, then seeds within each task.
+
+    Where that shows no variation at all, tasks are drawn regardless of strata.
+    """
     values = _matrix(sample)
-    random = np.random.default_rng(seed)
-    groups = _strata(tasks, strata)
     statistic = statistic or mean_of_means
-    found: list[Floats] = []
-    for start in range(0, resamples, 500):  # in parts, because of memory
-        size = min(500, resamples - start)
-        found.append(statistic(_draw_seeds(values, _draw_tasks(groups, size, random), random)))
-    return _percentiles(np.concatenate(found), confidence)
+
+    def draw(strata: Mapping[str, str] | None) -> Interval:
+        random = np.random.default_rng(seed)
+        groups = _strata(list(sample), strata)
+        found: list[Floats] = []
+        for start in range(0, resamples, 500):  # in parts, because of memory
+            size = min(500, resamples - start)
+            found.append(statistic(_draw_seeds(values, _draw_tasks(groups, size, random), random)))
+        return _percentiles(np.concatenate(found), confidence)
+
+    return _with_variation(draw, strata)
+
+
+def _with_variation(
+    compute: Callable[[Mapping[str, str] | None], Interval], strata: Mapping[str, str] | None
+) -> Interval:
+    """Return the interval within strata; without them where all tasks of each stratum agree, which proves little."""
+    found = compute(strata)
+    return compute(None) if strata and found.is_point else found
 
 
 def difference_intervals(
@@ -121,15 +143,18 @@ def difference_intervals(
     """Return the bootstrap interval of the paired mean difference between two samples, for each of some pairs of them.
 
     The same tasks are drawn for all samples, then seeds for each. Where all values are successes, it is the interval
-    that this tends to with ever more resamples.
+    that this tends to with ever more resamples; where these show no variation, it is Tango's.
     """
-    exact = [_exact_difference_interval(samples[one], samples[two], strata, confidence) for one, two in pairs]
-    drawn = {place for pair, known in zip(pairs, exact, strict=True) if known is None for place in pair}
-    means = _resample_means({place: samples[place] for place in sorted(drawn)}, strata, resamples, seed)
-    return [
-        known or _percentiles(means[one] - means[two], confidence)
-        for (one, two), known in zip(pairs, exact, strict=True)
-    ]
+    exact = [_rate_difference_interval(samples[one], samples[two], strata, confidence) for one, two in pairs]
+    found = {pair: known for pair, known in enumerate(exact) if known is not None}
+    for within in (strata, None):
+        unknown = [pair for pair in range(len(pairs)) if pair not in found or found[pair].is_point]
+        drawn = sorted({place for pair in unknown for place in pairs[pair]})
+        means = _resample_means({place: samples[place] for place in drawn}, within, resamples, seed)
+        for pair in unknown:
+            one, two = pairs[pair]
+            found[pair] = _percentiles(means[one] - means[two], confidence)
+    return [found[pair] for pair in range(len(pairs))]
 
 
 def _resample_means(
@@ -154,7 +179,7 @@ def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) ->
     """Return the interval of a rate: the bootstrap's, or Wilson's where that would be too narrow to be true.
 
     With a single task the trials are the sample. Where all trials succeed or all fail, resampling shows no variation,
-    and the tasks are counted, each as one observation.
+    and the tasks are counted, each as one observation. Where each stratum agrees in itself, strata are ignored.
     """
     rate = mean_over_tasks(sample)
     if len(sample) == 1:
@@ -163,6 +188,20 @@ def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) ->
     if rate in (0, 1):
         return Interval(*wilson_interval(round(rate * len(sample)), len(sample)))
     return _exact_rate_interval(sample, strata) or bootstrap_interval(sample, strata=strata)
+
+
+def tango_interval(difference: int, tasks: int, confidence: float = 0.95) -> Interval:
+    """Return Tango's score interval of a paired difference that is the same, −1, 0 or 1, on every task.
+
+    With z the normal quantile and T tasks, the score test does not reject differences of up to z²/(T + z²) where all
+    are 0, and of at least (T − z²)/(T + z²) where all are 1.
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    if difference == 0:
+        reach = z * z / (tasks + z * z)
+        return Interval(-reach, reach)
+    nearest = (tasks - z * z) / (tasks + z * z)
+    return Interval(nearest, 1.0) if difference > 0 else Interval(-1.0, -nearest)
 
 
 def _exact_rate_interval(sample: Sample, strata: Mapping[str, str] | None, confidence: float = 0.95) -> Interval | None:
@@ -179,13 +218,16 @@ def _exact_rate_interval(sample: Sample, strata: Mapping[str, str] | None, confi
         values = sample[task]
         return np.arange(len(values) + 1) * (unit // len(values)), _binomial(len(values), fmean(values))
 
-    return _exact_interval(list(sample), rate, unit, strata, confidence)
+    return _with_variation(lambda within: _exact_interval(list(sample), rate, unit, within, confidence), strata)
 
 
-def _exact_difference_interval(
+def _rate_difference_interval(
     first: Sample, second: Sample, strata: Mapping[str, str] | None, confidence: float
 ) -> Interval | None:
-    """Return the same for the paired difference of two rates: that of a drawn task is a difference of binomials."""
+    """Return the same for the paired difference of two rates: that of a drawn task is a difference of binomials.
+
+    Where it is the same for every seed of every task, resampling shows no variation, and it is Tango's.
+    """
     unit = _common_unit([first, second], 2 * len(first))
     if unit is None:
         return None
@@ -198,7 +240,12 @@ def _exact_difference_interval(
         weights = np.multiply.outer(_binomial(len(one), fmean(one)), _binomial(len(two), fmean(two)))
         return steps.ravel() + unit, weights.ravel()  # differences of −1 to 1 become 0 to 2
 
-    found = _exact_interval(list(first), shifted_difference, 2 * unit, strata, confidence)
+    tasks = list(first)
+    found = _with_variation(
+        lambda within: _exact_interval(tasks, shifted_difference, 2 * unit, within, confidence), strata
+    )
+    if found.is_point:
+        return tango_interval(round(2 * found.low - 1), len(tasks), confidence)
     return Interval(2 * found.low - 1, 2 * found.high - 1)
 
 
@@ -219,16 +266,17 @@ def _exact_interval(
     confidence: float,
 ) -> Interval:
     """Return the interval of the mean of drawn tasks as a share of `highest`, the largest value a task can have."""
-    length = len(tasks) * highest + 1
+    top = len(tasks) * highest
+    length = 1 << top.bit_length()  # transforms of a power of two are the fastest
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for group in _strata(tasks, strata):
         drawn = np.zeros(highest + 1)
         for row in group:
             np.add.at(drawn, *distribution(tasks[row]))
         spectrum *= np.fft.rfft(drawn / len(group), length) ** len(group)
-    cumulated = np.cumsum(np.fft.irfft(spectrum, length))
+    cumulated = np.cumsum(np.fft.irfft(spectrum, length)[: top + 1])
     low, high = np.searchsorted(cumulated, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(low) / (length - 1), float(min(high, length - 1)) / (length - 1))
+    return Interval(float(low) / top, float(min(high, top)) / top)
 
 
 def _binomial(trials: int, share: float) -> Floats:
@@ -486,8 +534,20 @@ def _matrix(sample: Sample) -> Floats:
 
 
 def _strata(tasks: Sequence[str], strata: Mapping[str, str] | None) -> list[NDArray[np.intp]]:
-    names = [strata.get(task, "") if strata else "" for task in tasks]
-    return [np.array([row for row, name in enumerate(names) if name == one]) for one in dict.fromkeys(names)]
+    """Return the places of the tasks of each stratum.
+
+    A task alone in its stratum would be drawn every time, as if it were known that there are no others like it: such
+    tasks form one stratum together, and a single one joins the smallest other.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        groups.setdefault(strata.get(task, "") if strata else "", []).append(place)
+    alone = [group for group in groups.values() if len(group) == 1]
+    others = sorted((group for group in groups.values() if len(group) > 1), key=len)
+    pooled = [place for group in alone for place in group]
+    if len(alone) == 1 and others:
+        pooled += others.pop(0)
+    return [np.array(group) for group in (pooled, *others) if group]
 
 
 def _draw_tasks(groups: Sequence[NDArray[np.intp]], size: int, random: np.random.Generator) -> NDArray[np.intp]:
@@ -513,9 +573,10 @@ def _percentiles(found: Floats, confidence: float) -> Interval:
 def _as_integers(values: Sequence[float]) -> list[int] | None:
     """Return values as whole multiples of a common unit, None if they have none that is worth counting by."""
     for denominator in range(1, 721):
-        scaled = [value * denominator for value in values]
-        steps = [round(value) for value in scaled]
-        if all(steps) and all(abs(step - value) < 1e-7 for step, value in zip(steps, scaled, strict=True)):
+        scaled = np.asarray(values) * denominator
+        whole = np.rint(scaled)
+        if whole.all() and (np.abs(whole - scaled) < 1e-7).all():
+            steps = [int(step) for step in whole]
             shared = reduce(math.gcd, steps)
             steps = [step // shared for step in steps]
             return steps if sum(steps) <= _MAX_LATTICE else None

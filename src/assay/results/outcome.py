@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from assay.grading.result import Grade
@@ -77,7 +77,7 @@ class Outcome:
     @cached_property
     def rules(self) -> RuleSet:
         """The suite, edition and variant it was graded by."""
-        return RuleSet(self.task.partition("/")[0], self.edition, self.variant)
+        return _make_rules(self.task.partition("/")[0], self.edition, self.variant)
 
     @property
     def inapplicable(self) -> bool:
@@ -177,6 +177,12 @@ class Outcome:
         if self.grade.valid_submission and not self.valid:
             return self.grade.why or "the score is not a finite number"
         return self.grade.why
+
+
+@cache
+def _make_rules(suite: str, edition: str, variant: str) -> RuleSet:
+    """Return the same object for all trials with the same rules: thousands of trials are grouped by it."""
+    return RuleSet(suite, edition, variant)
 
 
 def _finite(value: float | None) -> float | None:

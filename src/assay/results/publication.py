@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.results import wording
-from assay.results.inference import ERROR_KINDS, ErrorKind
+from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
 from assay.results.outcome import Outcome
 from assay.results.statistics import (
     Cell,
@@ -82,7 +82,7 @@ def _make_tables(outcomes: Sequence[Outcome], error: ErrorKind) -> list[_Table]:
 
 def _overall(outcomes: Sequence[Outcome], standings: Sequence[Standing], error: ErrorKind) -> _Table:
     power = detectable_difference_in_success([one for one in outcomes if one.counts])
-    notes = [f"±: standard error {ERROR_KINDS[error]}", "Interval: bootstrap over tasks, then seeds, within splits"]
+    notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
     notes += [f"These tasks show differences of {100 * power:.0f} points or more with 80 % power"] if power else []
     notes += [*warn_of_no_error(standings, error), *describe_caveats(outcomes)]
     return _Table(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from math import atan, cos, pi, sin, sqrt, tan
+from math import atan, cos, fsum, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
 from typing import Literal, TypeVar
 
@@ -177,8 +177,10 @@ def estimate_mean(values: Iterable[float]) -> Estimate | None:
     found = list(values)
     if not found:
         return None
-    error = stdev(found) / sqrt(len(found)) if len(found) > 1 else None
-    return Estimate(len(found), fmean(found), error, min(found), max(found))
+    count, mean = len(found), fmean(found)
+    # Many times faster than statistics.stdev, which computes with fractions.
+    error = sqrt(fsum((one - mean) ** 2 for one in found) / (count * (count - 1))) if count > 1 else None
+    return Estimate(count, mean, error, min(found), max(found))
 
 
 def estimate_rate(count: int, trials: int) -> Rate | None:

@@ -122,10 +122,13 @@ class _Site:
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
         view, selection = self._view(request), Selection.read(request.query_params)
-        compared, version = view.begin_comparing(), view.shown_version
-        make = partial(pages.make_overview, view, selection, compared=compared)
-        content = self._runs.keep(view, ("overview", selection, compared), make)
-        return self._render("overview", view, page="overview", version=version, **content)
+        view.prepare_verdicts()
+        compared, version = view.compared, view.shown_version
+        content = self._runs.keep(view, ("overview", selection), partial(pages.make_overview, view, selection))
+        verdicts = view.known_verdicts
+        return self._render(
+            "overview", view, page="overview", version=version, compared=compared, verdicts=verdicts, **content
+        )
 
     def compare(self, request: Request) -> Response:
         """The agents of a run compared, also with those of other runs."""
@@ -256,6 +259,11 @@ class _Site:
             version = self._runs.version(run) if run else self._runs.version_of_all()
             return f"{version}-{self._grader.finished}" if version and with_curves else version
 
+        def begin() -> None:
+            if view := run and self._runs.get(run):
+                view.begin_comparing()
+
+        await anyio.to_thread.run_sync(begin)
         version = await anyio.to_thread.run_sync(find)
         if version is None:
             raise HTTPException(404, "There is no such run.")

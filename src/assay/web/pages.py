@@ -114,8 +114,8 @@ def summarize_runs(views: Sequence[RunView]) -> list[RunRow]:
     return rows
 
 
-def make_overview(view: RunView, selection: Selection, *, compared: bool) -> dict[str, Any]:
-    """Return what the page of a run shows, with the results of the selected trials; verdicts only once `compared`."""
+def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
+    """Return what the page of a run shows besides its verdicts, with the results of the selected trials."""
     counted = [one for one in view.outcomes if one.counts]
     sections = view.sections
     if not selection.is_empty:
@@ -131,8 +131,6 @@ def make_overview(view: RunView, selection: Selection, *, compared: bool) -> dic
         "choices": find_choices(counted, view.tasks),
         "published": published,
         "has_published": any(has_published(task) for task in any_task.values()),
-        "verdicts": view.verdicts if compared else [],
-        "compared": compared,
         "colors": number_colors(view),
         "counted": counted,
         "done": sum(not one.pending for one in counted),

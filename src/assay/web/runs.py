@@ -7,6 +7,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +27,8 @@ Value = TypeVar("Value")
 
 _MAX_DEPTH = 6
 _MAX_KEPT = 64
-_FEW_AGENTS = 2
-_COMPARE_AFTER = 0.3
+_QUICK = 10_000
+"""Pairs of agents times trials that are compared before a page is sent: a few tenths of a second."""
 _WATCHED = ("state.json", "grade.json", "events.jsonl")
 
 
@@ -65,10 +66,13 @@ class RunSection:
 class RunView:
     """One run at one moment: everything is computed when it is first asked for."""
 
-    def __init__(self, key: str, folder: RunFolder, title: str, version: str) -> None:
+    def __init__(
+        self, key: str, folder: RunFolder, title: str, version: str, earlier: Sequence[Comparison] = ()
+    ) -> None:
         self.key, self.folder, self.title, self.version = key, folder, title, version
+        self._earlier = earlier
         self._lock = threading.RLock()
-        self._comparing = False
+        self._sent = self._comparing = False
         self.compared = False
 
     @cached_property
@@ -126,21 +130,30 @@ class RunView:
         except UsageError:
             return []
 
-    def begin_comparing(self) -> bool:
-        """Return whether `verdicts` are known or quick to compute; otherwise compute them later in a thread."""
-        if self.compared:
-            return True
-        if len({one.agent for one in self.outcomes}) <= _FEW_AGENTS:
+    @property
+    def known_verdicts(self) -> Sequence[Comparison]:
+        """Its verdicts, or those of an earlier state of the run until they are known."""
+        return self.verdicts if self.compared else self._earlier
+
+    def prepare_verdicts(self) -> None:
+        """Compute `verdicts` for a page about to be sent if that is quick; otherwise leave them for later.
+
+        A page that was sent without them asks for updates, which begins the comparison. One without a script cannot
+        ask, so that the comparison also begins when the page is sent again.
+        """
+        agents = len({one.agent for one in self.outcomes})
+        if agents * (agents - 1) // 2 * len(self.outcomes) <= _QUICK:
             self._find_verdicts()
-            return True
+        elif self._sent:
+            self.begin_comparing()
+        self._sent = True
+
+    def begin_comparing(self) -> None:
+        """Compute `verdicts` in a thread if a page was sent without them."""
         with self._lock:
-            if not self._comparing:
+            if self._sent and not self.compared and not self._comparing:
                 self._comparing = True
-                # Later, so that the page that asks for them is sent first.
-                timer = threading.Timer(_COMPARE_AFTER, self._find_verdicts)
-                timer.daemon = True
-                timer.start()
-        return False
+                threading.Thread(target=self._find_verdicts, daemon=True).start()
 
     def _find_verdicts(self) -> None:
         self.verdicts  # noqa: B018
@@ -192,6 +205,12 @@ class Runs:
         if len(self._folders) == 1 and (self._folders[0] / "run.json").is_file():
             return _key(self._folders[0])
         return None
+
+    def load_only(self) -> None:
+        """Read the only run, so that it is known when its page is asked for, which then says what is wrong with it."""
+        with suppress(AssayError):
+            if self.only and (view := self.get(self.only)):
+                view.load()
 
     def find_all(self) -> list[RunView]:
         """Look for runs, and return them, the newest first; those that cannot be read are left out."""
@@ -252,7 +271,8 @@ class Runs:
         with self._lock:
             known = self._views.get(key)
             if known is None or known.version != version:
-                known = self._views[key] = RunView(key, RunFolder(path), self._title(path), version)
+                earlier = known.known_verdicts if known else ()
+                known = self._views[key] = RunView(key, RunFolder(path), self._title(path), version, earlier)
             return known
 
     def _title(self, path: Path) -> str:

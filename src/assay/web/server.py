@@ -2,6 +2,7 @@
 
 import secrets
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Viewer:
             raise MissingDependency("The viewer", "web") from None
         from assay.web.runs import Runs
 
-        runs = Runs(folders)
+        self._runs = runs = Runs(folders)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(24)
@@ -52,6 +53,7 @@ class Viewer:
 
     def serve(self, on_ready: Callable[[], None] | None = None) -> None:
         """Serve until `stop` is called or the process is interrupted; connections already wait before `on_ready`."""
+        threading.Thread(target=self._runs.load_only, daemon=True).start()
         if on_ready:
             on_ready()
         try:
