@@ -2,7 +2,7 @@
 
 Start with `agent.py` (what an agent is) and `workbench.py` (what it can do). Each agent family has a package of its own
 with its prompt templates, profiles and the scripts it runs in the lab: `shell`, `mlagentbench`, `aide`, `external`,
-`human` and `automl`; `starter` and `replay` are single modules.
+`human`, `automl`, `chooser` and `starter`; `replay` is a single module.
 """
 
 from assay.agents.agent import Agent, Requirements, Settings, find_agent

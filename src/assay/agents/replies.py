@@ -9,7 +9,7 @@ from assay.models import Reply
 
 MAX_CODE = 200_000
 """Characters of a script beyond which it is not parsed: Python's parser takes seconds for unusual code of that length,
-and nothing else runs meanwhile."""
+which blocks everything else."""
 
 
 class UnreadableReply(Exception):

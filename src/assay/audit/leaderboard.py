@@ -1,4 +1,4 @@
-"""Whether the medals of a leaderboard tell solutions apart, or the noise of their scores."""
+"""Whether the medals of a leaderboard distinguish solutions, or only noise in their scores."""
 
 from assay.audit.finding import AuditFinding
 from assay.audit.subject import Subject

@@ -1,4 +1,4 @@
-"""The submission of somebody who copies: each test row gets the labels of the most similar training row.
+"""A submission by copying: each test row gets the labels of the most similar training row.
 
 Rows are compared by their numbers, categories and words; without a test table, by small gray copies of their images.
 """

@@ -1,6 +1,6 @@
 """Whether one attribute of the test rows gives their label away: a column of a table, or a field of a file.
 
-A strong feature is no leak. Reported is what features hardly ever do: a value, or the presence of a value, that comes
+A strong feature is not a leak. Reported is what is rare in features: a value, or the presence of a value, that comes
 with one label only, in more rows than chance allows; numbers that separate classes without an overlap; numbers that
 follow a numeric target exactly.
 """

@@ -1,4 +1,4 @@
-"""Whether the files of a test row hold its answer: the numbers to predict, or the outline of what is to be found."""
+"""Whether the files of a test row hold its answer: the numbers to predict, or the outline of the objects to find."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The split itself: how large its sides are, and whether anybody with the raw data can make it again."""
+"""The split itself: how large its sides are, and whether anyone with the raw data can reproduce it."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ _LEVELS = ("high", "medium", "low")
 @click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|FOLDER…", shell_complete=complete_tasks)
 @edition
 @variant
-@click.option("--only", multiple=True, metavar="CHECK", help="Run only checks whose name begins so. Can be repeated.")
+@click.option("--only", multiple=True, metavar="CHECK", help="Run only checks with this prefix. Can be repeated.")
 @click.option("--html", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write a card per task.")
 @click.option("--all", "all_", is_flag=True, help="Also list the checks that found nothing or were skipped.")
 @click.option(
@@ -75,7 +75,7 @@ def audit_command(
 
     Everything that `assay check` checks; duplicates and near-duplicates of rows, texts and images; columns, order and
     times that give labels away; groups on both sides of the split; metadata of images, sounds, DICOM, MATLAB and
-    TFRecord files, also in archives; whether the split can be made again; whether a submission without a model wins;
+    TFRecord files, also in archives; whether the split can be reproduced; whether a submission without a model wins;
     graders that can be gamed; leaderboards on which medals are noise. Large data is sampled, which each finding states.
 
     A folder needs no task: its tables train.* and test.* are found by name.

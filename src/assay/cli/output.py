@@ -97,7 +97,7 @@ def open_run(path: Path) -> "RunFolder":
 def echo(text: object = "", *, err: bool = False, nl: bool = True, indent: int | None = None) -> None:
     """Print text that may come from anywhere: control sequences are replaced, so it cannot control the terminal.
 
-    On a terminal, lines that are too long continue on the next line, after `indent` spaces, and no word is torn. In a
+    On a terminal, lines that are too long continue on the next line, after `indent` spaces, and words stay whole. In a
     file or a pipe lines are as long as they need to be, and JSON is never touched.
     """
     clean = strip_control(str(text))

@@ -223,7 +223,7 @@ def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
 
 
 def check_infrastructure(run: RunFolder) -> None:
-    """Raise an error if trials could not run, which is not the fault of an agent."""
+    """Raise an error if trials failed because of the infrastructure, not of an agent."""
     failed = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
     if failed:
         raise AssayError(

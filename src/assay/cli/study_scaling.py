@@ -61,7 +61,7 @@ def scaling_command(
     """Show how results grow with time, steps, cost, attempts or resources.
 
     Pass finished runs, or a plan to run first. Time, steps and cost come from one long run: what the agent would have
-    submitted at each moment is graded afterwards, and beside it the best submission it had made by then (the oracle).
+    submitted at each moment is graded afterwards, and so is the best submission it had made by then (the oracle).
     Attempts are seeds: the expected best of k. Cores, memory and GPUs are run one level at a time.
 
     \b

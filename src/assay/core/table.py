@@ -13,7 +13,7 @@ class TableColumn:
 
     Where space is short, cells of a `shrinks` column are shortened to no less than `min_width`; if that is not enough,
     columns are left out by the order of `leave_out`, the lowest number first, and never without one. Names lose their
-    middle, because their ends tell them apart; `prose` loses its end.
+    middle, because their ends distinguish them; `prose` loses its end.
     """
 
     name: str

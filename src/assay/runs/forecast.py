@@ -131,7 +131,7 @@ def _max_cost(file: TrialFile) -> float | None:
 def expected_cost(lines: Iterable[ForecastLine], runs: Iterable[RunFolder]) -> tuple[float, int] | None:
     """Return what the unfinished trials cost at the mean of finished ones, and how many of those there are.
 
-    Only trials of the same agent with the same models count; None if there are none for some that are to be run.
+    Only trials of the same agent with the same models count; None if there are none for some of the trials to run.
     """
     costs: dict[tuple[str, str], list[float]] = defaultdict(list)
     for run in runs:

@@ -1,4 +1,4 @@
-"""Hashes of everything a trial runs with, so that anyone can tell whether they have the same."""
+"""Hashes of everything a trial runs with, so that anyone can check whether they have the same."""
 
 import ast
 import hashlib

@@ -39,7 +39,7 @@ class Retries:
     overdue: float = 1800.0
 
     def pause(self, state: State, failures: int) -> float | None:
-        """Return the seconds until the next attempt after so many failures; None if there is to be none."""
+        """Return the seconds until the next attempt after so many failures; None if there is no further attempt."""
         error = state.error_type if state.cause == "infrastructure" else None
         attempts = self.attempts * (_OUTAGE_ATTEMPTS_FACTOR if error == ModelUnavailable.__name__ else 1)
         if failures >= attempts or error in _PERMANENT:

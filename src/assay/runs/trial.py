@@ -59,7 +59,7 @@ MACHINE_ERRORS = {
     errno.ENOMEM,
 }
 PREEMPTED = signal.SIGUSR1
-"""The signal that tells a trial that its machine is being taken away, and that it will continue on another."""
+"""The signal that a trial gets when its machine is taken away; it continues on another one."""
 
 PrepareMachine = Callable[[TrialFile, Task, Home], None]
 Found = TypeVar("Found", bound=EventBase)

@@ -1,7 +1,7 @@
 """The published leaderboard before November 2025, when all its errors were recomputed by one rule.
 
-Until then, whoever added a row computed its error: standard errors, standard deviations, twice the standard error, and
-errors over all attempts stood side by side as ±. Each earlier row is compared here with what it became.
+Until then, the authors of each row computed its error themselves: standard errors, standard deviations, twice the
+standard error, and errors over all attempts all appeared as ±. Each earlier row is compared here with what it became.
 """
 
 import math

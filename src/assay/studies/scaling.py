@@ -1,7 +1,7 @@
 """How results scale: with time, steps or cost from one long run, with attempts, with resources from a sweep.
 
 A trial keeps its workspace after every step, so one long run holds all shorter ones: what the agent would have
-submitted at any moment is graded afterwards. Beside the agent's own pick is the oracle, the best submission it had made
+submitted at any moment is graded afterwards. Compared with its own pick is the oracle, the best submission it had made
 by then; the difference is what better selection would gain. Attempts are drawn without replacement from the seeds of a
 run. Resources have to be run one level at a time; the same plan at every level, paired by task and seed.
 """

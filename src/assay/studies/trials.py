@@ -50,7 +50,7 @@ def find_rules(trials: Iterable[StudyTrial]) -> RuleSet:
     rules = sorted({one.outcome.rules for one in trials})
     if len(rules) > 1:
         shown = "; ".join(map(str, rules))
-        raise UsageError(f"These trials are of different suites, editions or variants: {shown}. Study them apart")
+        raise UsageError(f"These trials are of different suites, editions or variants: {shown}. Study them separately")
     return rules[0]
 
 

@@ -1,6 +1,6 @@
 """The page of curves, and the thread that grades submissions after each step for it.
 
-Grading takes a process for each submission, so that it would disturb a run that is going on: it waits until all trials
+Grading takes a process for each submission, which would disturb a run in progress, so it waits until all trials
 have ended. Until then, and for trials whose steps cannot be graded, a trial has one point: its grade at its end.
 """
 

@@ -99,7 +99,7 @@ def has_published(task: Task) -> bool:
 
 
 def find_published(rules: RuleSet, task: Task, selection: Selection) -> PublishedRows:
-    """Return the published results that are shown beside trials of these rules; `task` is any task of the suite."""
+    """Return the published results that are shown next to trials of these rules; `task` is any task of the suite."""
     if selection.category:
         return PublishedRows(problem="Published rates are not known by category.")
     if rules.suite == "mlebench":

@@ -10,7 +10,7 @@ Submitted code runs only in labs. What it sends back is bounded, compared and ne
 - The reference runs in labs of its own, behind the same driver, so that both have the same overhead.
 - The two take turns, call by call and on the same input, and so does which of them is first: a machine that gets
   busier for a while slows both calls of a pair. Only the code that is called runs; the other is frozen in its lab.
-- Each round of pairs has fresh labs. Rounds go on until the score is precise enough, or time is up. Only one timing at
+- Each round of pairs has fresh labs. Rounds repeat until the score is precise enough, or time is up. Only one timing at
   a time runs per home.
 
 A task of this kind has a `cases.py` (see `Cases`) and prepares its reference as `private/reference.py`.
@@ -104,7 +104,7 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """Return the narrowest pair of values, equally far from both ends, that holds the median with this probability.
 
-    How many of n values lie below the median is binomial with probability 1/2, whatever their distribution.
+    The number of n values below the median is binomial with probability 1/2, whatever their distribution.
     """
     ordered, tail, outside = sorted(values), 0.0, 0
     while (tail := tail + math.comb(len(ordered), outside) / 2 ** len(ordered)) <= (1 - level) / 2:

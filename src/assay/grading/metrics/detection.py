@@ -131,7 +131,7 @@ def map_3d_iou(
     With `average_precision`, a scene scores the mean over its true classes of the area under the precision by recall,
     raised to the best at any higher recall; predicted classes that it does not have are free, and a scene without true
     boxes makes the score NaN. With `check_corners`, predicted boxes of its true classes need sizes above 0 and right
-    angles, which corners far from the origin lack for want of digits; others are not checked. The published grader of
+    angles, which corners far from the origin lack because of rounding; others are not checked. The published grader of
     3d-object-detection-for-autonomous-vehicles does both.
     """
     scores: list[float] = []
@@ -216,7 +216,7 @@ def _coco_hits(
 ) -> NDArray[np.bool_]:
     """As `_hits` with COCO's rules: at the threshold is enough, of equals the last.
 
-    The true box `lost` can be hit in vain, and the one that box `again` hits can be hit by another, too.
+    Hits of the true box `lost` do not count, and the one that box `again` hits can be hit by another, too.
     """
     hits, taken = np.zeros(len(overlap), bool), np.zeros(overlap.shape[1], bool)
     for row in np.flatnonzero((overlap >= threshold).any(axis=1)):
@@ -283,7 +283,7 @@ def _scene_scores(
 def _overlap_3d(
     truth: Boxes3D, prediction: Boxes3D, label: str, least: float, *, from_origin: bool
 ) -> NDArray[np.float64]:
-    """The IoU of each predicted box of a label, by falling score, with each true one; 0 for any surely below `least`.
+    """The IoU of each predicted box of a label, by falling score, with each true one; 0 if it must be below `least`.
 
     It is the common ground times the common height, of the joint volume. Corners are computed as seen from the true box
     or, less exactly, `from_origin`.

@@ -33,7 +33,7 @@ class MachineLock:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Hold the lock for a measurement: wait until running commands have ended, and let none start meanwhile."""
+        """Hold the lock for a measurement: wait until running commands have ended, and let no others start."""
         async with self._changed:
             self._waiting += 1
             try:

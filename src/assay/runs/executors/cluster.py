@@ -1,7 +1,7 @@
 """What Slurm and Ray have in common: jobs are submitted to a scheduler that decides when and where they start.
 
-The scheduler only tells which jobs it still has. The outcome of a trial is in its folder, which all machines share. So
-a driver can die and another one resume the run: it waits for the jobs that the scheduler still has.
+The scheduler only reports which jobs it still has. The outcome of a trial is in its folder, which all machines share,
+so a driver can die and another one resume the run: it waits for the jobs that the scheduler still has.
 """
 
 import time

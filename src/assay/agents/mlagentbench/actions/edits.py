@@ -78,7 +78,7 @@ async def edit_script_segment(
 
 @action("Undo Edit Script", returns="the content of the script after undoing the edit")
 async def undo_edit_script(
-    context: ActionContext, script_name: Annotated[str, "the file that an edit has written and that is to be restored"]
+    context: ActionContext, script_name: Annotated[str, "the file to restore, which an edit has written"]
 ) -> str:
     """Undo the last edit of a script by the assistant. Several edits can be undone one after another."""
     path = writable_path(script_name)
