@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from assay.core.errors import SourceError
@@ -12,32 +13,50 @@ _DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL
 _BLOCK = 2**22
 _SIZE = struct.Struct("<i")
 _FIXED_SIZES = {_DOUBLE: 8, _OBJECT_ID: 12, _BOOLEAN: 1, _DATE: 8, _NULL: 0, _INT32: 4, _INT64: 8}
+_SIZED = {_STRING: 4, _DOCUMENT: 0, _ARRAY: 0, _BINARY: 5}  # what the size before a value does not count
 
 Value = int | float | str | bool | bytes | None
 
 
 def read_documents(path: Path) -> Iterator[bytes]:
     """Yield the documents of a file as they are stored; only a few of them are in memory at a time."""
-    with path.open("rb") as file:
-        rest = b""
-        while block := file.read(max(_BLOCK, _missing(rest))):
-            block = rest + block
-            start = 0
-            while not _missing(block, start):
-                (size,) = _SIZE.unpack_from(block, start)
-                if size < 5 or block[start + size - 1] != 0:
-                    raise SourceError(f"{path.name} is not a BSON file, or it is damaged")
-                yield block[start : start + size]
+    for block, places in read_blocks(path):
+        yield from (bytes(block[start:end]) for start, end in pairwise(places))
+
+
+def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
+    """Yield a file in blocks of whole documents, each with the places where its documents start, and with their end.
+
+    This is several times as fast as `read_documents`, because nothing is copied: a block is valid only until the next
+    is asked for, which is read to the same memory.
+    """
+    unpack_size, block, filled = _SIZE.unpack_from, bytearray(_BLOCK), 0
+    with path.open("rb", buffering=0) as file:
+        while count := file.readinto(memoryview(block)[filled:]):
+            filled += count
+            start, size, places = 0, 0, [0]
+            while start + 4 <= filled:
+                (size,) = unpack_size(block, start)
+                if size < 5:
+                    raise _damaged(path)
+                if start + size > filled:
+                    break
                 start += size
-            rest = block[start:]
-        if rest:
-            raise SourceError(f"{path.name} is not a BSON file, or it is damaged")
+                if block[start - 1]:
+                    raise _damaged(path)
+                places.append(start)
+            yield block, places
+            rest = block[start:filled]
+            filled = len(rest)
+            if size > len(block):
+                block = bytearray(size)
+            block[:filled] = rest
+        if filled:
+            raise _damaged(path)
 
 
-def _missing(block: bytes, start: int = 0) -> int:
-    """Return how many bytes a block lacks for the document that starts at `start`."""
-    present = len(block) - start
-    return 4 - present if present < 4 else max(0, _SIZE.unpack_from(block, start)[0] - present)
+def _damaged(path: Path) -> SourceError:
+    return SourceError(f"{path.name} is not a BSON file, or it is damaged")
 
 
 def get_field(document: bytes, name: str) -> Value:
@@ -45,12 +64,14 @@ def get_field(document: bytes, name: str) -> Value:
     return get_fields(document, (name,))[0]
 
 
-def get_fields(document: bytes, names: Sequence[str]) -> list[Value]:
-    """Return several top-level values; of fields with the same name, the first counts."""
+def get_fields(content: bytes | bytearray, names: Sequence[str], start: int = 0) -> list[Value]:
+    """Return several top-level values of the document at `start`; of fields with the same name, the first counts."""
     found: dict[str, Value] = {}
-    for key, kind, start, end in _elements(document):
-        if key in names and key not in found:
-            found[key] = _decode(kind, document[start:end])
+    place = start + 4
+    while content[place]:
+        name, kind, begin, place = _read_element(content, place)
+        if name in names and name not in found:
+            found[name] = _decode(kind, content[begin:place])
             if len(found) == len(names):
                 return [found[name] for name in names]
     missing = next(name for name in names if name not in found)
@@ -61,7 +82,7 @@ def drop_field(document: bytes, name: str) -> bytes:
     """Return the document without a top-level field; all other bytes stay as they are."""
     content = bytearray()
     begin = 4
-    for key, _, _, end in _elements(document):
+    for key, end in _elements(document):
         if key != name:
             content += document[begin:end]
         begin = end
@@ -70,35 +91,43 @@ def drop_field(document: bytes, name: str) -> bytes:
 
 def put_first(document: bytes, name: str) -> bytes:
     """Return the document with a top-level field, if it has it, before all others, where MongoDB writes its `_id`."""
-    if document.startswith(name.encode() + b"\0", 5):
+    if starts_with(document, 0, name):
         return document
     begin = 4
-    for key, _, _, end in _elements(document):
+    for key, end in _elements(document):
         if key == name:
             return document[:4] + document[begin:end] + document[4:begin] + document[end:]
         begin = end
     return document
 
 
-def _elements(document: bytes) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the name, type, start and end of each value; an element begins where the one before it ends."""
+def starts_with(content: bytes | bytearray, start: int, name: str) -> bool:
+    """Return whether the first field of the document at `start` has this name."""
+    return content.startswith(name.encode() + b"\0", start + 5)
+
+
+def _elements(document: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the name and the end of each top-level element; an element begins where the one before it ends."""
     place = 4
-    while document[place] != 0:
-        kind = document[place]
-        name_end = document.index(b"\0", place + 1)
-        start = name_end + 1
-        if kind in _FIXED_SIZES:
-            end = start + _FIXED_SIZES[kind]
-        elif kind in (_STRING, _DOCUMENT, _ARRAY, _BINARY):
-            (size,) = struct.unpack_from("<i", document, start)
-            end = start + size + {_STRING: 4, _BINARY: 5}.get(kind, 0)
-        else:
+    while document[place]:
+        name, _, _, place = _read_element(document, place)
+        yield name, place
+
+
+def _read_element(content: bytes | bytearray, place: int) -> tuple[str, int, int, int]:
+    """Return the name and type of the element at `place`, and where its value starts and ends."""
+    kind = content[place]
+    name_end = content.index(0, place + 1)
+    start = name_end + 1
+    size = _FIXED_SIZES.get(kind)
+    if size is None:
+        if kind not in _SIZED:
             raise SourceError(f"a BSON document has a field of the unknown type {kind}")
-        yield document[place + 1 : name_end].decode(), kind, start, end
-        place = end
+        size = _SIZE.unpack_from(content, start)[0] + _SIZED[kind]
+    return content[place + 1 : name_end].decode(), kind, start, start + size
 
 
-def _decode(kind: int, content: bytes) -> Value:
+def _decode(kind: int, content: bytes | bytearray) -> Value:
     if kind == _INT32:
         return int(struct.unpack("<i", content)[0])
     if kind in (_INT64, _DATE):
@@ -111,4 +140,4 @@ def _decode(kind: int, content: bytes) -> Value:
         return content != b"\0"
     if kind == _NULL:
         return None
-    return content
+    return bytes(content)

@@ -1,10 +1,12 @@
 """Cdiscount: photos of products in one large BSON file, which is read twice: for the split, and to write both sides."""
 
 from array import array
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from assay.core.errors import SourceError
 from assay.core.progress import stage
@@ -28,32 +30,46 @@ def prepare(job: PrepareJob) -> None:
     pandas_tables.write(sample, job.public / "sample_submission.csv")
     is_test = np.zeros(len(products), dtype=bool)
     is_test[rows.test] = True
+    _write_sides(job, is_test)
+    first = islice(bson.read_documents(job.public / "train.bson"), EXAMPLES)
+    (job.public / "train_example.bson").write_bytes(b"".join(first))
+    files.copy([(job.raw / "category_names.csv", job.public / "category_names.csv")])
+
+
+def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
+    """Write a block at once except for test products, which lose their category, and those whose _id is not first."""
+    number = 0
     with (
         (job.public / "train.bson").open("wb") as train,
-        (job.public / "train_example.bson").open("wb") as examples,
         (job.public / "test.bson").open("wb") as test,
-        stage("Splitting products", len(products)) as advance,
+        stage("Splitting products", len(is_test)) as advance,
     ):
-        trained = 0
-        for document, hidden in zip(bson.read_documents(job.raw / "train.bson"), is_test.tolist(), strict=True):
-            product = bson.put_first(document, "_id")
-            if hidden:
-                test.write(bson.drop_field(product, "category_id"))
-            else:
-                train.write(product)
-                if trained < EXAMPLES:
-                    examples.write(product)
-                trained += 1
-            advance(1)
-    files.copy([(job.raw / "category_names.csv", job.public / "category_names.csv")])
+        for block, places in bson.read_blocks(job.raw / "train.bson"):
+            content = memoryview(block)
+            rest = 0  # where the products begin that are not written yet
+            hidden = is_test[number : number + len(places) - 1].tolist()
+            for (start, end), to_test in zip(pairwise(places), hidden, strict=True):
+                if to_test or not bson.starts_with(block, start, "_id"):
+                    train.write(content[rest:start])
+                    product = bson.put_first(bytes(content[start:end]), "_id")
+                    if to_test:
+                        test.write(bson.drop_field(product, "category_id"))
+                    else:
+                        train.write(product)
+                    rest = end
+            train.write(content[rest : places[-1]])
+            number += len(hidden)
+            advance(len(hidden))
 
 
 def _read_products(path: Path) -> pd.DataFrame:
     """Return the number and the category of every product, in 16 bytes each."""
     ids, categories = array("q"), array("q")
-    for document in bson.read_documents(path):
-        for name, values, value in zip(FIELDS, (ids, categories), bson.get_fields(document, FIELDS), strict=True):
-            if not isinstance(value, int):
-                raise SourceError(f"{path.name} has the {name} {value!r}, which is not a whole number")
-            values.append(value)
+    for block, places in bson.read_blocks(path):
+        for start in places[:-1]:
+            id, category = bson.get_fields(block, FIELDS, start)
+            if not (isinstance(id, int) and isinstance(category, int)):
+                raise SourceError(f"{path.name} has the _id {id!r} and the category {category!r}; both must be whole")
+            ids.append(id)
+            categories.append(category)
     return pd.DataFrame({"_id": np.frombuffer(ids, np.int64), "category_id": np.frombuffer(categories, np.int64)})
