@@ -37,9 +37,10 @@ class TestRsnaBreastCancerDetection(Competition):
         require_columns(submission, "prediction_id", "cancer")
         predicted, true = align(submission, answers, "prediction_id")
         given, positive = predicted["cancer"], true["cancer"].to_numpy().astype(bool)
-        require(pd.api.types.is_numeric_dtype(given))
-        require(not (given < 0).all())  # the published sums are then Python integers, and 0 / 0 fails
-        found = given.clip(0, 1).to_numpy().astype(float)
+        require(not any(isinstance(value, str) for value in given))
+        found = np.array([float(value) for value in given])
+        require(not (found < 0).all())  # the published sums are then Python integers, and 0 / 0 fails
+        found = found.clip(0, 1)
         if np.isnan(found).any() or found[positive].sum() == 0:
             return 0.0
         precision, recall = found[positive].sum() / found.sum(), found[positive].sum() / positive.sum()
@@ -48,6 +49,7 @@ class TestRsnaBreastCancerDetection(Competition):
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
         yield from super().perturbations(table, draw)
         yield "negative and zero", table.change(lambda _: {"cancer": draw.choice(["0", "-0.5"])})
+        yield "booleans with gaps", table.change(lambda _: {"cancer": draw.choice(["True", ""])})
         yield "above one", table.change(lambda row: {"cancer": repr(float(row["cancer"]) * 3)})
 
     def test_fixed_refuses_what_is_not_a_probability(self, miniatures: Miniatures) -> None:

@@ -15,7 +15,7 @@ class TestSetiBreakthroughListen(Competition):
         train, test = split(pd.read_csv(raw / "train_labels.csv"), test_size=0.1)
         return {
             "public/train_labels.csv": to_csv(train),
-            "public/sample_submission.csv": to_csv(test[["id"]].assign(target=0.5)),
+            "public/sample_submission.csv": to_csv(test.assign(target=0.5)),
             "private/test.csv": to_csv(test),
             **{
                 f"public/{side}/{id[0]}/{id}.npy": (raw / "train" / id[0] / f"{id}.npy").read_bytes()
@@ -28,9 +28,10 @@ class TestSetiBreakthroughListen(Competition):
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         return roc_auc(submission, answers, "id", "target")
 
-    def test_ids_of_digits_and_empty_folders_are_kept(self, raw: Path) -> None:
+    def test_ids_of_digits_further_columns_and_empty_folders_are_kept(self, raw: Path) -> None:
         ids = ["007", "1e3", *(f"{number:x}f" for number in range(18))]
-        write_file(raw / "train_labels.csv", to_csv(pd.DataFrame({"id": ids, "target": [0, 1] * 10})))
+        labels = pd.DataFrame({"target": [0, 1] * 10, "id": ids, "note": "x"})
+        write_file(raw / "train_labels.csv", to_csv(labels))
         for id in ids:
             write_file(raw / "train" / id[0] / f"{id}.npy", id.encode())
         (raw / "old_leaky_data/a/empty").mkdir(parents=True)

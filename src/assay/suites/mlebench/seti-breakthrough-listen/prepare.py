@@ -10,7 +10,7 @@ def prepare(job: PrepareJob) -> None:
     labels = pandas_tables.read(job.raw / "train_labels.csv")
     train, test = pandas_tables.split(labels, random_rows(len(labels), test=0.1, seed=0))
     pandas_tables.write_csv_split(
-        train, test, id="id", sample={"target": 0.5}, train_name="train_labels.csv", test_name=None,
+        train, test, id="id", sample={"target": 0.5}, whole_sample=True, train_name="train_labels.csv", test_name=None,
         public=job.public, private=job.private,
     )  # fmt: skip
     for side, table in (("train", train), ("test", test)):
