@@ -52,6 +52,13 @@ class Miniature:
         noise = self.rng.normal(40 + 175 * brightness, 30, shape)
         return np.clip(noise, 0, 255).astype(np.uint8)
 
+    def line_mask(self, side: int, max_offset: float) -> NDArray[np.bool_]:
+        """Return the mask of a straight line that passes the middle of a square image at up to `max_offset` pixels."""
+        angle, offset = self.rng.uniform(0, np.pi), self.rng.uniform(-max_offset, max_offset)
+        row, column = np.mgrid[:side, :side] - side / 2
+        mask: NDArray[np.bool_] = np.abs(row * np.cos(angle) + column * np.sin(angle) - offset) < 1.2
+        return mask
+
     def encode_image(self, pixels: Pixels, suffix: str) -> bytes:
         """Encode an image in the format of a file suffix."""
         try:

@@ -4,13 +4,12 @@ import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
 
 TRAIN, VALIDATION = 40, 20
-SIDE, FRAMES, LABELLED = 32, 8, 4
+SIDE, FRAMES, LABELED = 32, 8, 4
 BANDS = range(8, 17)
 
 
@@ -22,11 +21,11 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             folder = job.raw / side / record
             folder.mkdir(parents=True)
             # Some records have no contrail.
-            mask = line(make) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
+            mask = make.line_mask(SIDE, 8) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
             ground = 280 + make.rng.normal(0, 3, (SIDE, SIDE, 1)) + make.rng.normal(0, 0.2, (SIDE, SIDE, FRAMES))
             for band in BANDS:
                 level = ground + make.rng.normal(0, 0.3, ground.shape) - 0.5 * (band == 15)
-                level[..., LABELLED] -= mask * {11: 1.0, 14: 4.0, 15: 7.0}.get(band, 0.0)
+                level[..., LABELED] -= mask * {11: 1.0, 14: 4.0, 15: 7.0}.get(band, 0.0)
                 np.save(folder / f"band_{band:02d}.npy", level.astype(np.float32))
             np.save(folder / "human_pixel_masks.npy", mask.astype(np.int32)[..., None])
             if side == "train":
@@ -35,16 +34,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         listed = [described(make, record) for record in records]
         (job.raw / f"{side}_metadata.json").write_text(json.dumps(listed))
     # The records of the competition's own test, of which edition `published` keeps the sample submission alone.
-    unlabelled = [str(number) for number in 10**17 + make.rng.choice(8 * 10**17, 2, replace=False)]
-    make.csv(job.raw / "sample_submission.csv", {"record_id": unlabelled, "encoded_pixels": ["1 3 10 5"] * 2})
-
-
-def line(make: Miniature) -> NDArray[np.bool_]:
-    """Return the mask of a straight line through the middle."""
-    angle, away = make.rng.uniform(0, np.pi), make.rng.uniform(-8, 8)
-    row, column = np.mgrid[:SIDE, :SIDE] - SIDE / 2
-    near: NDArray[np.bool_] = np.abs(row * np.cos(angle) + column * np.sin(angle) - away) < 1.2
-    return near
+    unlabeled = [str(number) for number in 10**17 + make.rng.choice(8 * 10**17, 2, replace=False)]
+    make.csv(job.raw / "sample_submission.csv", {"record_id": unlabeled, "encoded_pixels": ["1 3 10 5"] * 2})
 
 
 def described(make: Miniature, record: str) -> dict[str, Any]:

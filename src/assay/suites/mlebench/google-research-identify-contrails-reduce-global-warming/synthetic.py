@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.data.job import SynthesisJob
 from assay.data.miniature import Miniature
@@ -27,7 +26,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 def _write_record(folder: Path, make: Miniature, *, people: bool) -> None:
     """Nine bands of eight frames, of which one has a mask; a quarter of the records have no contrail."""
     folder.mkdir(parents=True)
-    mask = _line(make) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
+    mask = make.line_mask(SIDE, 6) if make.rng.random() < 0.75 else np.zeros((SIDE, SIDE), bool)
     ground = 280 + make.rng.normal(0, 3, (SIDE, SIDE, 1)) + make.rng.normal(0, 0.2, (SIDE, SIDE, FRAMES))
     for band in range(8, 17):
         level = ground + make.rng.normal(0, 0.3, ground.shape)
@@ -36,13 +35,6 @@ def _write_record(folder: Path, make: Miniature, *, people: bool) -> None:
     np.save(folder / "human_pixel_masks.npy", mask.astype(np.int32)[..., None])
     if people:
         np.save(folder / "human_individual_masks.npy", np.stack([mask] * 4, -1).astype(np.int32)[:, :, None])
-
-
-def _line(make: Miniature) -> NDArray[np.bool_]:
-    angle, distance = make.rng.uniform(0, np.pi), make.rng.uniform(-6, 6)
-    row, column = np.mgrid[:SIDE, :SIDE] - SIDE / 2
-    near: NDArray[np.bool_] = np.abs(row * np.cos(angle) + column * np.sin(angle) - distance) < 1.2
-    return near
 
 
 def _describe(record: str, make: Miniature) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """Spaceship Titanic as published: the first four fifths of the passengers for training, the rest for the test."""
 
-import polars as pl
-
 from assay.data.job import PrepareJob
-from assay.data.polars_tables import take, write
+from assay.data.polars_tables import take, write_split
 from assay.data.splits import first_rows
 
 from ..prepare import TRAIN, read_passengers
@@ -11,9 +9,9 @@ from ..prepare import TRAIN, read_passengers
 
 def prepare(job: PrepareJob) -> None:
     """Write the published files alone: there is no sample submission among them."""
-    passengers = read_passengers(job.raw)
-    train, test = (take(passengers, rows) for rows in first_rows(passengers.height, train=TRAIN))
-    write(train, job.public / "train.csv")
-    write(test.drop("Transported"), job.public / "test.csv")
-    write(test.select("PassengerId", "Transported"), job.private / "answers.csv")
-    write(test.select("PassengerId", pl.lit("False").alias("Transported")), job.private / "sample_submission.csv")
+    people = read_passengers(job.raw)
+    train, test = (take(people, rows) for rows in first_rows(people.height, train=TRAIN))
+    sample = {"Transported": False}
+    write_split(
+        train, test, id="PassengerId", sample=sample, public=job.public, private=job.private, publish_sample=False
+    )
