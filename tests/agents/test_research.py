@@ -115,7 +115,7 @@ async def test_too_many_unreadable_replies_end_the_trial_and_the_submission_coun
 
 
 async def test_invalid_json_unknown_actions_and_wrong_arguments_take_a_step(trial, script):
-    wrong = say("List Files", dir_path=".").replace('"."}', '"."')
+    wrong = say("List Files", dir_path=".").replace('"."}', '"./da')
     replies = [wrong, say("Fly", to="the moon"), say("List Files", folder="."), END]
     await trial.work(Research(), {"main": script(*replies)})
     assert trial.actions() == [
@@ -157,7 +157,7 @@ async def test_lists_and_objects_serve_as_prose_but_not_as_paths(trial, script, 
 
 
 async def test_under_the_published_rules_malformed_calls_take_no_step_and_hidden_actions_work(trial, script):
-    broken = say("List Files", dir_path=".").replace('"."}', '"."')
+    broken = say("List Files", dir_path=".").replace('"."}', '"./da')
     replies = [
         say("Fly", to="the moon"),
         broken,

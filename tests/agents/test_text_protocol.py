@@ -61,6 +61,27 @@ def test_variations_of_the_format_are_accepted(text):
     )  # fmt: skip
 
 
+EDIT = {"script_name": "train.py", "edit_instruction": 'print "a" for r"\\d+"', "save_name": "train.py"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (r'{"script_name": "train.py", "edit_instruction": "print "a" for r"\d+"", "save_name": "train.py"}', EDIT),
+        (r'{{"script_name": train.py, "edit_instruction": "print "a" for r\"\d+\"", "save_name": "train.py",}}', EDIT),
+        (r'{"script_name": "train.py", "edit_instruction": "print "a" for r"\d+"", "save_name": "train.py"', EDIT),
+        (r'{"script_name": "train.py", "edit_instruction": "print "a" for r"\d+"", "save_name": "tra', None),
+        (r'{"script_name": "train.py", "edit_instruction": "print "a" for r"\d+"", "save": "train.py"}', None),
+        (r'{"script_name": "train.py" "edit_instruction": "print "a" for r"\d+"", "save_name": "train.py"}', None),
+        (r'"script_name": "train.py", "edit_instruction": "a "b"", "save_name": "train.py"', None),
+    ],
+)
+def test_broken_json_is_read_by_the_names_of_the_arguments_if_it_is_complete(arguments, expected):
+    reply = f"Thought: go\nAction: Edit Script (AI)\nAction Input: {arguments}\n"
+    call = parse_text(reply, ONE, list(ACTIONS.values()))
+    assert (call.arguments, bool(call.parse_error)) == ((expected, False) if expected else ({}, True))
+
+
 @pytest.mark.parametrize("empty", [thought.name for thought in SIX])
 @pytest.mark.parametrize("blank", ["", "\n", " \n\n"])
 def test_a_thought_may_be_left_empty_but_not_out(empty, blank):

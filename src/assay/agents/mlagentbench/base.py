@@ -142,7 +142,7 @@ class ActionAgent(Agent):
         if self.protocol == "tools":
             call = parse_tool_call(reply.message, self.thoughts)
         else:
-            call = parse_text(reply.message.text, self.thoughts)
+            call = parse_text(reply.message.text, self.thoughts, state.callable_actions)
         action = find_action(call.action, state.callable_actions)
         if action is None and self.rules == "published":
             raise UnreadableReply(f"There is no action called {call.action!r}.")

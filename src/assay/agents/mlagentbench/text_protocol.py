@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.agents.mlagentbench.actions import Action
+from assay.agents.mlagentbench.actions import Action, find_action
 from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn, find_unserializable
 from assay.agents.replies import MAX_CODE, UnreadableReply
 
@@ -19,6 +19,7 @@ ACTION = ThoughtField("Action", "the name of one action, exactly as it appears i
 INPUT = ThoughtField("Action Input", "the arguments of that action, as one JSON object")
 OMITTED = "(executed; the observation is omitted here)"
 
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/"}
 _BEFORE_JSON = re.compile(rf"^(?:\s|{INPUT.name}[ \t]*:|[*_\-+>•–·](?!\w)|\d{{1,2}}[.)](?=\s)|`+\w*)*", re.I)
 
 
@@ -32,12 +33,13 @@ def describe_fields(thoughts: Sequence[ThoughtField]) -> str:
     return "\n".join(f"{field.name}: {field.description}" for field in (*thoughts, ACTION, INPUT))
 
 
-def parse_text(text: str, thoughts: Sequence[ThoughtField]) -> ActionCall:
+def parse_text(text: str, thoughts: Sequence[ThoughtField], actions: Sequence[Action] = ()) -> ActionCall:
     """Return the first action call of a reply; raise `UnreadableReply` if fields are missing.
 
     Field names may be bold, headings, or in another case. A thought may be left empty, but its field has to be there.
     Whatever follows the first call was invented by the model without having seen an observation, and is ignored.
-    Arguments that are not JSON make a call with a fault.
+    Arguments that are not JSON make a call with a fault, unless those of the action, one of `actions`, can be told
+    apart by their names.
     """
     if not text.strip():
         raise UnreadableReply("It was empty.")
@@ -52,7 +54,8 @@ def parse_text(text: str, thoughts: Sequence[ThoughtField]) -> ActionCall:
     action = _parse_name(sections[ACTION.name])
     if not action:
         raise UnreadableReply(f'It has no "{ACTION.name}".')
-    arguments, fault = _parse_arguments(sections[INPUT.name])
+    known = find_action(action, actions)
+    arguments, fault = _parse_arguments(sections[INPUT.name], list(known.usage()) if known else [])
     kept = {field.name: sections[field.name].strip() for field in thoughts}
     return ActionCall(kept, action, arguments, fault)
 
@@ -114,7 +117,7 @@ def _parse_name(text: str) -> str:
     return lines[0].strip(" \t`'\"*_.[]") if lines else ""
 
 
-def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str | None]:
+def _parse_arguments(text: str, names: Sequence[str]) -> tuple[Mapping[str, Any], str | None]:
     """Parse the first JSON object of a text; tolerate raw line breaks in strings and Python quotes.
 
     In front of it there may be the name of the field again, a list bullet or quote mark, and a code fence.
@@ -124,6 +127,8 @@ def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str | None]:
         value, _ = json.JSONDecoder(strict=False).raw_decode(body)
     except (ValueError, RecursionError) as error:
         value = _parse_python(body)
+        if value is None and names:
+            value = _match_arguments(body, names)
         if value is None:
             position = getattr(error, "pos", 0)
             near = body[max(0, position - 30) : position + 30]
@@ -146,6 +151,31 @@ def _parse_python(text: str) -> dict[str, Any] | None:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
     return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None
+
+
+def _match_arguments(text: str, names: Sequence[str]) -> dict[str, str] | None:
+    """Return what follows the name of each argument in broken JSON, in order, as MLAgentBench's parser does.
+
+    Models write quotes and backslashes into texts without escaping them. The last of several equal names counts. A
+    value must be a complete text or have no quotes at all, so that nothing of a reply that was cut off counts.
+    """
+    start = text.find("{")
+    end = text.rfind("}")
+    body = text[start + 1 : end if end > start else len(text)].strip("{} \t\r\n")
+    found: dict[str, str] = {}
+    for name in reversed(names):
+        place = body.rfind(f'"{name}":')
+        value = body[place + len(name) + 3 :].strip()
+        if found and not value.endswith(","):
+            return None
+        value = value.removesuffix(",").rstrip()
+        quoted = len(value) >= 2 and value[0] == value[-1] == '"'
+        if start < 0 or place < 0 or not (quoted or (value and '"' not in value and "\n" not in value)):
+            return None
+        inner = value[1:-1] if quoted else value
+        found[name] = re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), inner)
+        body = body[:place]
+    return found
 
 
 def _enumerate(names: Sequence[str]) -> str:
