@@ -106,7 +106,7 @@ def test_a_trial_runs_where_nothing_was_prepared(home, planned, tmp_path):
     (trial,) = run.trials()
     # Labs run as another user, who must be able to reach their workspaces.
     node = bare(home.root / "node", home.environments)
-    run_job(JobSpec(kind="conduct", trial=trial.path, home=node.root, source=home.root))
+    run_job(JobSpec(kind="run", trial=trial.path, home=node.root, source=home.root))
     assert trial.state.status == "done"
 
 

@@ -106,7 +106,7 @@ def execute_run(
     executor.begin(unfinished, at_terminal=at_terminal)
     driver = _Driver(executor, retries or Retries(), Spending(allowance or Allowance(), run.trials()), clock)
     with progress.stage(f"{plural(len(unfinished), 'trial')} on {executor.description}", len(unfinished)) as advance:
-        left = driver.drive(unfinished, "conduct", lambda: advance(1))
+        left = driver.drive(unfinished, "run", lambda: advance(1))
     _check_recorded(run, driver.unrecorded)
     timed = {folder: file for folder, file in unfinished.items() if not folder.state.final and folder.submission_entry}
     if timed:

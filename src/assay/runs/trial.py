@@ -98,8 +98,8 @@ def grade_trial(
         trial.grade_only(ready)
 
 
-JobKind = Literal["conduct", "grade"]
-JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"conduct": run_trial, "grade": grade_trial}
+JobKind = Literal["run", "grade"]
+JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"run": run_trial, "grade": grade_trial}
 """What a worker process can do with a trial."""
 
 

@@ -99,7 +99,7 @@ class Cluster(ABC):
 
     def has_room(self, file: TrialFile, work: JobKind) -> bool:
         """Always, because the scheduler queues; timed trials are graded one at a time."""
-        return work == "conduct" or not (self._new or self._submitted)
+        return work == "run" or not (self._new or self._submitted)
 
     def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
         """Collect a job for the next submission, unless the scheduler has it or another process holds the trial."""

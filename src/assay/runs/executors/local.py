@@ -83,7 +83,7 @@ class LocalExecutor:
 
     def start(self, folder: TrialFolder, file: TrialFile, work: JobKind) -> None:
         """Start the trial's process, which takes over a lease that has expired."""
-        need = file.resources.gpus if work == "conduct" else 0
+        need = file.resources.gpus if work == "run" else 0
         devices, self._free = tuple(self._free[:need]), self._free[need:]
         expired = self._watch.expired(folder.path) if folder.path in self._taken else None
         process = self._context.Process(
