@@ -208,6 +208,8 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
     [
         (("run",), "No tasks given"),
         (("run", "tiny"), "No agent given"),
+        (("run", "starter", "--agent", "tiny"), "starter is an agent, not a task: pass --agent starter"),
+        (("run", "tiny", "--agent", "pocket:quick"), "pocket:quick is a suite, not an agent"),
         (("run", "no-such-plan.toml"), "No such file"),
         (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from assay.agents.agent import agent_names
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
@@ -233,12 +234,17 @@ def build_plan(
     """Build the plan for tasks of a registry."""
     if not config.tasks:
         raise UsageError("No tasks given; pass task names, a suite, a split or a plan file")
+    if agent := next((name for name in config.tasks if name in agent_names()), None):
+        raise UsageError(f"{agent} is an agent, not a task: pass --agent {agent}")
+    tasks = tuple(known.select_all(config.tasks))
     if not config.agents:
         raise UsageError("No agent given; pass --agent NAME, or set agents in the plan file")
+    if suite := next((agent.name for agent in config.agents if agent.name.partition(":")[0] in known.suites), None):
+        raise UsageError(f"{suite} is a suite, not an agent: pass it without --agent")
     check_model_settings(config.model_settings)
     named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
     return Plan(
-        tasks=tuple(known.select_all(config.tasks)),
+        tasks=tasks,
         agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
         models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
         model_settings=config.model_settings,
