@@ -102,7 +102,7 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         )
         table.loc[[4, 5], "label_id"] = np.nan
         table.loc[numbers % 7 == 3, VOTES] = 0
-        write_file(raw / "train.csv", to_csv(table))
+        write_file(raw / "train.csv", to_csv(table[sorted(COLUMNS)]))
         for kind in ("eeg", "spectrogram"):
             for id in table[f"{kind}_id"].unique():
                 write_file(raw / f"train_{kind}s" / f"{id}.parquet")

@@ -51,10 +51,10 @@ class TestHotelId2021Fgvc8(Competition):
         rows = [[f"p{number}.jpg", number % 3, number] for number in range(25)]
         (first, second, *_), (third, fourth, _) = (side.tolist() for side in split(np.arange(25), test_size=0.1))
         rows[second], rows[fourth][0] = rows[first], rows[third][0]
-        rows[third][1], rows[fourth][1] = 1, 2
-        for image, chain, hotel in rows:
-            write_file(raw / f"train_images/{chain}/{image}", b"%d" % hotel)
+        rows[third][1], rows[fourth][1] = 1, None
         table = pd.DataFrame(rows, columns=["image", "chain", "hotel_id"])
+        for image, chain, hotel in table.itertuples(index=False):
+            write_file(raw / f"train_images/{chain}/{image}", b"%d" % hotel)
         write_file(raw / "train.csv", to_csv(table))
         assert prepare_raw(self.name, raw) == self.prepare_reference(raw)
         write_file(raw / "train.csv", to_csv(pd.concat([table, table])))

@@ -55,8 +55,10 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
         answers["image_width"], answers["image_height"] = zip(*sizes, strict=True)
         expected = {
             "public/train.csv": to_csv(masks[[not one for one in asked]]),
-            "public/test.csv": to_csv(answers[["id", "class"]]),
-            "public/sample_submission.csv": to_csv(answers[["id", "class"]].assign(predicted="1 1 5 2")),
+            "public/test.csv": to_csv(answers[[name for name in masks if name != "segmentation"]]),
+            "public/sample_submission.csv": to_csv(
+                answers[list(masks)].assign(segmentation="1 1 5 2").rename(columns={"segmentation": "predicted"})
+            ),
             "private/test.csv": to_csv(answers.rename(columns={"segmentation": "predicted"})),
         }
         for case in names:
@@ -128,11 +130,11 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
         assert scores["fixed"] < 0.6
 
     def test_days_after_the_fourth_move_in_the_order_of_numbers(self, raw: Path) -> None:
-        rows = ["id,class,segmentation"]
+        rows = ["class,id,segmentation"]
         for case, days in (("case7", (100, 9, 10, 1, 2, 30)), ("case1", (5,))):
             for day in days:
                 name = f"{case}_day{day}"
-                rows += [f"{name}_slice_0001,b,1 2", f"{name}_slice_0001,a,", f'{name}_slice_0002,"a,""",5 1']
+                rows += [f"b,{name}_slice_0001,1 2", f"a,{name}_slice_0001,", f'"a,""",{name}_slice_0002,5 1']
                 for number in (1, 2):
                     write_file(
                         raw / "train" / case / name / "scans" / f"slice_000{number}_30_20_1_1.png", name.encode()

@@ -13,7 +13,7 @@ def prepare(job: PrepareJob) -> None:
     """Split the windows by spectrogram; `fixed` shows which window of a recording each test row is about."""
     votes = job.columns
     windows = pandas_tables.read(job.raw / "train.csv")
-    pandas_tables.check_columns(windows, [*COLUMNS, *votes], "train.csv")
+    pandas_tables.check_columns(windows[sorted(windows.columns)], sorted([*COLUMNS, *votes]), "train.csv")
     train, test = pandas_tables.split(windows, random_groups(windows["spectrogram_id"], test=0.1, seed=0))
     shown = ["spectrogram_id", "eeg_id", "patient_id"]
     if job.edition == "fixed":

@@ -23,8 +23,8 @@ def prepare(job: PrepareJob) -> None:
         raise SourceError(f"train.csv lists {min(both)} twice, once for training and once for test")
     raw = job.raw / "train_images"
     copies: dict[Path, Path] = {}  # target -> source; of several test photographs with one name the last one counts
-    for chain, image in zip(train["chain"].astype(str), train["image"], strict=True):
+    for chain, image in zip(map(str, train["chain"]), train["image"], strict=True):
         copies[job.public / "train_images" / chain / image] = raw / chain / image
-    for chain, image in zip(test["chain"].astype(str), test["image"], strict=True):
+    for chain, image in zip(map(str, test["chain"]), test["image"], strict=True):
         copies[job.public / "test_images" / image] = raw / chain / image
     files.copy((source, target) for target, source in copies.items())

@@ -14,7 +14,7 @@ SAMPLE = "1 1 5 2"
 def prepare(job: PrepareJob) -> None:
     """Ask for a mask of each organ in each test slice; the answers have the size of the slice from its file name."""
     masks = pandas_tables.read(job.raw / "train.csv")
-    pandas_tables.check_columns(masks, ["id", "class", "segmentation"], "train.csv")
+    pandas_tables.check_columns(masks[sorted(masks.columns)], ["class", "id", "segmentation"], "train.csv")
     parts = masks["id"].str.split("_")
     cases, days = parts.str[0], parts.str[1]
     scans = cases + "/" + cases + "_" + days
@@ -30,7 +30,7 @@ def prepare(job: PrepareJob) -> None:
     answers = masks[in_test].rename(columns={"segmentation": "predicted"})
     sizes = _find_sizes(job, pd.DataFrame({"scan": scans[in_test], "number": parts[in_test].str[-1]}))
     pandas_tables.write(masks[~in_test], job.public / "train.csv")
-    pandas_tables.write(answers[["id", "class"]], job.public / "test.csv")
+    pandas_tables.write(answers.drop(columns="predicted"), job.public / "test.csv")
     pandas_tables.write(answers.assign(predicted=SAMPLE), job.public / "sample_submission.csv")
     pandas_tables.write(answers.assign(**sizes), job.private / "test.csv")
     files.copy_folder_by_id(job.raw / "train", job.public / "train", train_cases, without=moved)
