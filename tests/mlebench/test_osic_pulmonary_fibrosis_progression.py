@@ -45,7 +45,7 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
         answers = answers.assign(Patient_Week=names, Confidence=100)
         return {
             "public/train.csv": to_csv(train),
-            "public/test.csv": to_csv(first[measured.columns]),
+            "public/test.csv": to_csv(first),
             "public/sample_submission.csv": to_csv(answers.assign(FVC=2000)[["Patient_Week", "FVC", "Confidence"]]),
             "private/test.csv": to_csv(answers),
             **copy_folders(raw / "train", "public/train", train["Patient"].unique()),
@@ -96,7 +96,7 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
             if not (gaps and week == 2)
         ]
         columns = ["Patient", "Weeks", "FVC", "Percent", "Age", "Sex", "SmokingStatus"]
-        write_file(raw / "train.csv", to_csv(pd.DataFrame(rows, columns=columns)))
+        write_file(raw / "train.csv", to_csv(pd.DataFrame(rows, columns=columns)[["SmokingStatus", *columns[:-1]]]))
         for patient in "abc":
             (raw / "train" / patient / "empty").mkdir(parents=True)
         prepared = prepare_raw(self.name, raw)

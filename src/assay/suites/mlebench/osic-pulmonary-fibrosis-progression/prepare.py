@@ -12,7 +12,7 @@ COLUMNS = ["Patient", "Weeks", "FVC", "Percent", "Age", "Sex", "SmokingStatus"]
 def prepare(job: PrepareJob) -> None:
     """Show the first measurement of each test patient, and ask for each week in which any of them was measured."""
     measured = pandas_tables.read(job.raw / "train.csv")
-    pandas_tables.check_columns(measured, COLUMNS, "train.csv")
+    pandas_tables.check_columns(measured[sorted(measured.columns)], sorted(COLUMNS), "train.csv")
     train, test = pandas_tables.split(measured, random_sorted_groups(measured["Patient"], test=0.1, seed=0))
     # pandas' default sort is not stable: of two measurements in the first week either may come first.
     first = pandas_tables.first_per_key(test.sort_values("Weeks"), "Patient")
