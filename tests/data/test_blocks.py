@@ -151,9 +151,9 @@ def test_a_coco_file_is_reduced_to_some_images(tmp_path: Path) -> None:
     assert len(coco.pair_annotations({**document, "annotations": document["annotations"][:1]})) == 1
     named = [{"image_id": image["id"]} for image in document["images"]]
     assert len(coco.pair_annotations({**document, "images": named}, "image_id")) == 2
-    with pytest.raises(SourceError, match="do not belong together"):
+    with pytest.raises(SourceError, match="do not correspond one to one"):
         coco.pair_annotations({**document, "images": document["images"][::-1]})
-    with pytest.raises(SourceError, match="do not belong together"):
+    with pytest.raises(SourceError, match="do not correspond one to one"):
         coco.pair_annotations({**document, "images": document["images"][:1]})
 
 

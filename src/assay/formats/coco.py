@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SourceError
-from assay.formats.json_lines import Record
 
 Coco = dict[str, Any]
+Record = dict[str, Any]
 
 
 def read_coco(path: Path, encoding: str = "utf-8") -> Coco:

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from assay.core.errors import SourceError
-from assay.formats.json_lines import Record
+
+Record = dict[str, Any]
 
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\n\r]*")
