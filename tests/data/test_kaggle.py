@@ -105,7 +105,7 @@ def test_a_wrong_checksum_is_reported_and_the_archive_is_kept(little: LittleKagg
         error = little.fetch({}, reachable=reachable)[-1]["error"]
         assert str(archive) in error
         assert f"its MD5 is {hashlib.md5(damaged).hexdigest()}, not {MD5}" in error
-        assert "delete it to have it downloaded again" in error
+        assert "delete it to download it again" in error
         assert "--unverified" in error
         assert archive.read_bytes() == damaged
     assert not archive.with_name("raw").exists()
