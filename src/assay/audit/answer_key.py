@@ -25,7 +25,7 @@ class AnswerKey:
     @cached_property
     def table(self) -> pd.DataFrame:
         content = read_answers(self.task, self.prepared.private / self.task.data.answers)
-        return read_text(io.BytesIO(content))
+        return read_text_table(io.BytesIO(content))
 
     @property
     def id_columns(self) -> list[str]:
@@ -49,7 +49,7 @@ class AnswerKey:
         """The content of a submission with all answers, or why none can be made."""
         gold, submission = self.task.data.gold, self.task.submission
         if gold:
-            table = read_text(self.prepared.private / gold.removeprefix("private/"))
+            table = read_text_table(self.prepared.private / gold.removeprefix("private/"))
             sources = {name: name for name in submission.columns}
         else:
             table = self.table
@@ -63,6 +63,6 @@ class AnswerKey:
         return str(pd.DataFrame({name: table[source] for name, source in columns.items()}).to_csv(index=False)).encode()
 
 
-def read_text(source: Path | io.BytesIO) -> pd.DataFrame:
+def read_text_table(source: Path | io.BytesIO) -> pd.DataFrame:
     """Read a CSV file with every cell as text, empty where it is empty."""
     return pd.read_csv(source, dtype=str, keep_default_na=False)

@@ -23,7 +23,7 @@ _TABLE_SUFFIXES = (".csv", ".tsv", ".csv.zip", ".tsv.zip", ".json", ".jsonl", ".
 
 
 @dataclass(frozen=True)
-class Sample:
+class TableSample:
     """The rows of a table that were read, and how to call them in a report."""
 
     table: pd.DataFrame
@@ -93,12 +93,12 @@ class Subject:
         return self.prepared is None or not is_miniature(self.prepared.variant)
 
     @cached_property
-    def train(self) -> Sample | None:
+    def train(self) -> TableSample | None:
         """The training table, as far as it is read."""
         return read_sample(self.public, self.train_file) if self.train_file else None
 
     @cached_property
-    def test(self) -> Sample | None:
+    def test(self) -> TableSample | None:
         """The public test table, as far as it is read."""
         return read_sample(self.public, self.test_file) if self.test_file else None
 
@@ -122,12 +122,12 @@ class Subject:
         return self.train.name if self.train else "no training table"
 
     @cached_property
-    def test_rows(self) -> Sample | None:
+    def test_rows(self) -> TableSample | None:
         """The public test table with the columns that only the private answers have, except the true values."""
         hidden = {column for column in self.table.columns if column in {*self._target_columns}}
         private = self.table.drop(columns=list(hidden)) if len(self.table) else None
         if self.test is None:
-            return Sample(private, "the private answers") if private is not None and self.ids else None
+            return TableSample(private, "the private answers") if private is not None and self.ids else None
         table = self.test.table
         if private is None or not self.ids or not {*self.ids} <= {*table.columns}:
             return self.test
@@ -136,7 +136,7 @@ class Subject:
             return self.test
         keyed = private.assign(**{_JOIN: self.row_ids}).drop_duplicates(_JOIN).set_index(_JOIN)[more]
         joined = keyed.reindex(join_ids(table, self.ids)).fillna("").reset_index(drop=True)
-        return Sample(pd.concat([table.reset_index(drop=True), joined], axis=1), self.test.name)
+        return TableSample(pd.concat([table.reset_index(drop=True), joined], axis=1), self.test.name)
 
     @property
     def _target_columns(self) -> set[str]:
@@ -184,7 +184,7 @@ class Subject:
                 break
 
 
-def read_sample(folder: Path, name: str) -> Sample | None:
+def read_sample(folder: Path, name: str) -> TableSample | None:
     """Read the first rows of a table, up to a number of rows and cells; None if it cannot be read as one."""
     path = folder / name
     if not path.is_file():
@@ -195,7 +195,7 @@ def read_sample(folder: Path, name: str) -> Sample | None:
     if not len(table.columns):
         return None
     limit = max(1000, min(MAX_ROWS, MAX_CELLS // max(1, len(table.columns))))
-    return Sample(table, f"the first {len(table):,} rows of {name}" if len(table) >= limit else f"all of {name}")
+    return TableSample(table, f"the first {len(table):,} rows of {name}" if len(table) >= limit else f"all of {name}")
 
 
 def take_rows(chunks: Iterable[pd.DataFrame]) -> pd.DataFrame:

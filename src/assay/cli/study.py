@@ -92,7 +92,7 @@ def similarity_command(
       assay study similarity runs/first --against notebooks --against runs/second
       assay study similarity runs/first --panel --html pairs.html
     """
-    from assay.studies.study_figures import draw_histogram
+    from assay.studies.study_figures import draw_similarity_histogram
 
     run = RunFolder(folder)
     sources = similarity.read_run(run)
@@ -103,7 +103,7 @@ def similarity_command(
     flagged = [match for match in matches if 100 * match.similarity > threshold]
     counts = similarity.histogram(best)
     relations = similarity.summarize_relations(matches, threshold / 100)
-    write_figure(figure, lambda: draw_histogram(counts, threshold))
+    write_figure(figure, lambda: draw_similarity_histogram(counts, threshold))
     write_figure(html, lambda: _render_pairs(matches[:top], [*sources, *others], folder.resolve().name, threshold))
     if json_:
         content = {"format": "similarity/2", "sources": len(sources), "compared": len(others), "histogram": counts}

@@ -28,7 +28,7 @@ _OTHER_METRIC = 0.5
 
 
 @dataclass(frozen=True)
-class Side:
+class CutoffSide:
     """The tasks on one side of the date, unmatched."""
 
     tasks: int
@@ -51,8 +51,8 @@ class CutoffResult:
     """One agent: both sides as they are, and the difference (before − after) over matched tasks, if there are any."""
 
     agent: str
-    before: Side
-    after: Side
+    before: CutoffSide
+    after: CutoffSide
     matches: tuple[TaskMatch, ...]
     difference: PairedDifference | None
 
@@ -169,10 +169,10 @@ def _study_agent(
     return CutoffResult(agent, _side(before, measure), _side(after, measure), tuple(matches), difference)
 
 
-def _side(sample: Sample, measure: Measure) -> Side:
+def _side(sample: Sample, measure: Measure) -> CutoffSide:
     interval_of = inference.rate_interval if measure in RATES else inference.bootstrap_interval
     trials = sum(map(len, sample.values()))
-    return Side(len(sample), trials, inference.mean_over_tasks(sample), interval_of(sample))
+    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), interval_of(sample))
 
 
 def _mean(values: Sequence[float]) -> float:

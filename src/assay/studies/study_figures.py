@@ -113,7 +113,7 @@ def draw_differences(found: Mapping[str, PairedDifference], unit: str) -> str:
     return to_svg(alt.layer(*layers).properties(width=_WIDTH, height=max(60, 2 * _ROW * len(names))))
 
 
-def draw_histogram(counts: Sequence[int], threshold: float) -> str:
+def draw_similarity_histogram(counts: Sequence[int], threshold: float) -> str:
     """Draw how many trials have their highest similarity in each tenth; the dashed line is where they are flagged."""
     require_altair()
     import altair as alt

@@ -38,7 +38,7 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """An agent of an entry: its results, its disclosure and its trials."""
 
     entry: BoardEntry
@@ -58,7 +58,7 @@ class Group:
     """Rows that are comparable, the best first, and published results for reference."""
 
     conditions: Conditions
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
     comparisons: tuple[Comparison, ...]
     detectable: float | None
     published: Any
@@ -78,7 +78,7 @@ def build_site(
     environment.globals["policy"] = POLICY
     out.parent.mkdir(parents=True, exist_ok=True)
     site = out.with_name(f".{out.name}.{random_token()}")
-    rows: list[Row] = []
+    rows: list[BoardRow] = []
     pages = 1
     try:
         _copy_static(site)
@@ -120,7 +120,7 @@ def _add_entry(
     board: BoardFolder,
     entry: BoardEntry,
     registry: Registry,
-    rows: list[Row],
+    rows: list[BoardRow],
     environment: Any,
     title: str,
 ) -> int:
@@ -149,7 +149,7 @@ def _add_entry(
     return 1 + len(trials)
 
 
-def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -> Iterator[Row]:
+def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -> Iterator[BoardRow]:
     disclosures = {(one.rules, one.agent): one for one in disclose_agents(trials)}
     for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent)):
         outcomes = [outcome for _, outcome in same]
@@ -157,10 +157,10 @@ def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -
         lines = make_lines(outcomes, strata)
         if lines:
             disclosure = disclosures[outcomes[0].rules, outcomes[0].agent]
-            yield Row(entry, find_conditions(same, registry), lines[0], disclosure, tuple(same))
+            yield BoardRow(entry, find_conditions(same, registry), lines[0], disclosure, tuple(same))
 
 
-def _group_rows(rows: Sequence[Row], registry: Registry) -> list[Group]:
+def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
     groups = []
     for same in group_by(rows, lambda row: row.conditions):
         best_first = sorted(same, key=lambda row: (-(row.line.success or 0.0), row.label))
@@ -177,7 +177,7 @@ def _group_rows(rows: Sequence[Row], registry: Registry) -> list[Group]:
     return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))
 
 
-def _compare(rows: Sequence[Row]) -> list[Comparison]:
+def _compare(rows: Sequence[BoardRow]) -> list[Comparison]:
     """Compare each row with the best one; nothing where a condition that the page does not show differs."""
     if len(rows) < 2:
         return []
@@ -189,7 +189,7 @@ def _compare(rows: Sequence[Row]) -> list[Comparison]:
         return []
 
 
-def _find_published(row: Row, registry: Registry) -> Any:
+def _find_published(row: BoardRow, registry: Registry) -> Any:
     from assay.web.selection import Selection, find_published
 
     split = row.conditions.split.partition(" ")[0]

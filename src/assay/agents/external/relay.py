@@ -23,7 +23,7 @@ async def main(socket: Path, port: int, command: list[str]) -> int:
         except OSError:
             writer.close()
             return
-        await asyncio.gather(copy(reader, to_host), copy(from_host, writer))
+        await asyncio.gather(copy_stream(reader, to_host), copy_stream(from_host, writer))
         writer.close()
         to_host.close()
 
@@ -40,7 +40,7 @@ async def main(socket: Path, port: int, command: list[str]) -> int:
         return 128 - code if code < 0 else code
 
 
-async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Copy a stream to its end."""
     with contextlib.suppress(OSError):
         while data := await reader.read(65536):
