@@ -19,6 +19,7 @@ from click.shell_completion import get_completion_class
 
 from assay.cli import assay
 from assay.core.home import Home
+from assay.core.progress import ProgressBars
 from assay.core.table import TableColumn, fit_table, shorten_middle
 
 COLUMNS = (
@@ -55,7 +56,7 @@ def on_terminal(home: Home, *commands: tuple[str, ...], width: int, **variables:
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -101,6 +102,22 @@ def test_cells_are_shortened_then_columns_left_out_in_order_and_nothing_in_a_pip
     assert shorten_middle("abcdefghij", 5) == "ab…ij"
     prose = fit_table([TableColumn("about", shrinks=True, prose=True, min_width=8)], [["what it does"]], 8)
     assert prose.rows == (("what it…",),)
+
+
+@pytest.mark.parametrize(("total", "percentage"), [(None, ""), (10, "0%")])
+def test_a_bar_has_a_percentage_only_where_the_total_is_known(monkeypatch, total, percentage):
+    main, terminal = pty.openpty()
+    monkeypatch.setenv("COLUMNS", "80")
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with ProgressBars().stage("rendering the report of a run with a name that is much too long for a bar", total):
+            monkeypatch.undo()
+            shown = ""
+            while "0:00:00" not in shown:
+                shown += os.read(main, 65536).decode()
+    os.close(main)
+    (line,) = [line for line in plain(shown).splitlines() if "report" in line]
+    assert len(line.strip()) <= 80 and line.split("━")[-1].split() == [*([percentage] if percentage else []), "0:00:00"]
 
 
 def test_json_is_never_wrapped(home):

@@ -69,8 +69,11 @@ def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
 def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay):
     path = write_report(tmp_path / "a.json", {"a": True}, variant="synthetic-0")
     result = aggregate_reports(read_reports([path]), ["a"])
-    assert (result.rates["any_medal_percentage"].mean, result.rates["valid_submissions_percentage"].mean) == (0, 100)
-    assert result.rates["above_median_percentage"].mean == 0
+    assert {name: rate.mean for name, rate in result.rates.items()} == {
+        "submission_exists_percentage": 100,
+        "valid_submissions_percentage": 100,
+    }
+    assert (result.pass_at, result.pass_all, result.variants) == ({}, {}, ("synthetic-0",))
     (tmp_path / "split").write_text("a\n")
     printed = assay("aggregate", path, "--split", tmp_path / "split").stdout
     assert "No medals: these are results on synthetic-0 data" in printed and "gold medal" not in printed

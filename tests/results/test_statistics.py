@@ -169,8 +169,11 @@ def test_medals_decide_success_where_there_is_a_leaderboard():
 
 
 def test_a_task_without_a_definition_of_success_has_no_success_rate():
-    (cell,) = summarize_cells([outcome(grade=grade("pocket/digits", 0.9, success=None))])
-    assert cell.success is None
+    """Neither of valid trials nor of failed ones, which would otherwise be all that is left to count."""
+    grades = [grade("pocket/digits", score, success=None, success_published=None) for score in (0.9, None)]
+    (cell,) = summarize_cells([outcome(grade=one, seed=seed) for seed, one in enumerate(grades)])
+    assert (cell.valid, cell.failures) == (1, {"agent": 1})
+    assert cell.success is None and cell.success_published is None
 
 
 @pytest.mark.parametrize(("task", "better"), [("pocket/digits", 0.95), ("pocket/house-price", 0.12)])

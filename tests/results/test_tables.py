@@ -71,6 +71,16 @@ def test_a_task_that_an_agent_cannot_work_on_is_not_applicable():
     assert "failed" not in text and "failure (" not in text
 
 
+def test_a_reason_that_several_tasks_have_in_common_is_one_line():
+    tasks = ["pocket/digits", "pocket/digits", "pocket/house-price"]
+    trials = [failed(task, "mine", seed) for seed, task in enumerate(tasks)]
+    other = failed("pocket/digits", "other", 1, why="out of time")
+    assert list(wording.describe_reasons(summarize_cells([*trials, other]))) == [
+        "mine on 2 tasks: 3 failures (agent): python train.py ended with exit code 1",
+        "other on digits: 1 failure (agent): out of time",
+    ]
+
+
 def test_failures_have_a_cause_and_a_reason():
     trials = [outcome(), failed("pocket/digits", "starter", 1)]
     trials += [

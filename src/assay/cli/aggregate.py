@@ -9,6 +9,7 @@ import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
 from assay.core.errors import UsageError
+from assay.core.table import TableColumn
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
@@ -69,10 +70,10 @@ def aggregate_command(
             echo()
         if agent or len(results) > 1:
             echo(one_line(agent or "agent not named"))
-        _print_aggregate(result, error, {one.variant for some in by_agent[agent].values() for one in some} - {"real"})
+        _print_aggregate(result, error)
 
 
-def _print_aggregate(result: Aggregate, error: ErrorKind, variants: set[str]) -> None:
+def _print_aggregate(result: Aggregate, error: ErrorKind) -> None:
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
     echo(f"{plural(result.competitions, 'competition')} × {plural(result.seeds, 'seed')}{padded}")
     rows = [
@@ -84,22 +85,18 @@ def _print_aggregate(result: Aggregate, error: ErrorKind, variants: set[str]) ->
             "  ".join(f"{value:.2f}" for value in rate.per_seed),
         ]
         for name, rate in result.rates.items()
-        if not variants or not _needs_leaderboard(name)
     ]
-    errors = [f"± {kind}" for kind in ERROR_KINDS]
-    print_table(["rate, %", "mean ± error", "95 % interval", *errors, "by seed"], rows)
-    if variants:
-        echo(f"No medals: these are results on {', '.join(sorted(variants))} data, which no human team has seen.")
-    for line in _notes(result, error, medals=not variants):
+    errors = [TableColumn(f"± {kind}", right=True, leave_out=2) for kind in ERROR_KINDS]
+    shown = [TableColumn(name) for name in ("rate, %", "mean ± error", "95 % interval")]
+    print_table([*shown, *errors, TableColumn("by seed", shrinks=True, prose=True, leave_out=1)], rows)
+    if result.variants:
+        echo(f"No medals: these are results on {', '.join(result.variants)} data, which no human team has seen.")
+    for line in _notes(result, error):
         echo(line)
 
 
-def _needs_leaderboard(rate: str) -> bool:
-    return "medal" in rate or "median" in rate
-
-
-def _notes(result: Aggregate, error: ErrorKind, *, medals: bool) -> list[str]:
-    half = max(1, result.seeds // 2)
+def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
+    half, medals = max(1, result.seeds // 2), not result.variants
     lines = [f"±: standard error {ERROR_KINDS[error]}.", f"Interval: {INTERVAL_METHOD}."]
     if medals:
         lines[:0] = [

@@ -6,6 +6,10 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+from assay.core.table import shorten_middle
+
+_BAR_WIDTH = 20
+
 Advance = Callable[[float], None]
 
 
@@ -30,14 +34,14 @@ class ProgressBars:
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichProgress
 
         self._terminal = sys.stderr.isatty()
         self._bars = RichProgress(
             TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
+            BarColumn(_BAR_WIDTH),
+            TaskProgressColumn(),  # empty where the total is unknown
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
@@ -59,7 +63,8 @@ class ProgressBars:
         if self._open == 0:
             self._bars.start()
         self._open += 1
-        bar = self._bars.add_task(what, total=total)
+        room = self._bars.console.width - _BAR_WIDTH - len("  100% 0:00:00 ")
+        bar = self._bars.add_task(shorten_middle(what, max(20, room)), total=total)
         try:
             yield lambda amount: self._bars.advance(bar, amount)
         finally:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError
 
 from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
@@ -29,6 +29,7 @@ RATES = {
     "bronze_medal_percentage": "bronze_medal",
     "any_medal_percentage": "any_medal",
 }
+_WITHOUT_LEADERBOARD = ("submission_exists", "valid_submission")
 
 
 class CompetitionResult(BaseModel):
@@ -44,14 +45,6 @@ class CompetitionResult(BaseModel):
     any_medal: bool = False
     edition: str = "v1"
     variant: str = "real"
-
-    @model_validator(mode="after")
-    def _drop_medals_on_other_data(self) -> "CompetitionResult":
-        """Count no medal on data that is not real, whatever the report says."""
-        if self.variant == "real":
-            return self
-        won = ("above_median", "gold_medal", "silver_medal", "bronze_medal", "any_medal")
-        return self.model_copy(update=dict.fromkeys(won, False))
 
 
 @dataclass(frozen=True)
@@ -70,6 +63,7 @@ class Aggregate:
     """All rates over the competitions of a split, and the probability that one, or all, of k attempts win a medal.
 
     `detectable` is the difference in the rate of any medal, in points, that two agents like this one would show.
+    `variants` are those of the data that are not real: on them, nothing that needs a human leaderboard has a rate.
     """
 
     competitions: int
@@ -79,6 +73,7 @@ class Aggregate:
     pass_at: Mapping[int, float]
     pass_all: Mapping[int, float]
     detectable: float | None
+    variants: tuple[str, ...] = ()
 
 
 def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
@@ -156,10 +151,14 @@ def aggregate_reports(
     wanted = seeds or available
     table = {name: _first(results.get(name, ()), wanted, name) for name in split}
     padded = sum(max(0, wanted - counts[name]) for name in split)
+    variants = tuple(sorted({one.variant for found in results.values() for one in found} - {"real"}))
     rates = {
         name: _summarize({task: [getattr(one, field) for one in table[task]] for task in split}, strata or {})
         for name, field in RATES.items()
+        if not variants or field in _WITHOUT_LEADERBOARD
     }
+    if variants:
+        return Aggregate(len(split), wanted, padded, rates, pass_at={}, pass_all={}, detectable=None, variants=variants)
     medals = {name: [float(one.any_medal) for one in results] for name, results in table.items()}
     pass_at, pass_all = inference.pass_curves(medals)
     return Aggregate(

@@ -128,13 +128,13 @@ class Outcome:
     def success(self) -> bool | None:
         """Whether the trial succeeded, as its grade says; a failed trial never does.
 
-        None while the trial is pending or inapplicable, and where the task does not define success.
+        None while the trial is pending or inapplicable, and where the task does not define success on its data.
         """
+        if self.grade is not None and self.grade.success is None:
+            return None
         if self.failure is not None:
             return False
-        if self.grade is None or not self.valid:
-            return None
-        return self.grade.success
+        return self.grade.success if self.grade is not None and self.valid else None
 
     @property
     def success_published(self) -> bool | None:

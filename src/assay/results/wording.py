@@ -1,5 +1,6 @@
 """How results are written: the same words and digits on the terminal, in figures and on the report page."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -154,11 +155,18 @@ def describe_failures(causes: Mapping[str, int] | Mapping[object, int]) -> str:
 
 
 def describe_reasons(cells: "Iterable[Cell]") -> Iterator[str]:
-    """Yield a line for each reason why a trial has no score, in the words of the record."""
+    """Yield a line for each reason why trials of an agent have no score, in the words of the record."""
+    tasks: dict[tuple[str, str | None, str], list[str]] = {}
+    trials = Counter[tuple[str, str | None, str]]()
     for cell in cells:
         for reason in cell.reasons:
-            what = f"{plural(reason.trials, 'failure')} ({reason.failure})" if reason.failure else "not applicable"
-            yield one_line(f"{cell.agent} on {short_task_name(cell.task)}: {what}: {reason.why}")
+            key = (cell.agent, reason.failure, reason.why)
+            tasks.setdefault(key, []).append(short_task_name(cell.task))
+            trials[key] += reason.trials
+    for (agent, failure, why), names in tasks.items():
+        what = f"{plural(trials[agent, failure, why], 'failure')} ({failure})" if failure else "not applicable"
+        where = names[0] if len(names) == 1 else f"{len(names)} tasks"
+        yield one_line(f"{agent} on {where}: {what}: {why}")
 
 
 def short_task_name(task: str) -> str:
