@@ -52,8 +52,13 @@ def check_accessibility(page):
 def test_a_newcomer_finds_out_who_is_better_where_and_why(viewer, open_page):
     page = open_page(viewer)
     assert "token" not in page.url
-    expect(page.locator(".says")).to_have_text(re.compile("research is ahead, but not certainly better than .*starter"))
-    expect(page.get_by_text("+92 points of success on average over 4 tasks")).to_be_visible()
+    verdict = page.get_by_role("region", name="Verdict on research and starter")
+    expect(verdict).to_contain_text(re.compile("research is ahead of starter, but 4 tasks are too few to be sure"))
+    expect(verdict).to_contain_text(
+        "+92 points of success on average over 4 tasks (95 % interval +67 to +100, p = 0.125)"
+    )
+    expect(verdict).to_contain_text("Better on 4 tasks, first of all Handwritten digits from few labels and")
+    expect(verdict).to_contain_text("starter did not succeed in 12 of 12 trials: 12 valid but not clearly better")
     board = page.get_by_role("region", name="Leaderboard of pocket v1")
     expect(board.get_by_role("row").nth(1)).to_contain_text(re.compile(r"research.*92 %.*67–100 %.*\$0\.04", re.DOTALL))
     check_accessibility(page)

@@ -102,7 +102,7 @@ def _print(comparison: "Comparison") -> None:
         _print_profiles(comparison)
     for pair in comparison.pairs:
         echo()
-        _print_pair(pair)
+        _print_pair(comparison, pair)
     echo()
     for line in _notes(comparison):
         echo(line)
@@ -117,8 +117,10 @@ def _print_profiles(comparison: "Comparison") -> None:
     )
 
 
-def _print_pair(pair: "PairComparison") -> None:
-    echo(_verdict(pair))
+def _print_pair(comparison: "Comparison", pair: "PairComparison") -> None:
+    from assay.results.verdict import make_verdict
+
+    echo(make_verdict(comparison, pair).headline)
     method = "exact" if pair.exact else "drawn"
     details = [
         f"difference {_points(pair.difference)} points, 95 % interval {_points(pair.interval.low)} to "
@@ -142,13 +144,6 @@ def _print_pair(pair: "PairComparison") -> None:
         )
     if more := sum(1 for task in pair.tasks if task.difference) - len(differing):
         echo(f"            and {plural(more, 'task')} more")
-
-
-def _verdict(pair: "PairComparison") -> str:
-    if not pair.is_shown:
-        return f"{pair.first} and {pair.second}: no difference shown."
-    better, worse = (pair.first, pair.second) if pair.difference > 0 else (pair.second, pair.first)
-    return f"{better} is better than {worse}."
 
 
 def _notes(comparison: "Comparison") -> list[str]:

@@ -39,6 +39,7 @@ from assay.core.errors import AssayError, MissingDependency
 from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
+from assay.results.verdict import make_verdict
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
 from assay.web.curves import CurveQuery, StepGrader, make_curves_page
@@ -125,7 +126,7 @@ class _Site:
         view.prepare_verdicts()
         compared, version = view.compared, view.shown_version
         content = self._runs.keep(view, ("overview", selection), partial(pages.make_overview, view, selection))
-        verdicts = view.known_verdicts
+        verdicts = pages.make_verdicts(view)
         return self._render(
             "overview", view, page="overview", version=version, compared=compared, verdicts=verdicts, **content
         )
@@ -350,6 +351,7 @@ def make_environment() -> "Environment":
         finalize=clean_value,
     )
     environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
+    environment.globals["make_verdict"] = make_verdict
     environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
     environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)

@@ -9,16 +9,16 @@ from starlette.datastructures import QueryParams
 
 from assay.agents.aide import read_journal
 from assay.core.errors import AssayError, RecordError, UsageError
-from assay.core.text import plural
 from assay.records import TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import SnapshotTaken, ValidationResult
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
-from assay.results.comparison import CONDITIONS, MEASURES, Comparison, Measure, PairComparison
+from assay.results.comparison import CONDITIONS, MEASURES, Measure
 from assay.results.outcome import Outcome
 from assay.results.search_tree import make_tree
 from assay.results.tables import describe_caveats
+from assay.results.verdict import Verdict, make_verdict
 from assay.web.data_preview import preview_data
 from assay.web.drawing import Mark, draw_forest, draw_score_line
 from assay.web.pair import match_trials
@@ -28,10 +28,9 @@ from assay.web.trace import Block, Entry, Trace, make_trace
 
 _MAX_TRIALS_OF_A_GROUP = 40
 _COLORS = 8
+_MAX_VERDICTS = 3
 MAX_MARKS = 8
 """Cells with more trials count the marks of their trials: a page with thousands of links takes seconds to paint."""
-_FEWEST_TASKS = 6
-"""A sign-flip test over fewer tasks has no p-value below 5 %: the smallest is 2 / 2⁵ = 0.0625."""
 
 
 @dataclass(frozen=True)
@@ -140,36 +139,38 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class ShownVerdict:
+    """A verdict on the page of a run, with two trials of one seed on the task with the largest difference."""
+
+    verdict: Verdict
+    measure: Measure
+    example: tuple[Outcome, Outcome] | None
+
+
+def make_verdicts(view: RunView) -> list[ShownVerdict]:
+    """Return the verdicts that are known of a run, those on the best agents first."""
+    found = []
+    for comparison in view.known_verdicts:
+        for pair in comparison.pairs[:_MAX_VERDICTS]:
+            verdict = make_verdict(comparison, pair, view.outcomes)
+            example = _find_example(view, pair.tasks[0].task, verdict)
+            found.append(ShownVerdict(verdict, comparison.measure, example))
+    return found
+
+
+def _find_example(view: RunView, task: str, verdict: Verdict) -> tuple[Outcome, Outcome] | None:
+    on_task = [one for one in view.outcomes if one.task == task and one.counts and one.ran]
+    first, second = (
+        {one.seed: one for one in on_task if one.agent == agent} for agent in (verdict.first, verdict.second)
+    )
+    return next(((first[seed], second[seed]) for seed in sorted(first) if seed in second), None)
+
+
 def number_colors(view: RunView) -> dict[str, int]:
     """Return the number of each agent's color, the same on every page."""
     agents = dict.fromkeys(one.agent for one in view.outcomes)
     return {agent: place % _COLORS for place, agent in enumerate(agents)}
-
-
-def describe_pair(comparison: Comparison, pair: PairComparison) -> str:
-    """Return by how much two agents differ and how sure that is, as a sentence or two."""
-    unit = "points of success" if comparison.measure == "success" else f"points of {comparison.measure}"
-    difference, low, high = pair.difference, pair.interval.low, pair.interval.high
-    if difference < 0 and rank_pair(pair):  # said of the better one
-        difference, low, high = -difference, -high, -low
-    interval = f"95 % interval {_points(low)} to {_points(high)}"
-    tasks = plural(len(pair.tasks), "task")
-    text = f"{_points(difference)} {unit} on average over {tasks} ({interval}, p = {_p(pair)})."
-    if len(pair.tasks) < _FEWEST_TASKS:
-        return f"{text} A test over {tasks} cannot be significant; it takes at least {_FEWEST_TASKS}."
-    if not pair.is_shown and pair.detectable is not None:
-        text += f" {tasks} like these show differences of {100 * pair.detectable:.0f} points or more."
-    return text
-
-
-def rank_pair(pair: PairComparison) -> tuple[str, str, str] | None:
-    """Return the better agent, what it is (`is better than`, or ahead of), and the worse; None where neither is."""
-    first, second = (pair.first, pair.second) if pair.difference > 0 else (pair.second, pair.first)
-    if pair.is_shown:
-        return first, "is better than", second
-    if pair.interval.low > 0 or pair.interval.high < 0:
-        return first, "is ahead, but not certainly better than", second
-    return None
 
 
 def judge_trial(outcome: Outcome) -> tuple[str, str]:
@@ -197,10 +198,19 @@ def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
     try:
         found = view.compare(query.measure, query.baseline, query.others, query.ignore)
     except UsageError as error:
-        return {"comparisons": [], "forests": {}, "matches": {}, "problem": str(error), "agents": _agents(view, query)}
+        return {
+            "comparisons": [],
+            "forests": {},
+            "matches": {},
+            "verdicts": {},
+            "problem": str(error),
+            "agents": _agents(view, query),
+        }
     shown = [(one, pair) for one in found for pair in one.pairs[:15]]
+    outcomes = [one for run in (view, *query.others) for one in run.outcomes]
     return {
         "comparisons": found,
+        "verdicts": {(one.suite, pair.first, pair.second): make_verdict(one, pair, outcomes) for one, pair in shown},
         "forests": {(one.suite, pair.first, pair.second): draw_forest(pair) for one, pair in shown},
         "matches": {(one.suite, pair.first, pair.second): match_trials(view.outcomes, pair) for one, pair in shown},
         "problem": None,
@@ -363,11 +373,3 @@ def _draw_task(view: RunView, trials: Sequence[Outcome], colors: Mapping[str, in
         levels = [Mark(value, name) for name, value in named if value is not None]
     teams = list(task.leaderboard.percentiles.values()) if task.leaderboard else []
     return draw_score_line(dots, panel, levels, higher=trials[0].direction == "higher", teams=teams)
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.0f}".replace("-", "−")
-
-
-def _p(pair: PairComparison) -> str:
-    return "< 0.001" if pair.p_adjusted < 0.001 else f"{pair.p_adjusted:.3f}"

@@ -104,7 +104,7 @@ def render_page(
         styles=[_style("trace.css"), _style("report.css")],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)],
-        outcomes=counted,
+        counted=counted,
         power=_format_power(by_rules),
         success=describe_success(outcomes),
         trees=[] if parts else trees,
