@@ -14,7 +14,7 @@ import click
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "assay"
-INTERNAL = ("core", "suites", "interop", "cli")
+INTERNAL = ("suites", "interop", "cli")
 """Packages whose names are not meant to be imported by users."""
 OPTIONS = """\
     options:
