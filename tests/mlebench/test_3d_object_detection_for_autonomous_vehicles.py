@@ -1,3 +1,4 @@
+import io
 import json
 import random
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
     def prepare_reference(self, raw: Path) -> Files:
         tables = {path.stem: json.loads(path.read_text()) for path in (raw / "train_data").glob("*.json")}
         sides = split([log["token"] for log in tables["log"]], test_size=0.2)
-        boxes = pd.read_csv(raw / "train.csv")
+        boxes = pd.read_csv(io.StringIO((raw / "train.csv").read_text()))
         found: Files = {}
         train_instances = set()
         for side, logs in zip(("train", "test"), sides, strict=True):
@@ -174,7 +175,7 @@ def write_raw(raw: Path) -> None:
     tables["calibrated_sensor"] = [{"token": "s2", "x": 1e-7}, {"token": "s1", "x": 10**20}]
     tables["ego_pose"] = [{"token": f"{log}{n}"} for n in range(2) for log in "ab"]
     tables["sample_annotation"] = []
-    lines = ["Id,PredictionString,note"]
+    lines = ["Id,PredictionString,number,note"]
     for log in "ab":
         tables["log"].append({"token": log})
         tables["scene"].append({"token": "other", "log_token": log})
@@ -189,7 +190,7 @@ def write_raw(raw: Path) -> None:
                     | {"fileformat": kind, "filename": f"deep/er/{name}"}
                 )
                 write_file(raw / ("train_images" if kind == "jpeg" else "train_lidar") / name, name.encode())
-            lines.append(f"{log}-{n},1.0 2 3 4 5 6 7.50 car 1 2 3 4 5 6 7 bus,{n}.50")
+            lines.append(f'{log}-{n},1.0 2 3 4 5 6 7.50 car 1 2 3 4 5 6 7 bus,{n}.50,"a\r\nb"')
     write_file(raw / "train.csv", "\r\n".join([*lines, ""]).encode())
     write_file(raw / "train_maps/map_raster_palo_alto.png", b"map")
     for name, records in tables.items():

@@ -21,7 +21,7 @@ Value = str | int | float | bool
 EXACT_FLOATS: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 
 
-def read(source: Path | IO[bytes], **options: Any) -> pd.DataFrame:
+def read(source: Path | IO[bytes] | IO[str], **options: Any) -> pd.DataFrame:
     """Read a CSV file as pandas does by default, with exact floats."""
     return cast(pd.DataFrame, pd.read_csv(source, **EXACT_FLOATS, **options))
 

@@ -68,7 +68,8 @@ def _find(sides: Mapping[str, str], token: str) -> str:
 
 
 def _write_boxes(job: PrepareJob, sample_side: Mapping[str, str]) -> None:
-    boxes = pandas_tables.read(job.raw / "train.csv")
+    with (job.raw / "train.csv").open(encoding="utf-8") as file:  # as text, in which every line end is a line feed
+        boxes = pandas_tables.read(file)
     if len(boxes) != len(sample_side) or set(boxes["Id"]) != set(sample_side):
         raise SourceError("train.csv must have one row for each sample of sample.json")
     in_test = boxes["Id"].map(sample_side) == "test"
