@@ -50,8 +50,6 @@ def shrink(command: str) -> str:
         shrunk.append("--synthetic")
     if verb in ("run", "plan"):
         shrunk += ["--variant", "synthetic-0", "--no-build"]
-        if shrunk[2].startswith("mlebench/"):
-            shrunk += ["--environment", "mlebench"]  # the presets' own is large
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
     if verb == "panel":
         shrunk += ["--variant", "synthetic-0", "--seeds", "1"]

@@ -16,6 +16,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.lab import Setup, open_lab
 from assay.lab.environments import build_environment, find_environment
+from assay.lab.import_check import check_imports
 from assay.tasks import Registry
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -45,6 +46,32 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
         assert done.stdout.text == "AutoML\n", done.stderr.text
         script = await lab.run(["numpy-config", "--version"], seconds=60)
     assert script.stdout.text.strip() == pins["numpy"], script.stderr.text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["mlebench", "torch"])
+async def test_every_package_can_be_imported_in_a_sealed_lab(home: Home, name: str):
+    found = {each.package.lower(): each for each in await check_imports(home, name)}
+    assert {name: each.error for name, each in found.items() if each.error} == {}
+    assert {"mlebench": ("bson", "gridfs", "pymongo"), "torch": ("functorch", "torch", "torchgen")}[name] == (
+        found["pymongo" if name == "mlebench" else "torch"].modules
+    )
+
+
+def test_packages_that_cannot_be_imported_are_named(own: Home, assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    faults = {"missing": "import no_such_module", "crash": "import os; os.abort()", "fine": "print('hello')"}
+    for name, code in faults.items():
+        write_wheel(tmp_path / f"{name}-1.0-py3-none-any.whl", name, code)
+    requirements = tmp_path / "faulty.txt"
+    requirements.write_text("".join(f"{name}==1.0\n" for name in faults))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    build_environment(own, str(requirements), NoProgress())
+    checked = assay("lab", "check", requirements)
+    assert checked.returncode == 1
+    assert "missing: ModuleNotFoundError: No module named 'no_such_module'" in checked.stdout
+    assert "ended with status -6" in checked.stdout
+    assert f"1 of 3 packages of {requirements} can be imported in a sealed lab." in checked.stdout
 
 
 def test_the_environment_does_not_contain_the_data_of_a_task(core: Path):
@@ -101,7 +128,8 @@ def test_concurrent_builds_make_one_relocatable_environment(own: Home, tmp_path:
 async def test_console_scripts_start_the_python_of_their_own_environment(
     own: Home, core: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    write_wheel(tmp_path / "hello-1.0-py3-none-any.whl")
+    code = "import sys\n\ndef main():\n    print(sys.prefix, sys.argv[1:])\n"
+    write_wheel(tmp_path / "hello-1.0-py3-none-any.whl", "hello", code)
     requirements = tmp_path / "agent.txt"
     requirements.write_text("hello==1.0\n")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
@@ -116,14 +144,14 @@ async def test_console_scripts_start_the_python_of_their_own_environment(
         assert (await lab.run(["hello"], seconds=300)).stdout.text == "/opt/env []\n"
 
 
-def write_wheel(path: Path) -> None:
-    """Write a package with a console script that prints its interpreter's prefix and its arguments."""
-    info = "hello-1.0.dist-info"
+def write_wheel(path: Path, name: str, code: str) -> None:
+    """Write a package of one module with a console script of the same name, which calls its `main`."""
+    info = f"{name}-1.0.dist-info"
     files = {
-        "hello.py": "import sys\n\ndef main():\n    print(sys.prefix, sys.argv[1:])\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: hello\nVersion: 1.0\n",
+        f"{name}.py": code,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": "[console_scripts]\nhello = hello:main\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
     }
     record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
     with zipfile.ZipFile(path, "w") as archive:

@@ -1,4 +1,4 @@
-"""`assay lab build` and `assay lab doctor`."""
+"""`assay lab build`, `assay lab check` and `assay lab doctor`."""
 
 import json
 from dataclasses import asdict
@@ -17,6 +17,7 @@ def lab_command() -> None:
     \b
     Examples:
       assay lab build core
+      assay lab check core
       assay lab doctor
     """
 
@@ -35,6 +36,34 @@ def build_command(name: str, quiet: bool) -> None:
     from assay.lab.environments import build_environment
 
     echo(build_environment(Home.default(), name, choose_progress(quiet)))
+
+
+@lab_command.command("check")
+@click.argument("name", default="core")
+@as_json
+def check_command(name: str, json_: bool) -> None:
+    """Import every package of a built environment inside a sealed lab; exit with 1 if one cannot be imported.
+
+    \b
+    Examples:
+      assay lab check core
+      assay lab check my/requirements.txt
+    """
+    import anyio
+
+    from assay.lab.import_check import check_imports
+
+    found = anyio.run(check_imports, Home.default(), name)
+    failed = [each for each in found if each.error]
+    if json_:
+        echo(json.dumps([asdict(each) for each in found], indent=2))
+    else:
+        if failed:
+            columns = ["package", TableColumn("error", shrinks=True, prose=True)]
+            print_table(columns, [[each.package, each.error] for each in failed])
+        echo(f"{len(found) - len(failed)} of {len(found)} packages of {name} can be imported in a sealed lab.")
+    if failed:
+        raise click.exceptions.Exit(1)
 
 
 @lab_command.command("doctor")
