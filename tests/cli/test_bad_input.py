@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = "row_id,SalePrice\n"
+from assay.core.home import Home
+from assay.data.store import load_prepared
+from assay.tasks import Registry
 
 
 def error_of(result) -> str:
@@ -29,14 +31,44 @@ def error_of(result) -> str:
         (["run", "pocket/digits", "--agent", "starter", "--time", "soon"], 2, "not a duration"),
         (["prepare", "pocket/digits", "--edition", "v9"], 2, "no edition 'v9'"),
         (["--tasks", ".", "tasks"], 2, "not a suite"),
+        (["run", "/dev/null", "--agent", "starter"], 2, "is named '/dev/null'"),
+        (["lab", "build", "nowhere.txt"], 2, "requirements file nowhere.txt does not exist"),
+        (["report", __file__], 2, "neither a run folder nor a zip file"),
+        (["study", "violations", __file__], 2, "neither a run folder nor a zip file"),
     ],
 )
-def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, words, code, sentence):
-    result = assay(*words, cwd=tmp_path)
+def test_a_usage_error_is_one_sentence(assay_here, tmp_path: Path, monkeypatch, words, code, sentence):
+    monkeypatch.chdir(tmp_path)
+    result = assay_here(*words)
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert result.returncode == code
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_list_is_named(assay_here, tmp_path: Path):
+    empty = tmp_path / "empty"
+    empty.write_text("# nothing\n")
+    for words in (["show", empty], ["run", empty, "--agent", "starter"], ["prepare", empty]):
+        result = assay_here(*words)
+        assert result.returncode == 2 and f"{empty} is not a list of tasks: it names none" in result.stderr
+    empty.write_text("")
+    result = assay_here("grade-batch", empty, "--out", tmp_path / "reports")
+    assert result.returncode == 2 and "lists no submissions" in result.stderr and not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (b"\x00\x01", "agent.py cannot be imported: "),
+        (b"def", "agent.py cannot be imported: SyntaxError: invalid syntax (agent.py, line 1)"),
+        (b"import nowhere", "agent.py:1: ModuleNotFoundError: No module named 'nowhere'"),
+    ],
+)
+def test_code_of_an_agent_that_cannot_be_imported_is_one_sentence(assay_prepared_here, tmp_path, code, sentence):
+    (tmp_path / "agent.py").write_bytes(code)
+    result = assay_prepared_here("run", "digits", "--agent", f"{tmp_path}/agent.py:Mine", "--out", tmp_path / "run")
+    assert result.returncode == 2 and sentence in error_of(result) and not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -50,8 +82,8 @@ def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, words, code, sente
         ("nowhere.py:Agent", "nowhere.py is missing"),
     ],
 )
-def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared, tmp_path: Path, agent, sentence):
-    result = assay_prepared("run", "digits", "--agent", agent, "--out", tmp_path / "run", cwd=tmp_path)
+def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared_here, tmp_path: Path, agent, sentence):
+    result = assay_prepared_here("run", "digits", "--agent", agent, "--out", tmp_path / "run")
     assert result.returncode == 2
     assert sentence in error_of(result)
     assert not (tmp_path / "run").exists()
@@ -67,31 +99,26 @@ def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared, 
     ],
     ids=["binary", "empty", "wrong-columns", "missing-rows"],
 )
-def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay_prepared, tmp_path: Path, content, sentence):
+def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay_prepared_here, tmp_path: Path, content, sentence):
     path = tmp_path / "submission.csv"
     path.write_bytes(content)
-    graded = assay_prepared("grade", path, "pocket/house-price")
+    graded = assay_prepared_here("grade", path, "pocket/house-price")
     assert graded.returncode == 0
     assert "invalid submission" in graded.stdout
     assert sentence in graded.stdout
-    validated = assay_prepared("validate", path, "pocket/house-price")
+    validated = assay_prepared_here("validate", path, "pocket/house-price")
     assert validated.returncode == 1
     assert sentence in error_of(validated)
 
 
-def sample(assay_prepared) -> list[str]:
-    from assay.core.home import Home
-    from assay.data.store import load_prepared
-    from assay.tasks import Registry
-
-    home = Home(Path(assay_prepared.__closure__[0].cell_contents.root))
+def sample(home: Home) -> list[str]:
     public = load_prepared(home, Registry().task("pocket/house-price")).public
     return (public / "sample_submission.csv").read_text().splitlines()
 
 
 @pytest.mark.parametrize("fault", ["duplicate", "nan", "missing", "unknown"])
-def test_invalid_ids_and_values_are_named(assay_prepared, tmp_path: Path, fault):
-    lines = sample(assay_prepared)
+def test_invalid_ids_and_values_are_named(assay_prepared_here, prepared_home, tmp_path: Path, fault):
+    lines = sample(prepared_home)
     first = lines[1].partition(",")[0]
     changed = {
         "duplicate": [*lines[:2], lines[1], *lines[3:]],
@@ -101,18 +128,20 @@ def test_invalid_ids_and_values_are_named(assay_prepared, tmp_path: Path, fault)
     }[fault]
     path = tmp_path / "submission.csv"
     path.write_text("\n".join(changed) + "\n")
-    result = assay_prepared("validate", path, "pocket/house-price")
+    result = assay_prepared_here("validate", path, "pocket/house-price")
     assert result.returncode == 1
     named = {"duplicate": first, "nan": first, "missing": lines[-1].partition(",")[0], "unknown": "no-such-id"}[fault]
     assert named in error_of(result)
 
 
-def test_the_sample_submission_is_valid_and_validation_prints_no_score(assay_prepared, tmp_path: Path):
+def test_the_sample_submission_is_valid_and_validation_prints_no_score(
+    assay_prepared_here, prepared_home, tmp_path: Path
+):
     path = tmp_path / "submission.csv"
-    path.write_text("\n".join(sample(assay_prepared)) + "\n")
-    result = assay_prepared("validate", path, "pocket/house-price")
+    path.write_text("\n".join(sample(prepared_home)) + "\n")
+    result = assay_prepared_here("validate", path, "pocket/house-price")
     assert result.returncode == 0
     assert "valid" in result.stdout
     assert "rmsle" not in result.stdout
-    graded = assay_prepared("grade", path, "pocket/house-price", "--json")
+    graded = assay_prepared_here("grade", path, "pocket/house-price", "--json")
     assert '"valid_submission": true' in graded.stdout

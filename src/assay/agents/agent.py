@@ -1,6 +1,7 @@
 """The base class of agents, and how an agent is found by its name."""
 
 import re
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,7 +107,8 @@ def _registered(name: str) -> type[Agent]:
         return found
     if name.endswith(".py") and Path(name).is_file():
         found_here = [
-            text.partition("(")[0] for text in re.findall(r"^class (\w+\()", Path(name).read_text("utf-8"), re.M)
+            text.partition("(")[0]
+            for text in re.findall(r"^class (\w+\()", Path(name).read_text("utf-8", "replace"), re.M)
         ]
         raise UsageError(f"{name} is a file; name the class in it: {name}:{found_here[0] if found_here else 'Class'}")
     raise UsageError(f"no agent is called {name!r}; {did_you_mean(name, [*agent_names(), 'path.py:Class'])}")
@@ -114,7 +116,14 @@ def _registered(name: str) -> type[Agent]:
 
 def _from_path(name: str) -> type[Agent]:
     path, _, attribute = name.rpartition(":")
-    found = getattr(load_plugin(Path(path)), attribute, None)
+    try:
+        found = getattr(load_plugin(Path(path)), attribute, None)
+    except UsageError:
+        raise
+    except Exception as error:  # anything can go wrong in the code of a user
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        line = f"{where.filename}:{where.lineno}: " if not isinstance(error, SyntaxError) else ""
+        raise UsageError(f"{path} cannot be imported: {line}{type(error).__name__}: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Agent)):
         raise UsageError(f"{path} defines no agent class {attribute}")
     return found

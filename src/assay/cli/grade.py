@@ -134,6 +134,8 @@ def grade_batch_command(
     from assay.grading.batch import BatchConfig, NotGraded, grade_all, make_report, read_list, write_report
 
     entries = read_list(listing)
+    if not entries:
+        raise UsageError(f"{listing} lists no submissions")
     config = BatchConfig(Home.default(), folders, edition, _batch_variant(variant), sandbox)
     results = grade_all(entries, config, progress=choose_progress(quiet or json_))
     written = write_report(out, make_report(results))

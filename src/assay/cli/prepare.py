@@ -72,7 +72,15 @@ def prepare_command(
         try:
             with progress.stage(f"{number} of {len(tasks)}: {task.id}") if len(tasks) > 1 else nullcontext():
                 data = prepare(
-                    home, task, edition, variant, progress=progress, again=again, local_copy=raw, keep_raw=keep_raw
+                    home,
+                    task,
+                    edition,
+                    variant,
+                    progress=progress,
+                    # No checksum can tell whether the data that was given is what is prepared already.
+                    again=again or (raw is not None and variant == "unverified"),
+                    local_copy=raw,
+                    keep_raw=keep_raw,
                 )
         except UsageError:
             raise

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, print_table, run_argument
-from assay.records import RunFolder
+from assay.cli.output import as_json, echo, open_registry, open_run, print_table, run_argument
 from assay.results.aggregate import RateSummary
 from assay.results.collect import collect_outcomes
 from assay.studies.earlier_leaderboard import load_earlier_rows
@@ -143,7 +142,7 @@ def compare(folders: tuple[Path, ...], folder: Path, json_: bool) -> None:
     Examples:
       assay published compare runs/mine
     """
-    mine = rate_agents(collect_outcomes(RunFolder(folder)), _splits(folders))
+    mine = rate_agents(collect_outcomes(open_run(folder)), _splits(folders))
     if json_:
         content = {
             "format": "published-comparison/2",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, print_table, quiet, run_argument
+from assay.cli.output import as_json, choose_progress, echo, open_run, print_table, quiet, run_argument
 from assay.cli.planning import read_model_settings
 from assay.cli.study_contamination import cutoff_command, obfuscation_command
 from assay.cli.study_familiarity import familiarity_command
@@ -94,7 +94,7 @@ def similarity_command(
     """
     from assay.studies.study_figures import draw_similarity_histogram
 
-    run = RunFolder(folder)
+    run = open_run(folder)
     sources = similarity.read_run(run)
     others = [source for place in against for source in _read(place)] if against or panel else sources
     others += similarity.read_panels(run) if panel else []
@@ -175,7 +175,7 @@ def violations_command(
     """
     from assay.results.collect import collect_outcomes
 
-    run = RunFolder(folder)
+    run = open_run(folder)
     findings = violations.find_violations(run)
     judgements = _judge(run, judge, settings, quiet or json_) if judge else None
     if judgements:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.core.errors import UsageError
+from assay.core.text import one_line
 from assay.tasks import Leaderboard, Metric
 
 
@@ -39,7 +40,7 @@ def read_leaderboard(path: Path, metric: Metric) -> Leaderboard:
         scores = [float(row["score"]) for row in rows]
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{path} is not a leaderboard (a CSV file with numbers in a column 'score'): {error!r}"
+            f"{path} is not a leaderboard (a CSV file with numbers in a column 'score'): {one_line(repr(error), 200)}"
         ) from None
     if not scores or not all(map(math.isfinite, scores)):
         raise UsageError(f"{path} is not a leaderboard: it needs at least one team, and a finite score for each")

@@ -138,6 +138,8 @@ class _Requirements:
 
 def _read_requirements(name: str) -> _Requirements:
     path = Path(name) if name.endswith(".txt") else _BUNDLED / f"{name}.txt"
+    if not path.is_file() and name.endswith(".txt"):
+        raise UsageError(f"requirements file {name} does not exist")
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in _BUNDLED.glob("*.txt")))
         raise UsageError(f"unknown environment {name!r}; choose from {known}, or pass a requirements file (*.txt)")

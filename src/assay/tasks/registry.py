@@ -226,7 +226,10 @@ def _read_names(path: Path) -> list[str]:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a list of tasks: it is not UTF-8 text") from None
-    return [line for line in lines if line and not line.startswith("#")]
+    names = [line for line in lines if line and not line.startswith("#")]
+    if not names:
+        raise UsageError(f"{path} is not a list of tasks: it names none")
+    return names
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
