@@ -230,7 +230,7 @@ def test_answers_are_found_in_every_format(tmp_path: Path, name: str) -> None:
     assert search.leak.table.startswith(name)
 
 
-def test_a_table_that_names_few_test_rows_or_differs_in_one_is_no_leak(tmp_path: Path) -> None:
+def test_a_table_that_names_few_test_rows_or_differs_in_one_is_not_a_leak(tmp_path: Path) -> None:
     table = pd.DataFrame({"who": IDS, "seen": [*TRUTH[:-1], 7]})
     write_csv(tmp_path / "one-differs.csv", table)
     write_csv(tmp_path / "few.csv", table[:19])

@@ -86,7 +86,7 @@ def test_an_unreadable_user_configuration_is_named(home: Home, tmp_path: Path, c
     assert (result.returncode == 2 and "is not TOML" in message) if content == "binary" else result.returncode == 0
 
 
-def test_a_missing_home_folder_of_the_user_is_no_obstacle(home: Home):
+def test_a_missing_home_folder_of_the_user_does_not_matter(home: Home):
     env = {"PATH": os.environ["PATH"], "ASSAY_HOME": str(home.root)}
     result = subprocess.run([*ASSAY, "tasks", "pocket"], env=env, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

@@ -111,7 +111,9 @@ def test_settings_that_the_provider_rejects_are_not_the_agents_failure(tiny, bus
     assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "RequestRejected")
 
 
-def test_an_external_agent_cannot_pass_its_rejected_requests_or_its_full_disk_for_faults_of_the_machine(tiny, tmp_path):
+def test_an_external_agent_cannot_pass_off_rejected_requests_or_its_full_disk_as_infrastructure_failures(
+    tiny, tmp_path
+):
     profile = tmp_path / "provoke.toml"
     program = json.dumps((TESTS / "agents" / "external_agents" / "provoke.py").read_text())
     profile.write_text(f'command = ["python", "-c", {program}, "fill"]\nsubmissions = ["mine.csv"]\n')

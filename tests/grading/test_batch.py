@@ -133,7 +133,7 @@ def test_an_unknown_task_is_reported_and_the_others_are_graded(assay_prepared, g
 
 
 @pytest.mark.parametrize("line", ["not json", "[]", '{"competition_id": 3, "submission_path": "x"}', '{"x": 1}'])
-def test_a_line_that_is_no_submission_is_named_before_anything_is_graded(assay_prepared, tmp_path, line):
+def test_an_invalid_line_is_reported_before_anything_is_graded(assay_prepared, tmp_path, line):
     (tmp_path / "list.jsonl").write_text(f"{line}\n")
     result = assay_prepared("grade-batch", tmp_path / "list.jsonl", "--out", tmp_path / "out")
     assert result.returncode == 2

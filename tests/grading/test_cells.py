@@ -137,7 +137,7 @@ def test_lists_of_words_keep_to_their_grammar():
 
 
 @pytest.mark.parametrize("text", ["three", "3:", ":7", "a:b", "no", "3:7:9", "3-7"])
-def test_what_is_no_span_is_refused(outcome, text):
+def test_what_is_not_a_span_is_refused(outcome, text):
     column = {"type": "text", "missing": "", "codec": {"name": "span"}, "truth": {"name": "words"}}
     found = outcome(
         f"id,answer\na,{text}\nb,\n", "id,answer\na,1:2\nb,\n", columns={"answer": column}, metric="nq_micro_f1"

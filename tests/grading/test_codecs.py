@@ -93,7 +93,7 @@ def test_a_mask_that_is_not_runs_of_the_image_is_refused(text, empty, sentence):
     assert len(str(refusal.value)) < 300
 
 
-def test_what_lies_beyond_the_image_can_be_cut_as_published_graders_do():
+def test_pixels_beyond_the_image_can_be_cut_as_published_graders_do():
     # "1 1 5 1" on one pixel, as seen with the published grader of vesuvius-challenge-ink-detection.
     assert parse_mask("1 1 5 1", 1, 1, WHERE, cut_beyond=True).area == 1
     assert parse_mask(f"2 {10**17} {10**17 + 5} 9", 2, 3, WHERE, cut_beyond=True).decode().sum() == 5

@@ -146,7 +146,7 @@ def test_a_trial_without_submission_gets_a_grade(make_task, prepared, tmp_path):
     assert (grade.submission_exists, grade.submission_path, grade.why) == (False, "None", "Nothing was submitted.")
 
 
-def test_a_score_that_is_no_number_is_never_written_as_one(submitted, make_task, prepared):
+def test_a_score_that_is_not_a_number_is_never_written_as_one(submitted, make_task, prepared):
     submitted.write_text("id,price\n007,-5\n8,18\n9,33\n")
     grade = grade_submission(submitted, make_task(metric="rmsle"), prepared, home=Home(submitted.parent))
     assert grade.score is None

@@ -93,7 +93,7 @@ def test_an_honest_submission_has_the_same_score_in_and_out_of_isolation(
         validate_isolated(sample(tweets) + b"x,y\n" * SMALL, task, tweets)
 
 
-def test_a_message_that_would_quote_megabytes_is_no_failure_of_the_machine(home_of_tweets: Home) -> None:
+def test_a_message_that_would_quote_megabytes_is_not_an_infrastructure_failure(home_of_tweets: Home) -> None:
     task = Registry().task("mlebench/AI4Code")
     ready = prepare(home_of_tweets, task, "v1", "synthetic-0", progress=NoProgress())
     head, first, *others = sample(ready).splitlines()

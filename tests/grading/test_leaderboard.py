@@ -62,7 +62,7 @@ def test_a_file_of_teams_is_read(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["", "teamId\n1\n", "score\n", "score\nbest\n", "score\nnan\n"])
-def test_a_file_that_is_no_leaderboard_is_refused(tmp_path: Path, text: str):
+def test_a_file_that_is_not_a_leaderboard_is_refused(tmp_path: Path, text: str):
     path = tmp_path / "leaderboard.csv"
     path.write_text(text)
     with pytest.raises(UsageError, match="not a leaderboard"):

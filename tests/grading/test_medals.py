@@ -78,7 +78,7 @@ def test_the_median_itself_is_not_above_the_median(score, board, metric, above):
         (0.5, DOWN, LOWER, 100),
     ],
 )
-def test_a_percentile_lies_between_its_neighbours(score, board, metric, place):
+def test_a_percentile_is_between_its_neighbors(score, board, metric, place):
     assert find_percentile(score, board, metric) == pytest.approx(place)
 
 

@@ -75,7 +75,7 @@ def test_only_the_first_guess_counts_for_the_top_one_error():
 
 
 @pytest.mark.parametrize("guess", ["", "cat", "7.0"])
-def test_a_first_guess_that_is_no_whole_number_has_no_top_one_error(guess):
+def test_a_first_guess_that_is_not_an_integer_has_no_top_one_error(guess):
     assert math.isnan(top1_error(np.array([7]), text(guess)))
 
 
@@ -138,7 +138,7 @@ def test_kappa_equals_that_of_scikit_learn_over_all_grades_or_over_those_that_oc
     assert again == pytest.approx(by_position, abs=1e-12)
 
 
-def test_a_grade_that_nobody_gave_takes_room_unless_distance_is_by_position():
+def test_an_unused_grade_counts_in_the_distance_unless_it_is_by_position():
     truth, prediction = np.array([0, 0, 1, 4]), np.array([0, 1, 1, 1])
     # By value: 4 * (1 + 9) over 4 * (17 + 3) - 2 * 5 * 3 = 50. With 4 moved to place 2: 4 * (1 + 1) over
     # 4 * (5 + 3) - 2 * 3 * 3 = 14.
@@ -202,7 +202,7 @@ def test_kl_divergence_equals_the_relative_entropy_of_scipy(rows):
     assert kl_divergence(truth, prediction) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_votes_of_nobody_have_no_divergence():
+def test_rows_without_votes_have_no_divergence():
     assert math.isnan(kl_divergence(np.array([[0, 0], [1, 1]]), np.array([[0.5, 0.5], [0.5, 0.5]])))
 
 

@@ -240,7 +240,7 @@ def test_an_enormous_box_without_hit_does_not_count_as_in_coco():
         assert coco_by_pycocotools(images) == pytest.approx(by_hand)
 
 
-def test_corners_taken_for_sizes_blow_up_the_overlap():
+def test_corners_read_as_sizes_inflate_the_overlap():
     # Boxes of 5 x 5 that do not meet. Read as sizes, one reaches from 100 to 205 and the other from 106 to 217 along
     # both axes: common 99 x 99 of 105 x 105 + 111 x 111 - 99 x 99, which is 0.72.
     truth, prediction = boxes("1 1 100 100 105 105"), boxes("1 1 106 106 111 111")

@@ -146,7 +146,7 @@ def test_cells_may_be_split_at_each_space():
             parse_boxes_3d(text, "here", split_at_spaces=True)
 
 
-def test_without_shapely_the_user_is_told_what_to_install(monkeypatch):
+def test_without_shapely_the_error_says_what_to_install(monkeypatch):
     real = builtins.__import__
 
     def absent(name, *args, **kwargs):

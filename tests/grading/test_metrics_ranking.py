@@ -107,7 +107,7 @@ def test_bias_auc_equals_its_parts_taken_from_scikit_learn():
     assert 0.5 < score < 1
 
 
-def test_a_perfect_order_below_one_half_is_worth_nothing_once_predictions_are_cut_there():
+def test_a_perfect_order_below_one_half_scores_nothing_once_predictions_are_thresholded_there():
     prediction = np.where(TOXICITY >= 0.5, 0.4, 0.3)
     assert jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES) == pytest.approx(1.0)
     cut = jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES, threshold_predictions=True)
@@ -125,7 +125,7 @@ def test_one_identity_that_is_always_ranked_wrongly_takes_its_whole_share():
         jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES, refuse_zero_auc=True)
 
 
-def test_an_identity_that_nobody_speaks_of_leaves_no_bias_auc():
+def test_an_identity_without_rows_leaves_no_bias_auc():
     assert math.isnan(jigsaw_bias_auc(TOXICITY, TOXICITY, identities=np.zeros(8)))
     with pytest.raises(InvalidSubmission, match="has no rows"):
         jigsaw_bias_auc(TOXICITY, TOXICITY, identities=np.zeros(8), refuse_zero_auc=True)

@@ -101,7 +101,7 @@ def test_moving_one_gesture_to_the_end_takes_two_edits():
 
 
 @pytest.mark.parametrize("prediction", ["1 x", "nan", "1,2", "1.5"])
-def test_something_that_is_no_whole_number_is_refused(prediction):
+def test_something_that_is_not_an_integer_is_refused(prediction):
     with pytest.raises(InvalidSubmission, match="whole numbers"):
         normalized_edit_distance(rows("1 2"), rows(prediction))
 

@@ -137,7 +137,7 @@ def test_answers_are_compared_as_numbers():
 
 
 @pytest.mark.parametrize("text", ["yes", "3", "3:", "a:b", "3:7:9", "3-7", "NONE"])
-def test_something_that_is_no_answer_is_refused(text):
+def test_something_that_is_not_an_answer_is_refused(text):
     with pytest.raises(InvalidSubmission, match="not an answer"):
         nq_micro_f1(texts("3:7"), texts(text))
 

@@ -89,7 +89,7 @@ def printed(assay, tmp_path):
     return grade
 
 
-def test_quirks_repairs_and_indicative_medals_are_told_in_one_line(printed):
+def test_quirks_repairs_and_indicative_medals_are_printed_on_one_line(printed):
     lines = printed("id,price,x\n1,1,a\n2,2,a\n3,4,a\n", "v1").splitlines()
     assert lines[1:] == [
         "  pearson 1.00000 (higher is better)",
@@ -102,7 +102,7 @@ def test_quirks_repairs_and_indicative_medals_are_told_in_one_line(printed):
     )
 
 
-def test_a_score_that_is_no_number_is_printed_as_such_and_null_in_json(printed):
+def test_a_score_that_is_not_a_number_is_printed_as_such_and_null_in_json(printed):
     constant = "id,price\n1,0\n2,0\n3,0\n"
     assert printed(constant, "v1").splitlines()[1:3] == [
         "  pearson nan (higher is better)",

@@ -27,7 +27,7 @@ def test_only_the_first_line_counts(content: bytes, score: float, tmp_path: Path
         assert judge_reported(source, path.name, task).score == score
 
 
-def test_an_empty_file_is_no_submission():
+def test_an_empty_file_is_not_a_submission():
     task = Registry().task("mlagentbench/vectorization").in_edition("published")
     judgement = judge_reported(b"", "submission.csv", task)
     assert judgement.score is None and judgement.why == "submission.csv is empty."

@@ -139,7 +139,7 @@ def test_only_the_form_of_code_is_validated(squares, prepared, tmp_path):
         (b"#" * 10_001, "squares.py is 10,001 bytes; at most 10,000 are accepted."),
     ],
 )
-def test_a_file_that_is_no_code_is_refused(content, why, squares, home, prepared, tmp_path):
+def test_a_file_that_is_not_code_is_refused(content, why, squares, home, prepared, tmp_path):
     path = tmp_path / "squares.py"
     path.write_bytes(content)
     assert grade_submission(path, squares, prepared, home=home).why == why

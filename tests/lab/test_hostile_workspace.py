@@ -235,7 +235,7 @@ def test_the_targets_of_links_count_as_paths(tmp_path: Path, monkeypatch: pytest
         list(workspace.walk(tmp_path))
 
 
-async def test_a_workspace_that_nobody_may_enter_is_no_failure_of_the_machine(opened: Open, tmp_path: Path):
+async def test_a_workspace_that_cannot_be_entered_is_not_an_infrastructure_failure(opened: Open, tmp_path: Path):
     async with opened() as lab:
         await lab.write("kept", b"x")
         assert (await shell(lab, "chmod 0 /workspace")).succeeded

@@ -15,7 +15,7 @@ from assay.lab.interface import Sealing
 from assay.lab.sandboxes import bwrap_args
 
 
-def test_a_busy_machine_is_not_taken_for_a_cpu_limit():
+def test_a_busy_machine_is_not_mistaken_for_a_cpu_limit():
     limited = Sealing("bubblewrap", True, "none", {"cpu": "control group"}, {})
     unlimited = Sealing("bubblewrap", True, "none", {}, {"cpu": "no control group: Permission denied"})
     assert cpu_limit_holds(limited, 0.25) and not cpu_limit_holds(limited, 1.0)

@@ -133,7 +133,7 @@ def test_concurrent_calls_are_replayed_by_lane(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", range(1, 8))
-def test_an_action_starts_before_its_parts_also_when_it_is_resumed(tmp_path: Path, kept: int) -> None:
+def test_an_action_starts_before_its_parts_even_when_it_is_resumed(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "log"
 
     async def work() -> None:

@@ -44,7 +44,7 @@ def lines_of(trial: TrialFolder) -> list[bytes]:
     return trial.events.read_bytes().splitlines(keepends=True)
 
 
-def test_a_run_that_nobody_touched_passes(finished):
+def test_an_unmodified_run_passes(finished):
     assert found_in(finished) == []
     assert found_again(finished) == []
     result = finished.assay("verify", finished.run.path, "--quiet")
@@ -52,7 +52,7 @@ def test_a_run_that_nobody_touched_passes(finished):
     assert f"4 trials: everything matches.\nRun digest: {run_digest(finished.run)}\n" in result.stdout
 
 
-def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_share_that_past(finished):
+def test_a_fork_passes_as_long_as_it_shares_the_past_of_its_parent(finished):
     parent = finished.trials[1]
     forked = finished.assay("resume", parent.path, "--step", "1", "--quiet")
     assert forked.returncode == 0, forked.stderr
@@ -67,7 +67,7 @@ def test_a_trial_that_goes_on_from_a_step_of_another_passes_as_long_as_they_shar
     assert named(found_in(finished), new, "events.jsonl", f"its beginning is not that of {parent.path.name}")
 
 
-def test_a_trial_that_has_not_begun_is_no_fault(finished):
+def test_a_trial_that_has_not_begun_is_not_a_mismatch(finished):
     trial = finished.trials[0]
     for path in ("events.jsonl", "state.json", "grade.json", "lease"):
         (trial.path / path).unlink()
@@ -76,7 +76,7 @@ def test_a_trial_that_has_not_begun_is_no_fault(finished):
     assert found_in(finished) == []
 
 
-def test_a_record_tells_what_it_was_made_with_and_that_the_answers_were_withheld(finished):
+def test_a_record_says_what_it_was_made_with_and_that_the_answers_were_withheld(finished):
     for trial in finished.trials:
         assert set(trial.file.hashes) == {"task", "data", "description", "environment", "agent", "code"}
         assert set(trial.file.versions) >= {"assay", "python", "system"}
@@ -318,7 +318,7 @@ def test_a_key_that_anybody_could_guess_is_refused(finished, tmp_path):
     assert result.returncode == 2 and "too short" in result.stderr
 
 
-def test_another_task_or_other_data_on_this_machine_is_told(finished):
+def test_another_task_or_other_data_on_this_machine_is_reported(finished):
     trial = finished.trials[0]
     changed = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
     (trial.path / "trial.json").write_text(changed.model_dump_json())
@@ -326,7 +326,7 @@ def test_another_task_or_other_data_on_this_machine_is_told(finished):
     assert named(found, trial, "task", "differs from the record") and named(found, trial, "data", "recorded was 1111")
 
 
-def test_what_cannot_be_compared_here_is_a_remark_and_no_fault(finished):
+def test_what_cannot_be_compared_here_is_a_remark_and_not_a_mismatch(finished):
     (finding,) = compare_trial(finished.trials[0], Registry(), finished.home)
     assert finding.level == "remark" and "not compared or regraded" in finding.message
 
@@ -353,7 +353,7 @@ def test_findings_are_printed_without_anything_that_could_steer_a_terminal(finis
     assert "\x1b" not in result.stdout and "\x07" not in result.stdout
 
 
-def test_findings_are_told_as_json(finished):
+def test_findings_are_printed_as_json(finished):
     change(finished.trials[0].path / "grade.json", set_score)
     result = finished.assay("verify", finished.run.path, "--no-regrade", "--json")
     assert result.returncode == 1

@@ -86,7 +86,7 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
     assert rate.low == pytest.approx(34.24, abs=0.01)  # Wilson's interval for 2 of 2 tasks
 
 
-def test_seeds_that_agree_are_no_certainty(assay, tmp_path):
+def test_seeds_that_agree_are_not_certainty(assay, tmp_path):
     agreed = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": False}) for seed in range(3)]
     (tmp_path / "split.txt").write_text("a\nb\n")
     shown = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout

@@ -42,7 +42,7 @@ def test_text_of_an_agent_is_neither_markup_nor_a_command():
     assert not re.search(r"(?<!\\)[<`\[]", markdown)
 
 
-def test_errors_of_zero_are_not_taken_for_certainty():
+def test_errors_of_zero_are_not_mistaken_for_certainty():
     same = [
         outcome(task, "steady", seed, grade=grade(task, 0.5, success=task == "pocket/digits"))
         for task in TASKS

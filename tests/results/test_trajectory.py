@@ -40,7 +40,7 @@ def _name(agent: str) -> str:
     return Path(agent.rpartition(" · ")[2]).stem
 
 
-def test_troubles_that_were_recovered_from_are_listed_and_are_no_failure(trials):
+def test_problems_that_were_recovered_from_are_listed_and_are_not_failures(trials):
     tough = trials["tough"]
     assert tough.trajectory.troubles == set(TROUBLES) - {"machine"}
     assert (tough.trajectory.end, tough.trajectory.fatal, tough.trajectory.submitted) == ("final answer", None, True)
@@ -65,7 +65,7 @@ def test_every_failure_has_a_cause(trials, name, end, submitted, cause):
     assert (trial.trajectory.end, trial.trajectory.submitted, find_failure_cause(trial)) == (end, submitted, cause)
 
 
-def test_running_out_of_steps_is_no_trouble_and_steps_are_counted(trials):
+def test_running_out_of_steps_is_not_a_problem_and_steps_are_counted(trials):
     assert (trials["Greedy"].trajectory.steps, trials["Greedy"].trajectory.troubles) == (20, set())
     assert (trials["Steps"].trajectory.steps, trials["Steps"].trajectory.troubles) == (4, set())
 
@@ -200,7 +200,7 @@ def test_a_trouble_in_the_last_step_is_fatal_and_an_earlier_one_is_not(log):
     assert log.trajectory().fatal == "connection"
 
 
-def test_a_refused_action_is_no_trouble(log):
+def test_a_refused_action_is_not_a_problem(log):
     assert log.act(1, "refused").act(2, "budget").trajectory().troubles == set()
 
 

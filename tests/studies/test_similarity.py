@@ -240,7 +240,7 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pyte
         read_folder(tmp_path)
 
 
-def test_relations_and_coverage_are_told_apart():
+def test_relations_and_coverage_are_distinguished():
     """A trial that copied half of a notebook: all of it is covered, but the notebook has more."""
     trial = CodeSample("t1", "t1", ORIGINAL, "trial", "s/a", "x")
     others = [
