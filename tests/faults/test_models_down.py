@@ -111,9 +111,7 @@ def test_settings_that_the_provider_rejects_are_not_the_agents_failure(tiny, bus
     assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "RequestRejected")
 
 
-def test_an_external_agent_cannot_pass_off_rejected_requests_or_its_full_disk_as_infrastructure_failures(
-    tiny, tmp_path
-):
+def test_rejected_requests_and_a_full_disk_of_an_external_agent_are_not_infrastructure_failures(tiny, tmp_path):
     profile = tmp_path / "provoke.toml"
     program = json.dumps((TESTS / "agents" / "external_agents" / "provoke.py").read_text())
     profile.write_text(f'command = ["python", "-c", {program}, "fill"]\nsubmissions = ["mine.csv"]\n')
