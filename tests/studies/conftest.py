@@ -14,6 +14,7 @@ import pytest
 
 from assay.core.home import Home
 from assay.lab.host import slots
+from in_process import Assay, make_caller
 
 TESTS = Path(__file__).parent.parent
 AGENTS = Path(__file__).with_name("study_agents.py")
@@ -79,9 +80,24 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
 
     prepared = call("prepare", "exam")
     assert prepared.returncode == 0, prepared.stderr
+    call.suite, call.home = suite, Home(root)  # type: ignore[attr-defined]
     yield call
     slots.sweep(Home(root))
     shutil.rmtree(root)
+
+
+@pytest.fixture
+def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
+    """The `assay` command on a fresh home, in this process."""
+    return make_caller(home, monkeypatch, capsys)
+
+
+@pytest.fixture
+def exam_here(exam: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
+    """Run a command on the same suite in this process, which is enough for one that starts no trial."""
+    monkeypatch.chdir(exam.suite)
+    call = make_caller(exam.home, monkeypatch, capsys)
+    return lambda *words: call("--tasks", exam.suite, *words)
 
 
 @pytest.fixture

@@ -136,12 +136,12 @@ def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_re
     assert Usage.model_validate(study["usage"]).total_tokens > 100
 
 
-def test_wrong_input_is_one_line_and_no_traceback(exam, tmp_path):
+def test_wrong_input_is_one_line_and_no_traceback(exam_here, tmp_path):
     words = ["study", "familiarity", "exam", "--model"]
     for more, message in (
         (["local/nothing.gguf"], "Cannot read the weights nothing.gguf"),
         (["nobody/x"], "Unknown provider 'nobody'"),
         (["local/smollm2", "--posts", tmp_path], "has no posts about these tasks"),
     ):
-        done = exam(*words, *more)
+        done = exam_here(*words, *more)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
