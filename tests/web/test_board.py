@@ -190,8 +190,14 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
     page.keyboard.press("n")
     expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
     check_accessibility(page)
+    page.get_by_role("link", name="prompt").last.click()
+    call = page.locator("section").last
+    expect(call).to_contain_text("The first 2 messages of event 2, then:")
+    expect(call.locator(".message.tool")).to_contain_text("mean: 0.9695")
+    expect(page.get_by_text("You are a machine learning engineer.")).to_have_count(1)
+    check_accessibility(page)
     page.set_viewport_size({"width": 360, "height": 700})
-    for _ in range(3):
+    for _ in range(4):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{page.url} is too wide"
         page.go_back()
 
@@ -205,7 +211,7 @@ def test_texts_of_strangers_do_not_run(tmp_path, serve, open_site):
     address = serve(tmp_path / "site")
     page = open_site(address)
     pages = sorted(path.relative_to(tmp_path / "site") for path in (tmp_path / "site").rglob("*.html"))
-    assert len(pages) == 6 and entry.name in str(pages[0])
+    assert len(pages) == 8 and entry.name in str(pages[0])
     for path in pages:
         page.goto(address.replace("index.html", path.as_posix()))
         assert page.locator("script").count() == 1 and page.locator("main img").count() == 0

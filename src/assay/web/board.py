@@ -3,6 +3,7 @@
     index.html                      all groups
     entries/NAME.html               one entry: disclosure, results by task
     trials/NAME/TRIAL.html          what happened in a trial
+    trials/NAME/TRIAL-prompts.html  the exact prompts of its model calls, if it has any
     bundles/NAME.zip                the verified bundle, for everybody who wants to verify it again
     static/                         styles and one script
 
@@ -136,17 +137,23 @@ def _add_entry(
         shutil.copyfile(board.bundle(entry), site / "bundles" / f"{entry.name}.zip")
         folder = site / "trials" / entry.name
         folder.mkdir()
-        template = environment.get_template("board_trial.html.jinja")
         served: dict[str, None] = {}
+        pages = 1
         for trial, outcome in trials:
-            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE, highlight=False))
+            prompts_page = f"{trial.folder.path.name}-prompts.html"
+            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE, highlight=False), prompts_page=prompts_page)
             served |= dict.fromkeys(part.served)
-            page = template.render(title=title, root="../../", entry=entry, part=part)
-            (folder / f"{trial.folder.path.name}.html").write_text(page, encoding="utf-8")
+            shown = {f"{trial.folder.path.name}.html": "board_trial"}
+            shown |= {prompts_page: "board_prompts"} if part.prompts else {}
+            for name_of_page, template_name in shown.items():
+                template = environment.get_template(f"{template_name}.html.jinja")
+                page = template.render(title=title, root="../../", entry=entry, part=part)
+                (folder / name_of_page).write_text(page, encoding="utf-8")
+            pages += len(shown)
         template = environment.get_template("board_entry.html.jinja")
         page = template.render(title=title, root="../", entry=entry, rows=own, served=list(served))
         (site / "entries" / f"{entry.name}.html").write_text(page, encoding="utf-8")
-    return 1 + len(trials)
+    return pages
 
 
 def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -> Iterator[BoardRow]:

@@ -20,10 +20,20 @@ _SMALL_BLOCK = 600
 
 @dataclass(frozen=True)
 class TraceLinks:
-    """Where whole texts and prompts of a trial are: below `base`, or nowhere. `prefix` makes ids unique on a page."""
+    """Where whole texts, files and prompts of a trial are: below `base`, or nowhere.
+
+    `prompts` is a page with all its prompts, where there is one. `prefix` makes ids unique on a page.
+    """
 
     base: str | None = None
     prefix: str = ""
+    prompts: str | None = None
+
+    def find_prompt(self, call: int) -> str | None:
+        """Return the address of the prompt of a model call."""
+        if self.prompts is not None:
+            return f"{self.prompts}#p{call}"
+        return None if self.base is None else f"{self.base}/prompt/{call}"
 
 
 class PageBudget:
