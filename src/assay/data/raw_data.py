@@ -30,4 +30,4 @@ class RawData:
 def refuse_links_within(folder: Path) -> None:
     """Raise `SourceError` if a folder of the user has links: what they lead to would be published to every lab."""
     if special := find_special_file(folder):
-        raise SourceError(f"{folder}: {special} is a link or a special file; replace it by a copy of the file")
+        raise SourceError(f"{folder}: {special} is a link or a special file; replace it with a copy of the file")

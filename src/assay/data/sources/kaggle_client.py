@@ -123,7 +123,7 @@ def _transfer(competition: str, archive: Archive, file: BinaryIO, report: Report
         try:
             if fruitless:
                 if (again := find_archive(competition)).part("") != archive.part(""):
-                    raise Broken("the archive was replaced meanwhile")
+                    raise Broken("the archive was replaced during the download")
                 archive = again  # the same archive at a new URL: URLs expire
             _attempt(archive, file, report)
             if archive.size is None:

@@ -25,7 +25,7 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     if missing_words_equal:
         wrong = np.nonzero(~right)
         pairs = zip(truth[wrong], prediction[wrong], strict=True)
-        right[wrong] = [true in MISSING_WORDS and given in MISSING_WORDS for true, given in pairs]
+        right[wrong] = [true in MISSING_WORDS and predicted in MISSING_WORDS for true, predicted in pairs]
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
 
 
@@ -124,10 +124,10 @@ def quadratic_weighted_kappa(
     if distance_by_position:
         grades = np.unique(grades, return_inverse=True)[1].astype(np.float64)
     rows = len(truth)
-    true, given = grades[:rows], grades[rows:]
+    true, predicted = grades[:rows], grades[rows:]
     # All sums are of whole numbers, hence exact: a constant prediction has a kappa of 0 and not of nearly 0.
-    observed = rows * float(np.sum((true - given) ** 2))
-    expected = rows * float(np.sum(true**2) + np.sum(given**2)) - 2 * float(np.sum(true)) * float(np.sum(given))
+    observed = rows * float(np.sum((true - predicted) ** 2))
+    expected = rows * float(np.sum(true**2) + np.sum(predicted**2)) - 2 * float(np.sum(true)) * float(np.sum(predicted))
     return 1 - observed / expected if expected else float("nan")
 
 
@@ -176,10 +176,10 @@ def log_loss(
         if rescale_rows:
             total = probability.sum(axis=1, keepdims=True)
             probability = np.divide(probability, total, out=np.full_like(probability, np.nan), where=total != 0)
-        given = probability[truth.astype(bool)]
+        predicted = probability[truth.astype(bool)]
     else:
         positive = truth.astype(bool)
         if both_classes and (positive.all() or not positive.any()):
             raise InvalidSubmission("all answers are of one class, against which probabilities have no log loss.")
-        given = np.where(positive, probability, 1 - probability)
-    return float(-np.mean(np.log(np.clip(given, epsilon, 1 - epsilon))))
+        predicted = np.where(positive, probability, 1 - probability)
+    return float(-np.mean(np.log(np.clip(predicted, epsilon, 1 - epsilon))))

@@ -84,8 +84,8 @@ def probabilistic_f1(
         raise InvalidSubmission("all predictions are below 0.")
     if missing_scores_zero and np.isnan(prediction).any():
         return 0.0
-    positive, given = truth.astype(bool), np.clip(prediction, 0, 1)
+    positive, predicted = truth.astype(bool), np.clip(prediction, 0, 1)
     positives = int(positive.sum())
     if positives == 0:
         return float("nan")
-    return float((1 + beta**2) * given[positive].sum() / (given.sum() + beta**2 * positives))
+    return float((1 + beta**2) * predicted[positive].sum() / (predicted.sum() + beta**2 * positives))

@@ -19,9 +19,12 @@ _BATCH = 1 << 14
 def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: RowMask = None, rounded: bool = False) -> float:
     """The mean absolute error: `mean(|prediction - truth|)`. NaN for no rows.
 
-    `rounded` gives the nearest whole number, with ties to even, as predict-volcanic-eruptions-ingv-oe reports it.
+    `rounded` gives the nearest whole number, with ties to even, as predict-volcanic-eruptions-ingv-oe reports it; if
+    the error is infinite, there is none, and the submission is invalid.
     """
     error = mean(np.abs(apply_mask(mask, prediction) - apply_mask(mask, truth)))
+    if rounded and np.isinf(error):
+        raise InvalidSubmission("the mean absolute error is infinite, so it cannot be rounded to a whole number.")
     return float(np.round(error)) if rounded else error
 
 
@@ -105,7 +108,9 @@ def mean_column_spearman(truth: NDArray[Any], prediction: NDArray[Any]) -> float
 
     A column that is constant on either side, or holds a NaN, has no ranking to compare, and then the whole is NaN.
     """
-    return mean_over_columns(lambda true, given: pearson(_mean_rank(true), _mean_rank(given)), truth, prediction)
+    return mean_over_columns(
+        lambda true, predicted: pearson(_mean_rank(true), _mean_rank(predicted)), truth, prediction
+    )
 
 
 def grouped_log_mae(
@@ -116,8 +121,8 @@ def grouped_log_mae(
     The published grader of champs-scalar-coupling has no floor (0): one perfect group makes the whole minus infinity.
     """
 
-    def log_mae(true: NDArray[Any], given: NDArray[Any]) -> float:
-        return float(np.log(np.maximum(mae(true, given), floor)))
+    def log_mae(true: NDArray[Any], predicted: NDArray[Any]) -> float:
+        return float(np.log(np.maximum(mae(true, predicted), floor)))
 
     with np.errstate(divide="ignore"):
         return mean_over_groups(log_mae, groups, truth, prediction)
@@ -180,8 +185,8 @@ def haversine_p50_p95(
         prediction, paired = np.empty_like(prediction), prediction
         prediction[np.argsort(group, kind="stable")] = paired[np.lexsort((submission_rows, group))]
 
-    def mean_of_percentiles(true: NDArray[Any], given: NDArray[Any]) -> float:
-        return float(np.quantile(_distance_on_sphere(true, given), [0.5, 0.95]).mean()) * earth_radius
+    def mean_of_percentiles(true: NDArray[Any], predicted: NDArray[Any]) -> float:
+        return float(np.quantile(_distance_on_sphere(true, predicted), [0.5, 0.95]).mean()) * earth_radius
 
     return mean_over_groups(mean_of_percentiles, groups, truth, prediction)
 

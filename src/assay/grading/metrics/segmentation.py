@@ -22,7 +22,7 @@ def mean_dice(truth: Sequence[Mask], prediction: Sequence[Mask], *, both_empty: 
 
     An image where truth and prediction have no pixel counts as `both_empty`. NaN for no images.
     """
-    return _mean([_dice(true, given, both_empty) for true, given in zip(truth, prediction, strict=True)])
+    return _mean([_dice(true, predicted, both_empty) for true, predicted in zip(truth, prediction, strict=True)])
 
 
 def global_dice(truth: Sequence[Mask], prediction: Sequence[Mask]) -> float:
@@ -30,7 +30,7 @@ def global_dice(truth: Sequence[Mask], prediction: Sequence[Mask]) -> float:
 
     NaN where no image has a pixel, true or predicted.
     """
-    shared = sum(true.overlap(given) for true, given in zip(truth, prediction, strict=True))
+    shared = sum(true.overlap(predicted) for true, predicted in zip(truth, prediction, strict=True))
     total = sum(mask.area for mask in truth) + sum(mask.area for mask in prediction)
     return 2 * shared / total if total else math.nan
 
@@ -42,9 +42,9 @@ def fbeta_pixel(truth: Sequence[Mask], prediction: Sequence[Mask], *, beta: floa
     images, and where one has no pixel, true or predicted.
     """
     scores = []
-    for true, given in zip(truth, prediction, strict=True):
-        weighed = beta**2 * true.area + given.area
-        scores.append((1 + beta**2) * true.overlap(given) / weighed if weighed else math.nan)
+    for true, predicted in zip(truth, prediction, strict=True):
+        weighed = beta**2 * true.area + predicted.area
+        scores.append((1 + beta**2) * true.overlap(predicted) / weighed if weighed else math.nan)
     return _mean(scores)
 
 
@@ -60,13 +60,13 @@ def mean_iou_precision(
     tgs-salt-identification-challenge does this.
     """
     scores = []
-    for true, given in zip(truth, prediction, strict=True):
-        shared = true.overlap(given)
-        union = true.area + given.area - shared
+    for true, predicted in zip(truth, prediction, strict=True):
+        shared = true.overlap(predicted)
+        union = true.area + predicted.area - shared
         if true.area == 0:
-            scores.append(float(given.area == 0))
+            scores.append(float(predicted.area == 0))
             continue
-        if given.area == 0 and empty_prediction_is_full:
+        if predicted.area == 0 and empty_prediction_is_full:
             shared, union = true.area, true.pixels
         # In twentieths and whole numbers, so that an image exactly at a threshold is not above it.
         scores.append(sum(20 * shared > twentieths * union for twentieths in range(10, 20)) / 10)
@@ -98,14 +98,15 @@ def dice_hausdorff(
     the n-th true one; the last predictions may be None, for rows that were not submitted, and have no name. The
     published grader of uw-madison-gi-tract-image-segmentation does both.
     """
-    pairs = [(true, given) for true, given in zip(truth, prediction, strict=True) if given is not None]
-    dice = [_dice(true, given, math.nan) for true, given in pairs]
+    pairs = [(true, predicted) for true, predicted in zip(truth, prediction, strict=True) if predicted is not None]
+    dice = [_dice(true, predicted, math.nan) for true, predicted in pairs]
     kinds = [""] * len(truth) if merge_classes else classes
     true_volumes = _group_slices(truth, slices, kinds)
-    found = [given for _, given in pairs]
+    found = [predicted for _, predicted in pairs]
     found_volumes = _group_slices(found, slices if predicted_slices is None else predicted_slices, kinds)
     distances = [
-        _hausdorff(_stack(true), _stack(given)) for true, given in zip(true_volumes, found_volumes, strict=False)
+        _hausdorff(_stack(true), _stack(predicted))
+        for true, predicted in zip(true_volumes, found_volumes, strict=False)
     ]
     return dice_weight * _mean_of_numbers(dice) + hausdorff_weight * (1 - _mean_of_numbers(distances))
 
@@ -133,10 +134,10 @@ def _stack(slices: Sequence[Sequence[Mask]]) -> NDArray[np.bool_]:
 
 
 def _hausdorff(truth: NDArray[np.bool_], prediction: NDArray[np.bool_]) -> float:
-    true, given = int(truth.sum()), int(prediction.sum())
-    if true == 0 and given == 0:
+    true, predicted = int(truth.sum()), int(prediction.sum())
+    if true == 0 and predicted == 0:
         return math.nan
-    if true == 0 or given == 0 or given > _PREDICTED_TOO_MUCH * true:
+    if true == 0 or predicted == 0 or predicted > _PREDICTED_TOO_MUCH * true:
         return 1.0
     scale = truth.shape
     shape = np.maximum(truth.shape, prediction.shape)

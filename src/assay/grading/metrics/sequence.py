@@ -19,7 +19,8 @@ def kendall_tau_pooled(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     its row's items, each exactly once, is an `InvalidSubmission`.
     """
     places = [
-        _places(true.split(), given.split()) for true, given in zip(truth.tolist(), prediction.tolist(), strict=True)
+        _places(true.split(), predicted.split())
+        for true, predicted in zip(truth.tolist(), prediction.tolist(), strict=True)
     ]
     lengths = np.array([len(row) for row in places], dtype=np.int64)
     pairs = int((lengths * (lengths - 1)).sum())
@@ -33,9 +34,9 @@ def normalized_edit_distance(truth: NDArray[Any], prediction: NDArray[Any]) -> f
     """The whole numbers to insert, remove or replace to make the predicted sequences the true ones, all rows together,
     divided by how many numbers the true ones have. It may exceed 1. NaN where that is 0.
     """
-    true, given = [_numbers(row) for row in truth.tolist()], [_numbers(row) for row in prediction.tolist()]
+    true, predicted = [_numbers(row) for row in truth.tolist()], [_numbers(row) for row in prediction.tolist()]
     total = sum(map(len, true))
-    return sum(map(edit_distance(), true, given)) / total if total else float("nan")
+    return sum(map(edit_distance(), true, predicted)) / total if total else float("nan")
 
 
 def edit_distance() -> Callable[[Sequence[Hashable], Sequence[Hashable]], int]:
@@ -54,21 +55,21 @@ def _numbers(row: str) -> list[int]:
         raise InvalidSubmission(f"{quote(row)} is not a sequence of whole numbers separated by spaces.") from None
 
 
-def _places(true: list[str], given: list[str]) -> list[int]:
+def _places(true: list[str], predicted: list[str]) -> list[int]:
     """For each predicted item in turn, its place in the true order."""
     place_of = {item: place for place, item in enumerate(true)}
-    if len(given) != len(true) or place_of.keys() != set(given):
-        raise InvalidSubmission(_explain(true, given))
-    return [place_of[item] for item in given]
+    if len(predicted) != len(true) or place_of.keys() != set(predicted):
+        raise InvalidSubmission(_explain(true, predicted))
+    return [place_of[item] for item in predicted]
 
 
-def _explain(true: list[str], given: list[str]) -> str:
-    for item, times in Counter(given).items():
+def _explain(true: list[str], predicted: list[str]) -> str:
+    for item, times in Counter(predicted).items():
         if times > 1:
             return f"the item {quote(item)} is listed {times} times in a row that may hold it once."
-    if unknown := next((item for item in given if item not in set(true)), None):
+    if unknown := next((item for item in predicted if item not in set(true)), None):
         return f"the item {quote(unknown)} is listed in a row where it does not belong."
-    return f"{len(given)} items are listed in a row that has {len(true)}."
+    return f"{len(predicted)} items are listed in a row that has {len(true)}."
 
 
 def _inversions(row: NDArray[Any], place: NDArray[Any], longest: int) -> int:

@@ -61,8 +61,8 @@ def mean_word_jaccard(
     such a row is an `InvalidSubmission`.
     """
 
-    def jaccard(true: str, given: str) -> float:
-        true_words, given_words = set(true.lower().split()), set(given.lower().split())
+    def jaccard(true: str, predicted: str) -> float:
+        true_words, given_words = set(true.lower().split()), set(predicted.lower().split())
         either = len(true_words | given_words)
         if either == 0 and refuse_both_empty:
             raise InvalidSubmission("neither a submitted text nor its answer has a word, so there is nothing to score.")
@@ -83,9 +83,9 @@ def nq_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, count_true_neg
     are right or rightly empty, NaN for no rows. A file without any answer then scores well instead of 0.
     """
     answers = [{_answer(text) for text in texts.split()} for texts in truth.tolist()]
-    given = [_answer(text) if text else None for text in prediction.tolist()]
-    answered = np.array([text is not None for text in given], dtype=bool)
-    right = np.array([text in texts for text, texts in zip(given, answers, strict=True)], dtype=bool)
+    predicted = [_answer(text) if text else None for text in prediction.tolist()]
+    answered = np.array([text is not None for text in predicted], dtype=bool)
+    right = np.array([text in texts for text, texts in zip(predicted, answers, strict=True)], dtype=bool)
     answerable = np.array([bool(texts) for texts in answers], dtype=bool)
     if count_true_negatives:
         return mean(right | ~answered & ~answerable)

@@ -210,10 +210,10 @@ class LabSandbox(SandboxEnvironment):
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
         """Read a regular file of the workspace or of its data."""
-        path, most = self._path(file), SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
+        path, max_size = self._path(file), SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
         async with self._turn:
             try:
-                content = await self._read(path, most)
+                content = await self._read(path, max_size)
             except UnsafePath as error:
                 _raise_for_inspect(error)
         return content.decode() if text else content
@@ -227,15 +227,15 @@ class LabSandbox(SandboxEnvironment):
             except UnsafePath as error:
                 return None, f"No submission: {error}."
 
-    async def _read(self, path: str, most: int) -> bytes:
+    async def _read(self, path: str, max_size: int) -> bytes:
         top, _, rest = path.partition("/")
         root, file = (self.data.public, rest) if top == DATA and rest else (None, path)
         stamp = workspace.change_stamp(root, file) if root else await self.lab.change_stamp(file)
-        if stamp and stamp[1] > most:
+        if stamp and stamp[1] > max_size:
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
         if root:  # on the host, the data folder of the workspace is an empty mount point
-            return await to_thread.run_sync(partial(workspace.read_file, root, file, max_size=most))
-        return await self.lab.read(file, max_size=most)
+            return await to_thread.run_sync(partial(workspace.read_file, root, file, max_size=max_size))
+        return await self.lab.read(file, max_size=max_size)
 
     def _path(self, file: str) -> str:
         """Return a path of Inspect relative to the workspace."""
