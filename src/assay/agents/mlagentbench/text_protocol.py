@@ -38,8 +38,8 @@ def parse_text(text: str, thoughts: Sequence[ThoughtField], actions: Sequence[Ac
 
     Field names may be bold, headings, or in another case. A thought may be left empty, but its field has to be there.
     Whatever follows the first call was invented by the model without having seen an observation, and is ignored.
-    Arguments that are not JSON make a call with a fault, unless those of the action, one of `actions`, can be told
-    apart by their names.
+    Arguments that are not JSON make a call with a parse error, unless the action is one of `actions` and the names of
+    its arguments show where each begins.
     """
     if not text.strip():
         raise UnreadableReply("It was empty.")
