@@ -244,6 +244,18 @@ def plant_headers(data: Data) -> None:
     (data.folder / "b.txt").write_text("id,values\n1,2,3,4\n")
 
 
+def plant_empty_archive(data: Data) -> None:
+    for name, members in (("train", ["a.txt"]), ("test", [])):
+        with zipfile.ZipFile(data.folder / f"{name}.zip", "w") as archive:
+            for member in members:
+                archive.writestr(member, "x")
+
+
+def plant_bare_lines(data: Data) -> None:
+    (data.folder / "good.txt").write_text("item,[labels]\n1,4\n2,\n3,7,8\n")
+    (data.folder / "bad.txt").write_text("item,[labels]\n1,4\n2\n3,7,8\n")
+
+
 PLANTED: dict[str, Callable[[Data], None]] = {
     "single predictors": plant_predictor,
     "duplicate rows": plant_rows,
@@ -263,6 +275,8 @@ PLANTED: dict[str, Callable[[Data], None]] = {
     "words read as missing": plant_lost_words,
     "sizes of train and test": plant_sizes,
     "headers of text files": plant_headers,
+    "empty archives": plant_empty_archive,
+    "lines of text files": plant_bare_lines,
 }
 
 

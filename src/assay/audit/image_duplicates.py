@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from assay.audit.finding import AuditFinding
 from assay.audit.subject import Subject
-from assay.audit.test_files import MAX_FILES, PublicFile, list_files, match_rows
+from assay.audit.test_files import MAX_FILES, PublicFile, find_side, list_files, match_rows
 
 FILES, IMAGES = "duplicate files", "near-duplicate images"
 
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp", ".gif")
-_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".parquet", ".npy", ".zip", ".xml")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".parquet", ".zip", ".xml")
 _MAX_FILES = 10 * MAX_FILES
 _MAX_IMAGES = 1500
 _SIZE = 8
@@ -113,11 +113,19 @@ def hash_image(content: bytes) -> tuple[NDArray[np.bool_], NDArray[np.float32]] 
 
 
 def _files_by_side(subject: Subject, limit: int) -> list[tuple[PublicFile, str]]:
-    """Return the files of both sides: by the id of a test row, or by the folder that they are in."""
+    """Return the files of both sides: by the id of a test row, or by the folder that they are in.
+
+    Where test files are named by their ids, all others are compared with them, also those of further folders such as
+    `old_data/test`; but not what else is in a folder for the test.
+    """
+    files = list(list_files(subject.public, limit))
+    named = [bool(match_rows(file.name, subject.rows_of_id)) for file in files]
     found = []
-    for file in list_files(subject.public, limit):
-        if match_rows(file.name, subject.rows_of_id):
+    for file, is_test in zip(files, named, strict=True):
+        if is_test:
             found.append((file, "test"))
+        elif any(named) and find_side(file.name.partition("/")[0]) != "test":
+            found.append((file, "train"))
         elif file.side:
             found.append((file, file.side))
     return found

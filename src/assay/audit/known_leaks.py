@@ -1,4 +1,4 @@
-"""What is known of a task from outside its data, such as labels that anybody can look up: `known_leaks.toml`."""
+"""What is known of a task from outside its data, such as labels that anyone can look up: `known_leaks.toml`."""
 
 import tomllib
 from functools import lru_cache
@@ -15,16 +15,16 @@ CHECK = "known from outside"
 
 
 class KnownLeak(Model):
-    """A leak or a fault of a published task that somebody reported."""
+    """A reported leak or bug of a published task."""
 
     tasks: tuple[str, ...]
     text: str
     source: str = Field(description="who reported it")
-    check: str | None = Field(default=None, description="the check that finds it; None if the data cannot show it")
+    check: str | None = Field(default=None, description="the check that finds it where it is; None if there is none")
     match: str = Field(default="", description="a part of the finding's text, where a check has several findings")
     status: Literal["repaired", "remains", "outside", "real-data", "not-here"] = Field(
-        description="in the repaired edition: gone; still there, as in the competition; not in the data at all; "
-        "suspected, for real data to show; or never true of the data that this project prepares"
+        description="in the repaired edition: gone; still there, as in the competition or its published split; not in "
+        "the data at all; suspected, for real data to show; or never true of the data that this project prepares"
     )
 
 

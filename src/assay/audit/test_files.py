@@ -52,10 +52,15 @@ class PublicFile:
     @property
     def side(self) -> Side | None:
         """The side of the split that the path names."""
-        words = {*re.split(r"[^a-z]+", self.name.lower())}
-        if "test" in words:
-            return "test"
-        return "train" if words & {"train", "training"} else None
+        return find_side(self.name)
+
+
+def find_side(path: str) -> Side | None:
+    """Return the side of the split that a path names."""
+    words = {*re.split(r"[^a-z]+", path.lower())}
+    if "test" in words:
+        return "test"
+    return "train" if words & {"train", "training"} else None
 
 
 def list_files(public: Path, limit: int = MAX_FILES) -> Iterator[PublicFile]:
@@ -71,6 +76,15 @@ def list_files(public: Path, limit: int = MAX_FILES) -> Iterator[PublicFile]:
                     return
                 count += 1
                 yield file
+
+
+def find_archives(public: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each public archive, and whether there is a file in it."""
+    for path in sorted(public.rglob("*")):
+        name = path.relative_to(public).as_posix()
+        if name.lower().endswith(_ARCHIVES) and path.is_file():
+            file = PublicFile(name, lambda path=path: _read(path))  # type: ignore[misc]
+            yield name, next(_with_members(file, path), None) is not None
 
 
 def match_rows(name: str, rows: Mapping[str, list[int]]) -> list[int]:
