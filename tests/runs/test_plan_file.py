@@ -211,14 +211,16 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
         (("run", "starter", "--agent", "tiny"), "starter is an agent, not a task: pass --agent starter"),
         (("run", "tiny", "--agent", "pocket:quick"), "pocket:quick is a suite, not an agent"),
         (("run", "no-such-plan.toml"), "No such file"),
+        (("run", "tiny", "--agent", "starter", "--on", "moon"), "--on moon: choose from local"),
         (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
         (("plan", "tiny", "--agent", "starter", "--set", "fast.temprature=0"), "did you mean temperature?"),
     ],
 )
 def test_missing_or_wrong_arguments_are_named(tiny, words, message):
-    result = tiny.call(*words)
+    result = tiny.call(*words, "--out", str(tiny.out))
     assert result.returncode == 2 and message in result.stderr
+    assert not tiny.out.exists()
 
 
 def test_model_settings_of_a_role_change_those_of_all_roles():

@@ -53,6 +53,8 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, qu
       assay run --again --failed runs/first
       assay run --again runs/first/trials/digits-automl-1-0a1b2c3d4e
     """
+    from assay.runs.executors import ExecutorConfig, check_executor_config
+
     if failed and not again:
         raise UsageError("--failed requires --again")
     folders = [Path(name) for name in ctx.params["names"]]
@@ -60,6 +62,7 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, qu
         _rerun_folders(ctx, folders, failed, quiet)
         return
     plan, config = make_plan(ctx)
+    check_executor_config(ExecutorConfig.model_validate(_executor_settings(config)))
     run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
     if config.build is not False:
         build_environments(plan, quiet)
@@ -84,10 +87,16 @@ def _rerun_folders(ctx: click.Context, folders: list[Path], failed: bool, quiet:
     runs = {folder.resolve() if _is_run(folder) else folder.resolve().parent.parent for folder in folders}
     if len(runs) > 1:
         raise UsageError(f"--again takes one run at a time, not {len(runs)}")
-    run = RunFolder(folders[0] if _is_run(folders[0]) else runs.pop())
+    run = RunFolder(folders[0]) if _is_run(folders[0]) else _run_of(folders[0])
     trials = [TrialFolder(folder.resolve()) for folder in folders if not _is_run(folder)]
     names = _rerun(run, trials or [trial for trial in run.trials() if trial.file.parent is None], failed)
     _execute(run, config, quiet, resumed=True, only=names)
+
+
+def _run_of(trial: Path) -> RunFolder:
+    """Return the run of a trial, by the shorter of its names: from here, or from the root."""
+    path = trial.resolve().parent.parent
+    return RunFolder(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _is_run(folder: Path) -> bool:
@@ -148,10 +157,10 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
             raise UsageError(f"--step requires a trial, and {folder} is not one")
         _execute(RunFolder(folder), config, quiet, resumed=True)
         return
-    run, trial = RunFolder(folder.resolve().parent.parent), TrialFolder(folder.resolve())
+    run, trial = _run_of(folder), TrialFolder(folder.resolve())
     if step is not None:
         trial = fork(run, trial, step)
-        echo(f"Forked from step {step}: {trial.path}", err=True)
+        echo(f"Forked from step {step}: {trial.path.name}", err=True)
     _execute(run, config, quiet, resumed=True, only=[trial.path.name])
 
 
@@ -173,7 +182,7 @@ def execute_trials(
 
     chosen = {"attempts": config.attempts, "wait": config.retry_wait}
     retries = Retries(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
-    given = {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(config, name))}
+    given = _executor_settings(config)
     # A resumed run continues where it ran before, unless another executor is given.
     previous = load_executor_config(run) if resumed and "on" not in given else ExecutorConfig()
     executor_config = ExecutorConfig.model_validate(previous.model_dump() | given)
@@ -192,6 +201,10 @@ def execute_trials(
     except Stopped:
         echo(f"error: interrupted; to continue, run: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
+
+
+def _executor_settings(config: "PlanConfig") -> dict[str, Any]:
+    return {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(config, name))}
 
 
 def _warn(run: RunFolder) -> None:

@@ -23,7 +23,12 @@ _INTERVAL = 1.0
 @run_argument
 @as_json
 @click.option("--follow", is_flag=True, help="Keep showing the status until the run is over.")
-@click.option("--trial", metavar="ID", default=None, help="Show the last lines of the log of one trial.")
+@click.option(
+    "--trial",
+    metavar="ID",
+    default=None,
+    help="Show the last lines of the log of one trial; the start or end of its id is enough.",
+)
 @click.option("--lines", default=20, show_default=True, type=click.IntRange(1), help="With --trial: number of lines.")
 def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, lines: int) -> None:
     """Show the progress of a run: trials by state, failures by cause, time, tokens, cost.
@@ -47,16 +52,18 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
         _print_status(read_named_status(run, utc_now()), json_)
 
 
-def _find_trial(run: RunFolder, prefix: str) -> TrialFolder:
-    """Return the one trial whose id starts with `prefix`."""
-    matches = [folder for folder in run.trials() if folder.path.name.startswith(prefix)]
-    exact = [folder for folder in matches if folder.path.name == prefix]
+def _find_trial(run: RunFolder, part: str) -> TrialFolder:
+    """Return the one trial whose id starts or ends with `part`: where space is short, only its ends are shown."""
+    matches = [
+        folder for folder in run.trials() if folder.path.name.startswith(part) or folder.path.name.endswith(part)
+    ]
+    exact = [folder for folder in matches if folder.path.name == part]
     if len(exact) == 1:
         return exact[0]
     if not matches:
-        raise UsageError(f"No trial of {run.path} is called {prefix}; to list them, run: assay status {run.path}")
+        raise UsageError(f"No trial of {run.path} is called {part}; to list them, run: assay status {run.path}")
     if len(matches) > 1:
-        raise UsageError(f"{len(matches)} trials of {run.path} start with {prefix}; give more of the id")
+        raise UsageError(f"{len(matches)} trials of {run.path} start or end with {part}; give more of the id")
     return matches[0]
 
 

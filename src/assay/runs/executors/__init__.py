@@ -3,6 +3,18 @@
 `make_executor` creates the one that a configuration names. All of them implement `assay.runs.driver.Executor`.
 """
 
-from assay.runs.executors.config import ExecutorConfig, load_executor_config, make_executor, save_executor_config
+from assay.runs.executors.config import (
+    ExecutorConfig,
+    check_executor_config,
+    load_executor_config,
+    make_executor,
+    save_executor_config,
+)
 
-__all__ = ["ExecutorConfig", "load_executor_config", "make_executor", "save_executor_config"]
+__all__ = [
+    "ExecutorConfig",
+    "check_executor_config",
+    "load_executor_config",
+    "make_executor",
+    "save_executor_config",
+]

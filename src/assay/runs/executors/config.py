@@ -33,10 +33,7 @@ def make_executor(
     config: ExecutorConfig, run: RunFolder, home: Home, *, cores: int | None, retries: Retries
 ) -> Executor:
     """Create the executor that a configuration names."""
-    if config.lease < _MIN_LEASE:
-        raise UsageError(f"lease: leases are renewed every {HEARTBEAT:g} s; allow at least {_MIN_LEASE:g} s")
-    if config.slurm and config.on != "slurm":
-        raise UsageError("slurm settings require --on slurm")
+    check_executor_config(config)
     if config.on == "local":
         from assay.runs.executors.local import LocalExecutor
 
@@ -46,12 +43,20 @@ def make_executor(
         from assay.runs.executors.slurm import Slurm
 
         return Slurm(run, home, options=config.slurm, source=source, lapse=config.lease)
-    if config.on.partition(":")[0] == "ray":
-        from assay.runs.executors.ray import Ray
+    from assay.runs.executors.ray import Ray
 
-        address = config.on if config.on.startswith("ray://") else config.on.partition(":")[2] or None
-        return Ray(home, address, cores=cores, source=source, lapse=config.lease)
-    raise UsageError(f"--on {config.on}: choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
+    address = config.on if config.on.startswith("ray://") else config.on.partition(":")[2] or None
+    return Ray(home, address, cores=cores, source=source, lapse=config.lease)
+
+
+def check_executor_config(config: ExecutorConfig) -> None:
+    """Raise `UsageError` if there is no such executor, which can be known before a run has a folder."""
+    if config.lease < _MIN_LEASE:
+        raise UsageError(f"lease: leases are renewed every {HEARTBEAT:g} s; allow at least {_MIN_LEASE:g} s")
+    if config.slurm and config.on != "slurm":
+        raise UsageError("slurm settings require --on slurm")
+    if config.on not in ("local", "slurm") and config.on.partition(":")[0] != "ray":
+        raise UsageError(f"--on {config.on}: choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
 
 
 def save_executor_config(run: RunFolder, config: ExecutorConfig) -> None:
