@@ -48,6 +48,15 @@ class TestHerbarium2020Fgvc7(Competition):
         assert escaped in prepared["public/nybg2020/train/metadata.json"]
         assert metadata["info"]["text"] == "éü"
 
+    def test_a_species_has_a_folder_even_if_its_images_are_in_another(self, raw: Path) -> None:
+        metadata = write_specimens(raw / "nybg2020", ["a"], "utf-8")
+        metadata["images"].append({"id": 7, "file_name": "images/000/07/7.jpg"})
+        metadata["annotations"].append({"image_id": 7, "category_id": 12345})
+        write_file(raw / "nybg2020/train/images/000/07/7.jpg")
+        write_file(raw / "nybg2020/train/metadata.json", to_json(metadata))
+        empty = {"public/nybg2020/train/images/123/45/": b""}
+        assert prepare_raw(self.name, raw) == self.prepare_reference(raw) | empty
+
     def test_metadata_with_other_keys_is_refused(self, raw: Path) -> None:
         write_specimens(raw / "nybg2020", ["a"], "utf-8", contributors=[])
         with pytest.raises(SourceError, match="annotations, categories, contributors, images"):

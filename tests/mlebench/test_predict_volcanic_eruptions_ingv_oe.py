@@ -1,7 +1,9 @@
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, Table, copy_files, prepare_raw, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -30,6 +32,10 @@ class TestPredictVolcanicEruptionsIngvOe(Competition):
         joined = submission.merge(answers, on="segment_id", suffixes=("_predicted", "_true"))
         error = metrics.mean_absolute_error(joined["time_to_eruption_true"], joined["time_to_eruption_predicted"])
         return round(error)
+
+    def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+        yield from super().perturbations(table, draw)
+        yield "finite times with an infinite sum", table.change(lambda _: {"time_to_eruption": "1.7e308"})
 
     def test_a_missing_time_makes_all_times_fractional(self, raw: Path) -> None:
         (raw / "train.csv").write_text("segment_id,time_to_eruption\n7,10\n3,\n12,30\n")

@@ -22,7 +22,8 @@ def mae(truth: NDArray[Any], prediction: NDArray[Any], *, mask: RowMask = None, 
     `rounded` gives the nearest whole number, with ties to even, as predict-volcanic-eruptions-ingv-oe reports it; if
     the error is infinite, there is none, and the submission is invalid.
     """
-    error = mean(np.abs(apply_mask(mask, prediction) - apply_mask(mask, truth)))
+    with np.errstate(over="ignore"):  # Numbers may be so large that their sum is infinite.
+        error = mean(np.abs(apply_mask(mask, prediction) - apply_mask(mask, truth)))
     if rounded and np.isinf(error):
         raise InvalidSubmission("the mean absolute error is infinite, so it cannot be rounded to a whole number.")
     return float(np.round(error)) if rounded else error

@@ -33,6 +33,8 @@ def prepare_numbered(job: PrepareJob, *, folder: str = "", extra: str, encoding:
     write_coco(replace_pairs(coco, train), public / "train" / "metadata.json")
     write_coco(hide_answers(coco, images), public / "test" / "metadata.json")
     copy_images(train, [image["file_name"] for image, _ in train], raw, public / "train")
+    for category in set(list_categories(train)):  # a folder for each, even if its images are in that of another
+        (public / f"train/images/{category // 100:03d}/{category % 100:02d}").mkdir(parents=True, exist_ok=True)
     copy_images(test, names, raw, public / "test")
     write_answers(job, pd.DataFrame({"Id": range(len(test)), "Predicted": list_categories(test)}), sample=0)
 
