@@ -1,3 +1,4 @@
+import io
 import json
 import random
 from collections.abc import Iterator
@@ -6,13 +7,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, Table, prepare_raw, read_as_published, split, to_csv
+from competition import Competition, Files, Miniatures, Table, find_task, prepare_raw, read_as_published, split, to_csv
 from graders import require, require_columns
 from sklearn import metrics
 
 from assay.core.errors import SourceError
 from assay.data import Prepared
 from assay.grading import grade_submission
+from assay.tasks import load_plugin
 
 RECORDS = "simplified-nq-train.jsonl"
 PUBLIC = ["example_id", "question_text", "document_text", "long_answer_candidates"]
@@ -114,6 +116,40 @@ class TestTensorflow2QuestionAnswering(Competition):
         files = prepare_raw(self.name, raw)
         assert files == self.prepare_reference(raw)
         assert len(files["private/test.jsonl"].splitlines()) == 100 + 100 + 2
+
+    def test_a_portion_with_an_odd_record_is_written_as_pandas_writes_it(self) -> None:
+        plain = make_record(7, 'a/b "\\ \u00e9\u2028\U0001f600 \x85\t\x08')
+        plain["question_text"] = "what is it"
+        plain["document_text"] = 'to be / \\\\ " caf\u00e9'
+        line = json.dumps(plain)
+        page = json.dumps({"document_text": plain["document_text"]})[1:-1]
+        changed = [
+            line,
+            line + "\r",
+            line.replace(page, '"document_text": ""'),
+            line.replace(page, '"document_text" : "caf\u00e9 / \\\\/ x"'),
+            line.replace(page, '"document_text": "\\/ \\u00E9 \\u0041 \\u001f \\u007f \x7f"'),
+            line.replace(page, '"document_text": "\\ud83d\\ude00 \\ud83d"'),
+            line.replace(page, '"document_text": "a\tb\x01"'),
+            line.replace(page, f'"document_text": "first", {page}'),
+            line.replace('"annotations": [{', '"annotations": [{"document_text": "a / b", '),
+            line.replace('"start_token": 0', '"start_token": 1.0'),
+            line.replace('"start_token": 0', '"start_token": -0'),
+            line.replace('"start_token": 0', '"start_token": NaN'),
+            line.replace('"example_id": 7', '"example_id": 9223372036854775808'),
+            line.replace('"example_id": 7', '"example_id": "7"'),
+            line.replace('"document_url"', '"document_link"'),
+            json.dumps(dict(reversed(plain.items()))),
+        ]
+        numbers = [json.dumps(plain | {"question_text": str(place), "example_id": place}) for place in range(3)]
+        read_portion = load_plugin(find_task(self.name).folder / "records.py").read_portion
+        for lines in [*([odd, line, line] for odd in changed), numbers]:
+            text = "\n".join(lines).encode()
+            expected = pd.read_json(io.BytesIO(text), orient="records", lines=True)
+            expected["example_id"] = expected["example_id"].astype(str)
+            records = read_portion(io.BytesIO(text), len(lines))
+            written = b"".join(record.to_line(list(record.fields)) for record in records)
+            assert written.decode() == expected.to_json(orient="records", lines=True)
 
     def test_a_blank_line_is_refused(self, raw: Path) -> None:
         lines = [json.dumps(make_record(place, "a")) for place in range(4)]
