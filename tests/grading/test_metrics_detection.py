@@ -25,8 +25,10 @@ PICTURES = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX, max_size=
 """True and predicted boxes of some images, as (label, score, corners)."""
 ANY_CORNERS = st.tuples(*[st.integers(-3, 9)] * 4)
 ANY_BOX = st.tuples(st.sampled_from("12"), st.sampled_from([0.1, 0.3, 0.5, 0.9]), ANY_CORNERS)
-FOUND = st.lists(st.tuples(st.lists(BOX, max_size=3), st.lists(BOX | ANY_BOX, max_size=5)), min_size=1, max_size=5)
-"""The same with predicted boxes whose corners may be in the wrong order."""
+FOUND = st.lists(
+    st.tuples(st.lists(BOX | ANY_BOX, max_size=3), st.lists(BOX | ANY_BOX, max_size=5)), min_size=1, max_size=5
+)
+"""The same with boxes whose corners may be in the wrong order."""
 
 
 def boxes(*texts):

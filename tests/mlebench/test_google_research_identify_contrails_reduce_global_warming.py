@@ -1,6 +1,7 @@
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +68,11 @@ class TestGoogleResearchIdentifyContrailsReduceGlobalWarming(Competition):
         records = [{"record_id": id, "x": 1e-7, "name": "é"} for id in ("8", "9")]
         (raw / "train_metadata.json").write_text(json.dumps(records, ensure_ascii=False, indent=2))
         (raw / "validation_metadata.json").write_bytes(b'[ {"record_id": "1"}]\n')
-        mask = np.zeros((6, 5, 1), np.int32)
         for id, value in (("8", 1), ("9", 2)):
             for name in [*BANDS[1:], MASKS[0], "other.npy"]:
                 write_file(raw / "train" / id / name, id.encode())
             np.save(raw / "train" / id / BANDS[0], np.zeros((6, 5, 2)))
-            np.save(raw / "train" / id / MASKS[1], mask + value)
+            np.save(raw / "train" / id / MASKS[1], np.full((6, 5), value))
         (train,), (test,) = split(records, test_size=1)
         files = prepare_raw(self.name, raw)
         assert files["public/validation/"] == b""
@@ -92,6 +92,18 @@ class TestGoogleResearchIdentifyContrailsReduceGlobalWarming(Competition):
             grade = grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
             assert grade.valid_submission == valid
         assert grade_submission(to_csv(perfect), prepared.task, prepared, home=miniatures.home).score == 1.0
+
+    @pytest.mark.parametrize(("edition", "valid"), [("v1", False), ("fixed", True)])
+    def test_images_of_different_sizes_are_graded_in_fixed(
+        self, miniatures: Miniatures, tmp_path: Path, edition: str, valid: bool
+    ) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "answers.csv")
+        answers.loc[0, "width"] += 1
+        write_file(tmp_path / "answers.csv", to_csv(answers))
+        prepared = replace(prepared, private=tmp_path)
+        submission = to_csv(answers[["record_id", "encoded_pixels"]])
+        assert grade_submission(submission, prepared.task, prepared, home=miniatures.home).valid_submission == valid
 
 
 SIDES = ("train", "validation")

@@ -30,6 +30,8 @@ STRINGS = (
     "3  0.5 2 2 9 9", " 14 1 0 0 1 1", "14 1 0 0 1 1 ", "14\t1 0 0 1 1", "14.0 1 0 0 1 1", "14.9 1 0 0 1 1",
     "-0.5 1 0 0 9 9", "99 1 0 0 1 1", "3 7 2 2 9 9", "3 -1 2 2 9 9", "3 0.5 9 9 2 2", "3 0.5 9 2 2 9",
     "3 1 -9 -9 -2 -2", "14 1 0 0 200000 200000", "14 1_0 0 0 1 1", "14 1 0 0 1 1 14 1 0 0 1 1", "14 1e0 .0 0. +1 1",
+    "3 nan 2 2 9 9", "3 inf 2 2 9 9", "3 0.5 nan 2 9 9", "3 0.5 2 2 nan nan", "3 0.5 2 2 inf inf", "14 1 0 0 1e308 1e308",
+    "nan 1 0 0 1 1",
 )  # fmt: skip
 
 
@@ -48,9 +50,10 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
         answers = answers.fillna(0)
         answers.loc[answers["class_id"] == 14, ["x_max", "y_max"]] = 1.0
         gold: dict[str, list[str]] = {}
-        for _, row in answers.iterrows():
+        rows = answers[["image_id", "class_id", *BOX]].iterrows()
+        for image, (_, row) in zip(answers["image_id"], rows, strict=True):
             corners = " ".join(str(row[name]) for name in BOX)
-            gold.setdefault(row["image_id"], []).append(f"{row['class_id']} 1.0 {corners}")
+            gold.setdefault(image, []).append(f"{row['class_id']} 1.0 {corners}")
         lines = [f"{image},{' '.join(texts)}\n" for image, texts in gold.items()]
         return {
             "public/train.csv": to_csv(boxes[boxes["image_id"].isin(train)]),

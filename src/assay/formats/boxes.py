@@ -70,16 +70,17 @@ def parse_boxes(
     *,
     whole_labels: bool = False,
     cut_labels: bool = False,
+    any_number: bool = False,
     may_be_empty: bool = True,
     max_count: int = _MAX_COUNT,
 ) -> Boxes:
     """Parse the boxes in `label confidence xmin ymin xmax ymax` groups, at most `max_count` of them.
 
-    With `whole_labels` a label is a whole number, and `3.0` is the same as `3`; with `cut_labels` so is `3.7`, as in
-    the published grader of vinbigdata-chest-xray-abnormalities-detection. A box whose xmax is below its xmin covers
-    nothing, as does one of no width.
+    With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
+    covers nothing, as does one of no width. With `cut_labels` the label `3.7` is `3`, too, and with `any_number` the
+    others may be infinite or NaN: the published grader of vinbigdata-chest-xray-abnormalities-detection accepts both.
     """
-    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count)
+    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count, any_number=any_number)
     if whole_labels or cut_labels:
         labels = _to_integers(labels, where, cut=cut_labels)
     return Boxes(labels, numbers[:, 0], numbers[:, 1:])
@@ -112,9 +113,16 @@ def parse_boxes_3d(
 
 
 def _parse_groups(
-    text: str, layout: Sequence[str], where: str, may_be_empty: bool, max_count: int, separator: str | None = None
+    text: str,
+    layout: Sequence[str],
+    where: str,
+    may_be_empty: bool,
+    max_count: int,
+    separator: str | None = None,
+    *,
+    any_number: bool = False,
 ) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
-    """Return the label of each group, and its other words as finite numbers."""
+    """Return the label of each group, and its other words as numbers, which are finite unless `any_number`."""
     size, groups = len(layout), f"groups of {len(layout)}, {' '.join(layout)}"
     words = text.split(separator, max_count * size) if text.strip() else []
     if len(words) > max_count * size:
@@ -125,19 +133,21 @@ def _parse_groups(
         raise InvalidSubmission(f"{where}: it is empty; {groups}, are needed.")
     at = layout.index("label")
     columns = [
-        [_number(word, name, where) for word in words[place::size]] for place, name in enumerate(layout) if place != at
+        [_number(word, name, where, any_number=any_number) for word in words[place::size]]
+        for place, name in enumerate(layout)
+        if place != at
     ]
     labels = np.empty(len(words) // size, object)
     labels[:] = words[at::size]
     return labels, np.array(columns, np.float64).reshape(size - 1, -1).T
 
 
-def _number(word: str, name: str, where: str) -> float:
+def _number(word: str, name: str, where: str, *, any_number: bool = False) -> float:
     try:
-        value = float(word) if len(word) <= _MAX_DIGITS else math.nan
+        value = float(word) if any_number or len(word) <= _MAX_DIGITS else math.nan
     except ValueError:
-        value = math.nan
-    if not abs(value) <= _MAX_NUMBER:
+        value, any_number = math.nan, False
+    if not (any_number or abs(value) <= _MAX_NUMBER):
         must = f"a number between -{_MAX_NUMBER:g} and {_MAX_NUMBER:g}"
         raise InvalidSubmission(f"{where}: {name} must be {must}, but is {quote(word)}.")
     return value

@@ -79,7 +79,8 @@ def coco_map_iou40(
     In each image the `max_boxes` boxes of a class with the highest scores go by falling score, each to the true box
     it overlaps most of those not hit yet. Boxes of all images are ranked by score, equal ones in the order given; the
     average precision is the mean over the recalls 0, 0.01 … 1 of the best precision at that recall or above, 0 where it
-    is not reached. A box without hit that has an area below 0 or above 10^10 does not count. NaN for no true boxes.
+    is not reached. Boxes with an area below 0 or above 10^10 do not count: a true one, what hits it instead of one that
+    counts, and a predicted one without hit. NaN for no true boxes.
 
     The other parameters are errors of the published grader of vinbigdata-chest-xray-abnormalities-detection: with
     `corners_as_sizes`, xmax and ymax are taken for width and height; with `first_truth_never_counts`, a box that hits
@@ -98,19 +99,18 @@ def coco_map_iou40(
             ranks, wanted = _rank(given, label)[:max_boxes], true.labels == label
             lost = 0 if first_truth_never_counts and row == first and wanted[0] else None
             again = ranks.tolist().index(0) if row == first_found and 0 in ranks else None
-            corners = given.corners[ranks]
-            overlap = _iou(
-                _sized(corners, as_sizes=corners_as_sizes), _sized(true.corners[wanted], as_sizes=corners_as_sizes)
-            )
-            hit = _coco_hits(overlap, threshold, lost=lost, again=again)
-            area = (corners[:, 2:] - corners[:, :2]).prod(axis=1)
+            corners, true_corners = given.corners[ranks], true.corners[wanted]
+            overlap = _iou(_sized(corners, as_sizes=corners_as_sizes), _sized(true_corners, as_sizes=corners_as_sizes))
+            ignored = _is_ignored(true_corners)
+            hit, free = _coco_hits(overlap, threshold, ignored, lost=lost, again=again)
             scores.append(given.scores[ranks])
             hits.append(hit)
-            counted.append(hit | ((area >= 0) & (area <= _COCO_LARGEST)))
-            number += int(wanted.sum())
+            counted.append(hit | ~(free | _is_ignored(corners)))
+            number += int((~ignored).sum())
         order = np.argsort(-np.concatenate(scores), kind="stable")
         order = order[np.concatenate(counted)[order]]
-        areas.append(_coco_area(np.concatenate(hits)[order], number))
+        if number:
+            areas.append(_coco_area(np.concatenate(hits)[order], number))
     return _mean(areas)
 
 
@@ -192,11 +192,12 @@ def _sized(corners: NDArray[np.float64], *, as_sizes: bool = False) -> NDArray[n
 def _iou(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     """The IoU of each of `boxes` with each of `others`, all as x, y, width, height."""
     one, other = boxes[:, None], others[None]
-    least = np.maximum(one[..., :2], other[..., :2])
-    greatest = np.minimum(one[..., :2] + one[..., 2:], other[..., :2] + other[..., 2:])
-    common = np.clip(greatest - least, 0, None).prod(axis=-1)
-    joint = one[..., 2:].prod(axis=-1) + other[..., 2:].prod(axis=-1) - common
-    overlap: NDArray[np.float64] = np.divide(common, joint, out=np.zeros_like(common), where=common > 0)
+    with np.errstate(all="ignore"):  # published graders accept infinite numbers and NaN, which count for nothing here
+        least = np.fmax(one[..., :2], other[..., :2])
+        sides = np.fmin(one[..., :2] + one[..., 2:], other[..., :2] + other[..., 2:]) - least
+        common, apart = sides.prod(axis=-1), (sides <= 0).any(axis=-1)
+        joint = one[..., 2:].prod(axis=-1) + other[..., 2:].prod(axis=-1) - common
+        overlap: NDArray[np.float64] = np.divide(common, joint, out=np.zeros_like(common), where=~apart)
     return overlap
 
 
@@ -211,20 +212,33 @@ def _hits(overlap: NDArray[np.float64], threshold: float, *, only_free: bool) ->
     return hits
 
 
-def _coco_hits(
-    overlap: NDArray[np.float64], threshold: float, *, lost: int | None, again: int | None
-) -> NDArray[np.bool_]:
-    """As `_hits` with COCO's rules: at the threshold is enough, of equals the last.
+def _is_ignored(corners: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which boxes COCO ignores because of their area."""
+    with np.errstate(all="ignore"):
+        area = (corners[:, 2:] - corners[:, :2]).prod(axis=1)
+    return (area < 0) | (area > _COCO_LARGEST)
 
-    Hits of the true box `lost` do not count, and the one that box `again` hits can be hit by another, too.
+
+def _coco_hits(
+    overlap: NDArray[np.float64], threshold: float, ignored: NDArray[np.bool_], *, lost: int | None, again: int | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """As `_hits` with COCO's rules: at the threshold is enough, of equals the last; also which boxes hit ignored ones.
+
+    Hits of the true box `lost` do not count, and the one that box `again` hits can be hit by another, too. A box goes
+    to an `ignored` one only if it hits no other. An IoU that is NaN, of endless boxes, is not below any threshold.
     """
-    hits, taken = np.zeros(len(overlap), bool), np.zeros(overlap.shape[1], bool)
-    for row in np.flatnonzero((overlap >= threshold).any(axis=1)):
-        open_to = np.where(taken, -1.0, overlap[row])[::-1]
-        best = len(open_to) - 1 - int(open_to.argmax())
-        if overlap[row, best] >= threshold and not taken[best]:
-            taken[best], hits[row] = row != again, best != lost
-    return hits
+    hits, free = np.zeros((2, len(overlap)), bool)
+    taken, order = np.zeros(len(ignored), bool), np.argsort(ignored, kind="stable").tolist()
+    for row in np.flatnonzero(~(overlap < threshold).all(axis=1)):
+        least, best = threshold, None
+        for place in order:
+            if best is not None and ignored[place] and not ignored[best]:
+                break
+            if not taken[place] and not overlap[row, place] < least:
+                least, best = overlap[row, place], place
+        if best is not None:
+            taken[best], hits[row], free[row] = row != again, best != lost and not ignored[best], ignored[best]
+    return hits, free
 
 
 def _area_by_score(hits: NDArray[Any], scores: NDArray[np.float64], number: int, *, raised: bool) -> float:

@@ -25,11 +25,14 @@ def mean_dice(truth: Sequence[Mask], prediction: Sequence[Mask], *, both_empty: 
     return _mean([_dice(true, predicted, both_empty) for true, predicted in zip(truth, prediction, strict=True)])
 
 
-def global_dice(truth: Sequence[Mask], prediction: Sequence[Mask]) -> float:
+def global_dice(truth: Sequence[Mask], prediction: Sequence[Mask], *, one_size: bool = False) -> float:
     """Dice's coefficient of all images as one: `2 sum |T and P| / (sum |T| + sum |P|)`.
 
-    NaN where no image has a pixel, true or predicted.
+    NaN where no image has a pixel, true or predicted. With `one_size`, images of different sizes are an
+    `InvalidSubmission`, as in the published grader of google-research-identify-contrails-reduce-global-warming.
     """
+    if one_size and len({(mask.height, mask.width) for mask in truth}) > 1:
+        raise InvalidSubmission("the images have different sizes, so their masks cannot be compared as one array.")
     shared = sum(true.overlap(predicted) for true, predicted in zip(truth, prediction, strict=True))
     total = sum(mask.area for mask in truth) + sum(mask.area for mask in prediction)
     return 2 * shared / total if total else math.nan

@@ -41,5 +41,5 @@ def prepare(job: PrepareJob) -> None:
 def _answer(record: str, folder: Path) -> dict[str, str | int]:
     """Return the mask as runs down the columns, and the size of the image, which is that of its first band."""
     height, width, _ = open_array(folder / "band_08.npy").shape
-    mask = mask_from_pixels(open_array(folder / "human_pixel_masks.npy")[..., 0] == 1)
+    mask = mask_from_pixels(open_array(folder / "human_pixel_masks.npy").reshape(height, width) == 1)
     return {"record_id": record, "encoded_pixels": encode_mask(mask, empty="-"), "height": height, "width": width}

@@ -20,8 +20,9 @@ def prepare(job: PrepareJob) -> None:
     answers = _first_radiologist(hidden) if job.edition == "fixed" else pandas_tables.first_per_key(hidden, KEYS)
     answers = answers.fillna(0)
     answers.loc[answers["class_id"] == NO_FINDING, ["x_max", "y_max"]] = 1.0
-    rows = answers[["class_id", *BOX]].astype(object).itertuples(index=False)
-    texts = [f"{kind} 1.0 {' '.join(map(str, box))}" for kind, *box in rows]
+    # With ids, because these decide the type of a row: where all of it is numbers, a class is written as 14.0.
+    rows = answers[["image_id", "class_id", *BOX]].to_numpy()
+    texts = [f"{kind} 1.0 {' '.join(map(str, box))}" for _, kind, *box in rows]
     gold = pd.DataFrame({"image_id": answers["image_id"], "PredictionString": texts})
     gold = gold.groupby("image_id")["PredictionString"].agg(" ".join).reset_index()
     sample = pd.DataFrame({"image_id": test, "PredictionString": f"{NO_FINDING} 1 0 0 1 1"})
