@@ -55,6 +55,8 @@ itself.
 
 GAVE_UP = "gave up"
 """Topic of the note with which an agent says that it stops because it cannot continue."""
+FINAL_ANSWER = "Final Answer"
+"""Name of the action with which an agent ends its work, where it has one."""
 
 
 def _replace_surrogates(value: object) -> object:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from assay.agents.mlagentbench.actions import FINAL_ANSWER
 from assay.core.errors import KeyRejected, ModelError, ModelUnavailable, RequestRejected
 from assay.models.messages import Reply, Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.records.events import (
+    FINAL_ANSWER,
     GAVE_UP,
     ActionRequest,
     ActionResult,

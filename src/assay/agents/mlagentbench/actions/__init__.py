@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.agents.mlagentbench.actions.assistant import (
-    FINAL_ANSWER,
     REQUEST_HELP,
     RESEARCH_LOG,
     append_summary,
@@ -30,6 +29,7 @@ from assay.agents.mlagentbench.actions.files import (
     write_file,
 )
 from assay.agents.observation import ActionFailed, Observation
+from assay.records.events import FINAL_ANSWER
 
 ACTIONS: Mapping[str, Action] = {
     each.name: each

@@ -6,10 +6,10 @@ from assay.agents.mlagentbench.actions.definition import PROSE, ActionContext, a
 from assay.agents.mlagentbench.actions.files import read_text, read_workspace_file, write_workspace_file
 from assay.agents.mlagentbench.summaries import summarize
 from assay.agents.observation import ActionFailed
+from assay.records.events import FINAL_ANSWER
 
 RESEARCH_LOG = "research_log.log"
 REQUEST_HELP = "Request Help"
-FINAL_ANSWER = "Final Answer"
 
 
 @action("Understand File", returns="a description of what you asked for, with the parts of the file that support it")
