@@ -121,7 +121,7 @@ def test_failures_are_listed_by_cause():
     trials = [valid(1.1), crashed(), crashed(), EvaluatedTrial(failed("pocket/digits", "research", 3, "user"), WENT)]
     assert only(trials).efforts["research"].failures == {"crash": 2, "stopped by the user": 1}
     lines = [" ".join(line.split()) for line in printed(trials).splitlines()]
-    for line in ("submitted 50 %", "had: crash 50 %", "failed 75 %", "crash 50 %", "stopped by the user 25 %"):
+    for line in ("submitted 50 %", "problem: crash 50 %", "failed 75 %", "crash 50 %", "stopped by the user 25 %"):
         assert line in lines
 
 
@@ -199,7 +199,7 @@ def test_a_suite_without_published_figures_has_none(scripted_run, tmp_path):
 def test_the_command_prints_the_tables_and_the_same_as_json(assay, scripted_run):
     result = assay("report", scripted_run.path, "--paper")
     assert result.returncode == 0, result.stderr
-    for words in ("tiny v1, success rate", "tiny v1, average improvement", "tiny v1, effort", "had: out of memory"):
+    for words in ("tiny v1, success rate", "tiny v1, average improvement", "tiny v1, effort", "problem: out of memory"):
         assert words in result.stdout
     report = json.loads(assay("report", scripted_run.path, "--published", "--json").stdout)
     (part,) = report["parts"]

@@ -57,8 +57,8 @@ _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{pat
 class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    `check_format` returns what is wrong with the format of a submission, or None. `models_heard` are the models that
-    have replied so far.
+    `check_format` returns what is wrong with the format of a submission, or None. `models_that_replied` are those
+    that have replied so far.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Workbench:
         self.terminal = terminal
         self.description = task.description if description is None else description
         self.validations = 0
-        self.models_heard: set[str] = set()
+        self.models_that_replied: set[str] = set()
         self._recorder = recorder
         self._check_format = check_format
         self._models = models
@@ -359,7 +359,7 @@ class Workbench:
 
     def _remember(self, models: "Models", reply: "Reply") -> None:
         models.remember(reply)
-        self.models_heard.add(reply.model)
+        self.models_that_replied.add(reply.model)
 
     def _limit_seconds(self, seconds: float | None) -> float:
         """Return the time for one part of a step: never more than is left."""

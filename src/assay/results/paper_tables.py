@@ -194,7 +194,7 @@ def _measures(efforts: Sequence[Effort]) -> "list[tuple[str, Callable[[Effort], 
         *((f"  {role}", partial(_tokens, role)) for role in roles),
         ("cost", lambda effort: format_cost(effort.cost.mean if effort.cost else None)),
         *((f"  {role}", partial(_cost, role)) for role in roles),
-        *((f"had: {NAMES[trouble]}", partial(_met, trouble)) for trouble in met),
+        *((f"problem: {NAMES[trouble]}", partial(_met, trouble)) for trouble in met),
         ("failed", lambda effort: wording.format_percent(sum(effort.failures.values()) / effort.trials)),
         *((f"  {NAMES.get(cause, cause)}", partial(_failed, cause)) for cause in causes),
     ]
@@ -223,7 +223,7 @@ def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
         "all finished trials, with a 95 % Wilson interval.",
         "Beyond noise: also better than the starter by more than two standard deviations of its seeds.",
         "Improvement: mean ± standard error of valid submissions; invalid as 0: mean of all finished trials.",
-        "Means over tasks weight all tasks equally. had: share of trials in which it happened.",
+        "Means over tasks weight all tasks equally. problem: share of trials in which it occurred.",
     ]
     if any(gains.success is None for gains in paper.gains.values()):
         lines.append(f"{wording.NOTHING}: no baseline was measured for this task on this data.")

@@ -328,7 +328,7 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
         log.append(BudgetExhausted(limit="time", reason="time is up"))
     except (Exception, SystemExit) as error:  # an agent can be any code: whatever it raises counts as its failure
         ours = isinstance(error, LabError | RecordError | ModelError | LeaseLost)
-        if isinstance(error, RequestRejected) and error.model in bench.models_heard:
+        if isinstance(error, RequestRejected) and error.model in bench.models_that_replied:
             ours = False  # the settings are accepted, so it is what the agent sent that is not
         if ours or getattr(error, "errno", None) in MACHINE_ERRORS:
             raise
