@@ -171,7 +171,7 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
         title, rows = click.style(title, dim=True), tuple(tuple(map(color_word, row)) for row in rows)
     echo_styled("\n".join([title, *("  ".join(row).rstrip() for row in rows)]))
     if table.left_out:
-        echo(f"(not shown for lack of space: {', '.join(table.left_out)})")
+        echo(f"(hidden to fit the width: {', '.join(table.left_out)})")
 
 
 def print_markdown(text: str) -> None:

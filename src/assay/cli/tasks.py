@@ -50,7 +50,7 @@ def tasks_command(
     for number, suite in enumerate(suites):
         _print_suite(suite, [row for row in rows if row["suite"] == suite.name], first=number == 0)
     prepared = sum(row["prepared"] != "no" for row in rows)
-    echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. Details of one: assay show TASK")
+    echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. For details, run: assay show TASK")
 
 
 def _print_suite(suite: Suite, rows: list[dict[str, str | list[str] | None]], *, first: bool) -> None:

@@ -252,7 +252,7 @@ def _heading(title: str, table: FittedTable) -> "Iterator[Text]":
 
 def _left_out(table: FittedTable) -> "Iterator[Text]":
     if table.left_out:
-        yield plain_text(f"(not shown for lack of space: {', '.join(table.left_out)})", "dim")
+        yield plain_text(f"(hidden to fit the width: {', '.join(table.left_out)})", "dim")
 
 
 def _line(cells: Sequence[str], style: str = "") -> "Text":
