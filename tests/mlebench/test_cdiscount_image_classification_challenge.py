@@ -10,7 +10,8 @@ from assay.core.errors import SourceError
 from assay.grading import grade_submission
 
 INT32, INT64, DOUBLE, ARRAY, BINARY = b"\x10", b"\x12", b"\x01", b"\x04", b"\x05"
-FORMATS = {INT32: "<i", INT64: "<q", DOUBLE: "<d"}
+TIMESTAMP, DECIMAL, MIN_KEY = b"\x11", b"\x13", b"\xff"
+FORMATS = {INT32: "<i", INT64: "<q", DOUBLE: "<d", TIMESTAMP: "<Q", DECIMAL: "16s", MIN_KEY: ""}
 
 
 class TestCdiscountImageClassificationChallenge(Competition):
@@ -48,7 +49,9 @@ class TestCdiscountImageClassificationChallenge(Competition):
         documents = []
         for place in range(30):
             id = (INT64, struct.pack("<q", 2**40 - place)) if place % 3 else (INT32, struct.pack("<i", -place))
-            others = {"a": (DOUBLE, bytes(8)), "category_id": (INT32, struct.pack("<i", place % 4))}
+            kind = (DOUBLE, TIMESTAMP, DECIMAL, MIN_KEY)[place % 4]
+            value = bytes(struct.calcsize(FORMATS[kind]))
+            others = {"a": (kind, value), "category_id": (INT32, struct.pack("<i", place % 4))}
             documents.append({**others, "_id": id} if place % 2 else {"_id": id, **others})
         contents = [bare(document) for document in documents]
         write_file(raw / "train.bson", b"".join(contents))

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from assay.core.errors import SourceError
 
-_DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL, _INT32, _INT64 = (
-    1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 18,
-)  # fmt: skip
+_DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL = 1, 2, 3, 4, 5, 7, 8, 9, 10
+_CODE, _INT32, _TIMESTAMP, _INT64, _DECIMAL, _MAX_KEY, _MIN_KEY = 13, 16, 17, 18, 19, 127, 255
 _BLOCK = 2**22
 _SIZE = struct.Struct("<i")
-_FIXED_SIZES = {_DOUBLE: 8, _OBJECT_ID: 12, _BOOLEAN: 1, _DATE: 8, _NULL: 0, _INT32: 4, _INT64: 8}
-_SIZED = {_STRING: 4, _DOCUMENT: 0, _ARRAY: 0, _BINARY: 5}  # what the size before a value does not count
+_FIXED_SIZES = {
+    _DOUBLE: 8, _OBJECT_ID: 12, _BOOLEAN: 1, _DATE: 8, _NULL: 0, _INT32: 4, _TIMESTAMP: 8, _INT64: 8, _DECIMAL: 16,
+    _MAX_KEY: 0, _MIN_KEY: 0,
+}  # fmt: skip
+_SIZED = {_STRING: 4, _CODE: 4, _DOCUMENT: 0, _ARRAY: 0, _BINARY: 5}  # what the size before a value does not count
 
 Value = int | float | str | bool | bytes | None
 
