@@ -38,13 +38,13 @@ What a terminal of 80 columns shows. `tools/record_terminal.py` makes this page 
 def main() -> int:
     """Record at every width; return 1 if a line does not fit."""
     torn = []
-    for width in WIDTHS:
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        for width in WIDTHS:  # at the second width, the run has nothing left to do and shows its results again
             shown = {command: record(command, width, Path(folder)) for command in COMMANDS}
-        torn += [f"{width}: {command}: {line}" for command, text in shown.items() for line in too_long(text, width)]
-        if width == WIDTHS[0] and len(sys.argv) > 1:
-            parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in shown.items()]
-            Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
+            torn += [f"{width}: {command}: {line}" for command, text in shown.items() for line in too_long(text, width)]
+            if width == WIDTHS[0] and len(sys.argv) > 1:
+                parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in shown.items()]
+                Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
     for line in torn:
         sys.stderr.write(f"torn at {line}\n")
     return 1 if torn else 0

@@ -102,6 +102,7 @@ def test_an_agent_that_exits_the_process_fails_in_one_line(tiny, tmp_path):
     (trial,) = tiny.folder.trials()
     assert (trial.state.cause, trial.state.failure) == ("agent", "crash")
     assert "SystemExit(4)" in (trial.state.reason or "")
+    assert "failed: crash" in tiny.call("status", str(tiny.out)).stdout
 
 
 def finished(**result: object) -> CallFinished:

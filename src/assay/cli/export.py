@@ -61,7 +61,10 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
             from assay.interop.inspect.logs import write_eval_logs
         except ModuleNotFoundError:
             raise MissingDependency("Writing Inspect logs", "agents") from None
-        for path in write_eval_logs(run, logs):
+        written = list(write_eval_logs(run, logs))
+        for path in written:
             echo(path)
+        if not written:
+            echo("No logs: no trial has ended.", err=True)
     if out:
         echo(f"Wrote {out} ({out.stat().st_size:,} bytes); run digest: {digest}")

@@ -12,6 +12,7 @@ import click
 from assay.cli.output import as_json, echo, list_runs, open_registry, open_run, print_table
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
+from assay.core.table import TableColumn
 from assay.records import RunFolder
 
 if TYPE_CHECKING:
@@ -97,7 +98,16 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
         ]
         for line in result.lines
     ]
-    print_table(["task", "agent", "models", "seeds", "done", "budget per trial", "max cost"], rows)
+    columns = [
+        TableColumn("task", shrinks=True, min_width=16),
+        TableColumn("agent", shrinks=True, min_width=12),
+        TableColumn("models", shrinks=True, leave_out=1),  # the agent's name has the main one
+        TableColumn("seeds", right=True),
+        TableColumn("done", right=True, leave_out=2),
+        TableColumn("budget per trial"),
+        TableColumn("max cost", right=True),
+    ]
+    print_table(columns, rows)
     echo()
     if preset:
         echo(f"Preset {preset.name}: {preset.title}\n{preset.source}")

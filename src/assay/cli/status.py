@@ -120,7 +120,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
 
 
 def _state(trial: "TrialStatus") -> str:
-    return f"{trial.stage}: {trial.cause}" if trial.stage == "failed" else trial.stage
+    return f"{trial.stage}: {trial.failure or trial.cause}" if trial.stage == "failed" else trial.stage
 
 
 def _to_json(status: "RunStatus") -> dict[str, Any]:

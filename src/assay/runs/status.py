@@ -19,7 +19,10 @@ _OVER = ("done", "failed", "inapplicable")
 
 @dataclass(frozen=True)
 class TrialStatus:
-    """The state of one trial. `interrupted` means that its process is gone; `assay resume` continues it."""
+    """The state of one trial. `interrupted` means that its process is gone; `assay resume` continues it.
+
+    `failure` is what it failed by, such as `out of time`, if that is the agent's part.
+    """
 
     trial: str
     task: str
@@ -36,6 +39,7 @@ class TrialStatus:
     attempts: int
     score: float | None = None
     doing: str = ""
+    failure: str | None = None
 
     @property
     def time_left(self) -> float:
@@ -158,6 +162,7 @@ def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> 
         attempts=folder.attempts,
         score=trial.grade.score if stage == "done" and trial.grade else None,
         doing=doing,
+        failure=state.failure if stage == "failed" and state.cause == "agent" else None,
     )
 
 

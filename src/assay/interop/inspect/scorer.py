@@ -50,7 +50,7 @@ def to_score(grade: Grade | None, task: Task, why: str | None = None, **metadata
     of tasks that do not define success.
     """
     valid = grade is not None and grade.valid_submission
-    success = grade.success if grade is not None and valid else False
+    success = grade.success if grade is not None and (valid or grade.success is None) else False
     score = grade.score if grade is not None and grade.score is not None else math.nan
     details = grade.model_dump(mode="json", include=_METADATA) if grade else {}
     if valid:
