@@ -10,7 +10,7 @@ from PIL import Image
 from assay.audit.answer_key import AnswerKey
 from assay.audit.finding import AuditFinding
 from assay.audit.known_leaks import KnownLeak, read_known
-from assay.audit.preparation import check_columns
+from assay.audit.preparation import check_described_columns
 from assay.audit.subject import Subject
 from assay.audit.task_audit import audit_task
 from assay.core.home import Home
@@ -93,7 +93,7 @@ def test_a_description_that_names_another_id_than_the_grader_is_found(miniatures
     renamed = data.task.submission.model_copy(update={"id": "ImageId"})
     task = data.task.model_copy(update={"submission": renamed})
     subject = Subject(task.id, data.public, key=AnswerKey(replace(data, task=task)))
-    (finding,) = check_columns(subject)
+    (finding,) = check_described_columns(subject)
     assert finding.found and "does not name ImageId" in finding.text
 
 

@@ -32,7 +32,7 @@ _DURATION = re.compile(rf"\b(\d+|{'|'.join(_NUMBERS)})[ -](day|week)s?\b", re.IG
 _DATE = r"\d{4}-\d\d-\d\d"
 
 
-def check_columns(subject: Subject) -> list[AuditFinding]:
+def check_described_columns(subject: Subject) -> list[AuditFinding]:
     """Look for columns of a submission that the description does not name; of many columns, only that of the id."""
     if subject.prepared is None:
         return [AuditFinding(COLUMNS, "skipped", "there is no description")]

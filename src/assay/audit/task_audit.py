@@ -138,7 +138,7 @@ def _data_checks(subject: Subject) -> dict[str, Check]:
         "labels that are not asked for": lambda: references.check_unasked(subject),
         "headers of text files": lambda: references.check_headers(subject),
         "words read as missing": lambda: references.check_lost_words(subject),
-        "columns in the description": lambda: preparation.check_columns(subject),
+        "columns in the description": lambda: preparation.check_described_columns(subject),
         "empty archives": lambda: preparation.check_archives(subject),
         "lines of text files": lambda: preparation.check_lines(subject),
         "rows per item": lambda: preparation.check_dropped(subject),

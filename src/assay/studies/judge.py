@@ -88,7 +88,7 @@ QUESTIONS = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class JudgeVerdict:
     """The answer to one question about one trial: findings with verified quotes, and how many answers had none."""
 
     rule: str
@@ -101,7 +101,7 @@ class Verdict:
 class Judgements:
     """All verdicts by trial, and what asking for them used."""
 
-    verdicts: Mapping[str, tuple[Verdict, ...]]
+    verdicts: Mapping[str, tuple[JudgeVerdict, ...]]
     usage: Usage
 
     def findings(self, trial: str) -> list[Finding]:
@@ -119,7 +119,7 @@ def add_judge_rules(labels: Mapping[str, Collection[str]]) -> dict[str, set[str]
 
 async def judge_trials(trials: Sequence[TrialFolder], models: Models, done: Callable[[], None]) -> Judgements:
     """Ask the main model every question about every trial; `done` is called after each trial."""
-    verdicts: dict[str, tuple[Verdict, ...]] = {}
+    verdicts: dict[str, tuple[JudgeVerdict, ...]] = {}
     usage = Usage.zero()
     for trial in trials:
         events = read_events(trial.events) if trial.events.exists() else []
@@ -167,7 +167,7 @@ def locate_quote(quote: str, text: str) -> int | None:
     return None if found is None else _last_event(text[: found.end()])
 
 
-async def _ask(question: JudgeQuestion, text: str, trial: str, models: Models) -> tuple[Verdict, Usage]:
+async def _ask(question: JudgeQuestion, text: str, trial: str, models: Models) -> tuple[JudgeVerdict, Usage]:
     findings, unsupported, unreadable = [], 0, 0
     usage = Usage.zero()
     parts = list(_split(text))
@@ -193,7 +193,7 @@ async def _ask(question: JudgeQuestion, text: str, trial: str, models: Models) -
             proven = [(number, quote) for number, quote in located if number is not None]
             unsupported += not proven
             findings += [Finding(trial, question.rule, number, one_line(quote, 200)) for number, quote in proven]
-    return Verdict(question.rule, tuple(findings), unsupported, unreadable), usage
+    return JudgeVerdict(question.rule, tuple(findings), unsupported, unreadable), usage
 
 
 def _describe(event: Event) -> str:

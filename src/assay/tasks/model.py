@@ -128,7 +128,7 @@ class Budget(Model):
     cost: float | None = Field(default=None, description="in dollars, for models with a known price")
 
 
-class Miniature(Model):
+class MiniatureDefaults(Model):
     """What differs on miniatures, which take minutes where the real task takes hours."""
 
     environment: str | None = Field(default=None, description="if not that of the real task")
@@ -218,7 +218,7 @@ class TaskFile(Model):
     budget: Budget = Budget(time=3600.0)
     resources: Resources = Resources()
     environment: str = "core"
-    miniature: Miniature = Miniature()
+    miniature: MiniatureDefaults = MiniatureDefaults()
     leaderboard: Leaderboard | None = None
     rules: dict[str, EditionRules] = Field(default={}, description="edition -> what differs in it")
 
@@ -335,7 +335,7 @@ class Defaults(Model):
 
     license: str | None = None
     environment: str | None = None
-    miniature: Miniature | None = None
+    miniature: MiniatureDefaults | None = None
     budget: Budget | None = None
     resources: Resources | None = None
 
