@@ -15,6 +15,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
+from in_process import make_caller
 from tiny_run import TinyRun, prepare_tiny
 
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
@@ -148,6 +149,12 @@ def assay(home: Home) -> Assay:
 def assay_prepared(prepared_home: Home) -> Assay:
     """The `assay` command on the prepared home."""
     return lambda *words, **options: run_assay(prepared_home, *words, **options)
+
+
+@pytest.fixture
+def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
+    """The `assay` command on a fresh home, in this process."""
+    return make_caller(home, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def make_table() -> str:
     """Return a row for each known leak of each competition, in alphabetical order."""
     known = read_known(BUILT_IN / "mlebench" / "known_leaks.toml")
     pairs = sorted(((task, leak) for leak in known for task in leak.tasks), key=lambda pair: pair[0].lower())
-    counts = Counter(leak.status for _, leak in pairs)
+    counts: Counter[str] = Counter(leak.status for _, leak in pairs)
     summary = "\n".join(f"- {counts[status]} {meaning}" for status, meaning in COUNTED.items())
     table = format_table(HEADER, (make_row(task, leak) for task, leak in pairs))
     return f"{len(pairs)} entries:\n\n{summary}\n\n{table}\n"

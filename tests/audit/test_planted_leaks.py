@@ -133,6 +133,12 @@ def plant_rows(data: Data) -> None:
     data.tables["test"].loc[:19, columns] = data.tables["train"].loc[40:59, columns].to_numpy()
 
 
+def plant_few_columns(data: Data) -> None:
+    """Rows of two columns that never repeat within train: equal ones are not expected."""
+    plant_rows(data)
+    data.tables = {side: table.drop(columns="text") for side, table in data.tables.items()}
+
+
 def plant_texts(data: Data) -> None:
     """Every fifth test text is a training text with its first word changed."""
     for row in range(0, ROWS, 5):
@@ -187,6 +193,12 @@ def plant_times(data: Data) -> None:
     for table in data.tables.values():
         moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(data.draw.integers(0, 10**6, ROWS), unit="s")
         table["created_at"] = moments.astype(str)
+
+
+def plant_days(data: Data) -> None:
+    """A column of dates whose name does not say so."""
+    for table in data.tables.values():
+        table["visit"] = [f"2024-{1 + number // 28:02d}-{1 + number % 28:02d}" for number in range(ROWS)]
 
 
 def plant_numbers(data: Data) -> None:
@@ -259,6 +271,7 @@ def plant_bare_lines(data: Data) -> None:
 PLANTED: dict[str, Callable[[Data], None]] = {
     "single predictors": plant_predictor,
     "duplicate rows": plant_rows,
+    "duplicate rows, few columns": plant_few_columns,
     "near-duplicate texts": plant_texts,
     "shared measurements": plant_windows,
     "duplicate files": plant_files,
@@ -267,6 +280,7 @@ PLANTED: dict[str, Callable[[Data], None]] = {
     "gaps in numbering": plant_gaps,
     "order of ids and rows": plant_order,
     "timestamps": plant_times,
+    "timestamps, days": plant_days,
     "answers in test files": plant_numbers,
     "answers in test files, NMEA": plant_nmea,
     "test items in training files": plant_tokens,

@@ -7,12 +7,6 @@ from in_process import Assay, make_caller
 
 
 @pytest.fixture
-def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
-    """The `assay` command on a fresh home, in this process."""
-    return make_caller(home, monkeypatch, capsys)
-
-
-@pytest.fixture
 def assay_prepared_here(
     prepared_home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Assay:

@@ -87,12 +87,6 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
 
 
 @pytest.fixture
-def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
-    """The `assay` command on a fresh home, in this process."""
-    return make_caller(home, monkeypatch, capsys)
-
-
-@pytest.fixture
 def exam_here(exam: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
     """Run a command on the same suite in this process, which is enough for one that starts no trial."""
     monkeypatch.chdir(exam.suite)

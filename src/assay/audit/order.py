@@ -20,6 +20,7 @@ _MIN_ROWS = 20
 _MAX_DEVIATIONS = 4.5
 _MIN_PARSED = 0.95
 _DATE_WORDS = re.compile(r"(^|_|\b)(date|time|datetime|timestamp|created|posted|pickup|unix)", re.IGNORECASE)
+_ISO_DATE = r"\d{4}-\d\d-\d\d($|[ T])"
 _DATED_NAME = re.compile(r"(19|20)\d{2}[-_]?(0\d|1[0-2])[-_]?([0-2]\d|3[01])")
 
 
@@ -80,7 +81,9 @@ def check_times(subject: Subject) -> list[AuditFinding]:
     computed_on = f"{subject.train_name}, {test_rows.name if test_rows else 'no test table'}"
     findings, columns = [], 0
     for column in train_rows.table.columns if train_rows and test_rows else ():
-        if not train_rows or not test_rows or column not in test_rows.table or not _DATE_WORDS.search(str(column)):
+        if not train_rows or not test_rows or column not in test_rows.table:
+            continue
+        if not _DATE_WORDS.search(str(column)) and not train_rows.table[column].head(100).str.match(_ISO_DATE).all():
             continue
         train, test = (_parse_times(side.table[column]) for side in (train_rows, test_rows))
         if train is None or test is None or len({*train}) < _MIN_ROWS:

@@ -13,14 +13,18 @@ SHARE, REBUILD = "sizes of train and test", "split can be rebuilt"
 
 _SEEDS = (0, 42, 8, 1, 2, 123, 1234, 2020, 2021)
 _MAX_ROWS = 1_000_000
+_GROUPS = ("StudyInstanceUID", "patient_id", "PatientID")
+"""Columns of which each value counts once, however many rows it has."""
 
 
 def check_share(subject: Subject) -> list[AuditFinding]:
     """Report a training set that is smaller than the test set."""
     if subject.train is None or subject.test is None:
         return [AuditFinding(SHARE, "skipped", "there are no two tables of rows to compare")]
-    sizes = [_count(side.table, subject) for side in (subject.train, subject.test)]
-    text = f"{sizes[0]:,} training and {sizes[1]:,} test rows"
+    tables = [side.table for side in (subject.train, subject.test)]
+    groups = [name for name in _GROUPS if all(name in table.columns for table in tables)]
+    sizes = [table[groups[0]].nunique() if groups else len(table) for table in tables]
+    text = f"{sizes[0]:,} training and {sizes[1]:,} test {f'values of {groups[0]}' if groups else 'rows'}"
     computed_on = f"{subject.train.name}, {subject.test.name}"
     if sizes[0] < sizes[1]:
         return [AuditFinding(SHARE, "low", f"{text}: there is less to learn from than to predict", (), computed_on)]
@@ -44,14 +48,6 @@ def check_rebuild(subject: Subject) -> list[AuditFinding]:
                 evidence = ("anyone with the labeled raw data and this rule has the answers",)
                 return [AuditFinding(REBUILD, "low", text, evidence, computed_on)]
     return [AuditFinding(REBUILD, "none", "no usual seed gives the test rows", (), computed_on)]
-
-
-def _count(table: object, subject: Subject) -> int:
-    import pandas as pd
-
-    assert isinstance(table, pd.DataFrame)
-    groups = [name for name in table.columns if name in ("StudyInstanceUID", "patient_id", "PatientID")]
-    return int(table[groups[0]].nunique()) if groups else len(table)
 
 
 def _train_ids(subject: Subject) -> list[str]:

@@ -122,6 +122,7 @@ def verify(folders: tuple[Path, ...], folder: Path, json_: bool) -> None:
             verdict = "; ".join(one.differences) or "all figures as published"
             task_error = one.rates["all"].errors["tasks"]
             echo(f"{one.row.name}: {verdict}; ± {task_error or 0:.2f} clustered by task")
+        echo("Compared to two decimals: means, and the published ±, which is the standard error over seeds.")
         if found.incomplete:
             count = f"{len(found.incomplete)} of {len(load_leaderboard())} rows"
             echo(f"Not recomputed, because reports are missing: {count}")

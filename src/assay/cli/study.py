@@ -112,6 +112,9 @@ def similarity_command(
         return
     total = plural(sum(1 for _ in run.trials()), "trial")
     echo(f"{len(sources)} of {total} with code of their own, compared with {plural(len(others), 'source')}")
+    if not matches:
+        echo("Nothing to compare: what trials were given, such as the starter and scripts of agents, does not count.")
+        return
     print_table(
         ["similarity", "coverage", "trial", "resembles", "which is"],
         [

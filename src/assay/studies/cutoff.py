@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from assay.core.errors import UsageError
+from assay.core.text import plural
 from assay.results import inference
 from assay.results.comparison import RATES, Measure, measure_outcome
 from assay.results.inference import Interval, Sample
@@ -95,7 +96,13 @@ def study_cutoff(trials: Sequence[StudyTrial], day: date, measure: Measure, date
     late = [name for name in usable if dates[name] > day]
     if not early or not late:
         shown = f"{len(early)} closed up to {day} and {len(late)} after it"
-        raise UsageError(f"The study needs tasks on both sides of the date; of those that can be used, {shown}")
+        reasons = [f"{plural(len(undated), 'task')} without a date; pass --dates"] if undated else []
+        if left_out:
+            reasons.append(
+                f"{plural(len(left_out), 'task')} for which {measure} is not defined; choose another --measure"
+            )
+        why = f". Left out: {'; '.join(reasons)}" if reasons else ""
+        raise UsageError(f"The study needs tasks on both sides of the date; of those that can be used, {shown}{why}")
     results = [
         _study_agent(agent, same, early, late, usable, measure) for agent, same in group_by_agent(trials).items()
     ]

@@ -272,12 +272,13 @@ def read_run(run: RunFolder) -> list[CodeSample]:
 
 
 def read_trial(trial: TrialFolder, given: frozenset[int] = frozenset()) -> CodeSample | None:
-    """Return the Python code of a trial; None if it has none but what it was given."""
-    scripts = sorted(_trial_scripts(trial).items())
-    code = FILE_BREAK.join(f"# {path}\n{content.replace(FILE_BREAK, ' ')}\n" for path, content in scripts)
-    if given.issuperset(fingerprint(code)):
+    """Return the Python code of a trial without files that it was given as they are; None if it has no other."""
+    scripts = {path: content.replace(FILE_BREAK, " ") for path, content in sorted(_trial_scripts(trial).items())}
+    own = {path: content for path, content in scripts.items() if not given.issuperset(fingerprint(content))}
+    if not own:
         return None
     file, name = trial.file, trial.path.name
+    code = FILE_BREAK.join(f"# {path}\n{content}\n" for path, content in own.items())
     return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label, given=given)
 
 
