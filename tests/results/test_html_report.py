@@ -49,6 +49,11 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+def few_tasks():
+    """Trials of two tasks: every task is a figure, and drawing takes most of the time of a report."""
+    return [one for one in run() if one.task in ("pocket/digits", "pocket/house-price")]
+
+
 @pytest.fixture(scope="module")
 def text():
     return render_page(run(), panels(), "Pocket run", MADE_AT)
@@ -74,7 +79,7 @@ def test_the_report_shows_all_figures(page):
 
 
 def test_the_sum_over_tasks_comes_first_and_equal_reasons_are_one_row():
-    trials = [*run(), *(failed(task, "automl", 7 + seed) for task in TASKS for seed in range(5))]
+    trials = [*run(seeds=1), *(failed(task, "automl", 7 + seed) for task in TASKS for seed in range(5))]
     page = Page(render_page(trials, panels(), "x", MADE_AT))
     places = [
         page.text.rindex(heading) for heading in ("All tasks", "Results by task", "Right is better", "All trials")
@@ -123,7 +128,7 @@ def test_the_same_outcomes_give_the_same_report():
 
 
 def test_text_of_an_agent_never_becomes_markup(page):
-    trials = run()
+    trials = few_tasks()
     for place, words in enumerate(HOSTILE):
         trials.append(failed("pocket/digits", words, place, why=words))
         trials.append(outcome("pocket/house-price", words, place, 0.15))
@@ -145,21 +150,21 @@ def test_ids_are_unique_on_the_page(page):
 
 
 def test_the_headline_names_failed_unsealed_and_unfinished_trials():
-    trials = changed(run(), lambda o: o.seed == 0, sealed=False)
+    trials = changed(few_tasks(), lambda o: o.seed == 0, sealed=False)
     trials += [
         failed("pocket/digits", "automl", 3, "infrastructure", "the lab was lost"),
         outcome(seed=9, status="running", grade=None),
     ]
     head = Page(render_page(trials, panels(), "x", MADE_AT)).text.split("How to read")[0]
-    assert "Sealed partly" in head and "7 trials" in head
+    assert "Sealed partly" in head and "4 trials of 14" in head
     assert "1 infrastructure" in head and "Pending 1" in head and "Not final" in head
 
 
 def test_editions_are_reported_separately():
-    both = [*run(), *changed(run(), lambda o: True, edition="fixed")]
+    both = [*few_tasks(), *changed(few_tasks(), lambda o: True, edition="fixed")]
     text = Page(render_page(both, panels(), "x", MADE_AT)).text
     assert "All tasks: pocket v1" in text and "All tasks: pocket fixed" in text
-    assert text.count("0–100 %") == 2 and "6 of 18" not in text
+    assert text.count("3 of 6, 50 %") == 2 and "6 of 12" not in text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import importlib.util
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any, Literal
@@ -162,6 +163,16 @@ def require_altair() -> None:
             raise MissingDependency("The HTML report", "web")
 
 
+@contextmanager
+def skip_schema_checks() -> Iterator[None]:
+    """Draw without checking every part of a chart against the schema of Vega-Lite, which takes a third of the time."""
+    require_altair()
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        yield
+
+
 def to_png(svg: str) -> bytes:
     """Return a figure as PNG on white, at twice its size."""
     import vl_convert
@@ -183,4 +194,4 @@ def to_svg(drawing: "alt.LayerChart | alt.FacetChart | alt.VConcatChart") -> str
         .configure_legend(labelColor=INK, symbolStrokeColor=INK, labelFontSize=11)
         .configure_text(fontSize=11)
     )
-    return str(vl_convert.vegalite_to_svg(styled.to_dict()))
+    return str(vl_convert.vegalite_to_svg(styled.to_dict(validate=False)))

@@ -11,7 +11,7 @@ from assay.results.comparison import describe_conditions
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.statistics import group_by
 
-Trial = tuple[TrialSummary, Outcome]
+SummaryAndOutcome = tuple[TrialSummary, Outcome]
 
 _NETWORKS = {"none": "none", "models": "model providers only", "host": "open: the whole network"}
 
@@ -46,12 +46,12 @@ class Disclosure:
     load: float | None
 
 
-def disclose_agents(trials: Sequence[Trial]) -> list[Disclosure]:
+def disclose_agents(trials: Sequence[SummaryAndOutcome]) -> list[Disclosure]:
     """Return a disclosure for each agent under each set of rules."""
     return [_disclose(same) for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent))]
 
 
-def _disclose(trials: Sequence[Trial]) -> Disclosure:
+def _disclose(trials: Sequence[SummaryAndOutcome]) -> Disclosure:
     files = [trial.file for trial, _ in trials]
     states = [trial.state for trial, _ in trials]
     conditions = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
@@ -86,7 +86,7 @@ def _disclose(trials: Sequence[Trial]) -> Disclosure:
     )
 
 
-def _describe_feedback(trials: Sequence[Trial]) -> str:
+def _describe_feedback(trials: Sequence[SummaryAndOutcome]) -> str:
     """Return what agents could learn about the hidden test data."""
     if any(outcome.unsealed for _, outcome in trials):
         return "the answers were within reach, because a lab was not sealed"

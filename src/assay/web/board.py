@@ -25,10 +25,10 @@ from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
 from assay.results.collect import collect_summaries
 from assay.results.comparison import Comparison, compare_agents, select_trials
-from assay.results.disclosure import Disclosure, disclose_agents
+from assay.results.disclosure import Disclosure, SummaryAndOutcome, disclose_agents
 from assay.results.statistics import detectable_difference_in_success, group_by
 from assay.tasks import Registry
-from assay.web.conditions import Conditions, Trial, find_conditions
+from assay.web.conditions import Conditions, find_conditions
 from assay.web.leaderboard import Line, make_lines
 
 _STATIC = Path(__file__).parent / "static"
@@ -46,7 +46,7 @@ class BoardRow:
     conditions: Conditions
     line: Line
     disclosure: Disclosure
-    trials: tuple[Trial, ...]
+    trials: tuple[SummaryAndOutcome, ...]
 
     @property
     def label(self) -> str:
@@ -156,7 +156,7 @@ def _add_entry(
     return pages
 
 
-def _make_rows(entry: BoardEntry, trials: Sequence[Trial], registry: Registry) -> Iterator[BoardRow]:
+def _make_rows(entry: BoardEntry, trials: Sequence[SummaryAndOutcome], registry: Registry) -> Iterator[BoardRow]:
     disclosures = {(one.rules, one.agent): one for one in disclose_agents(trials)}
     for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent)):
         outcomes = [outcome for _, outcome in same]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from assay.core.errors import AssayError, UsageError
 from assay.results.collect import collect_summaries, make_registry
 from assay.results.comparison import Comparison, compare_agents, select_trials
+from assay.results.disclosure import SummaryAndOutcome
 from assay.results.statistics import group_by
-from assay.web.conditions import Conditions, Trial, find_conditions
+from assay.web.conditions import Conditions, find_conditions
 from assay.web.leaderboard import Line, make_lines
 from assay.web.runs import RunView
 
@@ -18,7 +19,7 @@ class CombinedRow:
 
     line: Line
     runs: tuple[RunView, ...]
-    trials: tuple[Trial, ...]
+    trials: tuple[SummaryAndOutcome, ...]
 
 
 @dataclass(frozen=True)

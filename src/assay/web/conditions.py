@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from assay.core.quantities import format_duration
 from assay.core.text import plural
-from assay.records import TrialSummary
 from assay.results.comparison import describe_conditions
-from assay.results.outcome import Outcome, RuleSet
+from assay.results.disclosure import SummaryAndOutcome
+from assay.results.outcome import RuleSet
 from assay.tasks import Registry
-
-Trial = tuple[TrialSummary, Outcome]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Conditions:
         ]
 
 
-def find_conditions(trials: Sequence[Trial], registry: Registry) -> Conditions:
+def find_conditions(trials: Sequence[SummaryAndOutcome], registry: Registry) -> Conditions:
     """Return the conditions of the trials of one agent with the same rules."""
     found = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
     times = sorted({trial.file.budget.time for trial, _ in trials})
