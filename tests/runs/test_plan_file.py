@@ -212,6 +212,7 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
         (("run", "tiny", "--agent", "pocket:quick"), "pocket:quick is a suite, not an agent"),
         (("run", "no-such-plan.toml"), "No such file"),
         (("run", "tiny", "--agent", "starter", "--on", "moon"), "--on moon: choose from local"),
+        (("run", "tiny", "--agent", "starter", "--variant", "mlbench=synthetic"), "did you mean mlebench?"),
         (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),
         (("plan", "tiny", "--agent", "starter", "--set", "fast.temprature=0"), "did you mean temperature?"),

@@ -241,6 +241,9 @@ def build_plan(
         raise UsageError("No agent given; pass --agent NAME, or set agents in the plan file")
     if suite := next((agent.name for agent in config.agents if agent.name.partition(":")[0] in known.suites), None):
         raise UsageError(f"{suite} is a suite, not an agent: pass it without --agent")
+    for suite in [part.rpartition("=")[0] for part in (config.variant or "").split(",") if "=" in part]:
+        if suite not in known.suites:
+            raise UsageError(f"variant: no suite is named {suite!r}; {did_you_mean(suite, list(known.suites))}")
     check_model_settings(config.model_settings)
     named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
     return Plan(
