@@ -92,7 +92,7 @@ class Grader:
         return pd.DataFrame(columns) if all(column.notna().all() for column in columns.values()) else None
 
 
-Result = tuple[Severity, str, tuple[str, ...]] | None
+ProbeResult = tuple[Severity, str, tuple[str, ...]] | None
 """What is wrong, and how that was seen; None if nothing is."""
 
 
@@ -120,7 +120,7 @@ def check_grader(subject: Subject, home: Home) -> list[AuditFinding]:
     return [AuditFinding(CHECK, "none", f"{len(PROBES)} probes, nothing unexpected", (), computed_on)]
 
 
-def _probe_order(grader: Grader) -> Result:
+def _probe_order(grader: Grader) -> ProbeResult:
     """Shuffle the rows; rows with the same id stay in their order, by which some tasks pair them."""
     perfect = grader.perfect
     order = np.random.default_rng(0).permutation(len(perfect))
@@ -137,7 +137,7 @@ def _probe_order(grader: Grader) -> Result:
     return "medium", f"rows are paired by their place: {text}", ()
 
 
-def _probe_columns(grader: Grader) -> Result:
+def _probe_columns(grader: Grader) -> ProbeResult:
     if len(grader.targets) < 2:
         return None
     others = [name for name in grader.perfect.columns if name not in grader.targets]
@@ -151,7 +151,7 @@ def _probe_columns(grader: Grader) -> Result:
     )
 
 
-def _probe_ids(grader: Grader) -> Result:
+def _probe_ids(grader: Grader) -> ProbeResult:
     """Rename all ids, in the same alphabetical and numerical order, so that sorting by id changes nothing."""
     if not grader.id or (not grader.task.submission.by_id and grader.id not in grader.perfect):
         return None
@@ -166,7 +166,7 @@ def _probe_ids(grader: Grader) -> Result:
     )
 
 
-def _probe_part(grader: Grader) -> Result:
+def _probe_part(grader: Grader) -> ProbeResult:
     if len(grader.perfect) < 4:
         return None
     score = grader.score(grader.perfect.iloc[: len(grader.perfect) // 2])
@@ -176,12 +176,12 @@ def _probe_part(grader: Grader) -> Result:
     return "medium", text, ("a submission can leave out the rows that it is unsure of",)
 
 
-def _probe_repeated(grader: Grader) -> Result:
+def _probe_repeated(grader: Grader) -> ProbeResult:
     score = grader.score(pd.concat([grader.perfect, grader.perfect.iloc[:1]]))
     return None if score is None else ("low", "a submission may repeat a row", (f"score {score:g}",))
 
 
-def _probe_replaced(grader: Grader) -> Result:
+def _probe_replaced(grader: Grader) -> ProbeResult:
     """Put a second copy of one row in the place of another one, for a few pairs of rows."""
     if len(grader.perfect) < 5 or not grader.id or grader.task.submission.ids == "subset":
         return None
@@ -196,7 +196,7 @@ def _probe_replaced(grader: Grader) -> Result:
     return None
 
 
-def _probe_scale(grader: Grader) -> Result:
+def _probe_scale(grader: Grader) -> ProbeResult:
     if not any(word in grader.task.metric.name for word in _RANKED):
         return None
     numbers = grader.numbers()
@@ -213,7 +213,7 @@ def _probe_scale(grader: Grader) -> Result:
     )
 
 
-def _probe_unknown(grader: Grader) -> Result:
+def _probe_unknown(grader: Grader) -> ProbeResult:
     if "f1" not in grader.task.metric.name or not _holds_words(grader):
         return None
     score = grader.score(grader.set_targets(lambda column: column + " 99999999"))
@@ -222,7 +222,7 @@ def _probe_unknown(grader: Grader) -> Result:
     return "medium", f"labels that do not exist are free: added to every answer they cost nothing (score {score:g})", ()
 
 
-def _probe_nothing(grader: Grader) -> Result:
+def _probe_nothing(grader: Grader) -> ProbeResult:
     """Predict nothing at all, except in one row."""
     name = grader.task.metric.name
     if not ("f1" in name or "map" in name) or "macro" in name or grader.task.metric.direction != "higher":
@@ -239,7 +239,7 @@ def _probe_nothing(grader: Grader) -> Result:
     return None
 
 
-def _probe_empty_masks(grader: Grader) -> Result:
+def _probe_empty_masks(grader: Grader) -> ProbeResult:
     codecs = [grader.rule(target).codec for target in grader.targets]
     if not codecs or any(codec is None or codec.name != "mask" for codec in codecs):
         return None
@@ -251,13 +251,13 @@ def _probe_empty_masks(grader: Grader) -> Result:
     return "medium", f"empty masks score {score:g}, though only {share:.1%} of the true masks are empty", ()
 
 
-def _probe_finite(grader: Grader) -> Result:
+def _probe_finite(grader: Grader) -> ProbeResult:
     if grader.base is not None and math.isfinite(grader.base):
         return None
     return "medium", f"the answers have no finite score: {grader.base}", ("one perfect part decides the whole score",)
 
 
-def _probe_best(grader: Grader) -> Result:
+def _probe_best(grader: Grader) -> ProbeResult:
     metric = grader.task.metric
     if (
         metric.name in ("laplace_log_likelihood", "grouped_log_mae")
@@ -271,7 +271,7 @@ def _probe_best(grader: Grader) -> Result:
     return "low", f"the answers score {grader.base:g}, and {best:g} is out of reach", ()
 
 
-def _probe_row_sums(grader: Grader) -> Result:
+def _probe_row_sums(grader: Grader) -> ProbeResult:
     numbers = grader.numbers()
     if grader.task.metric.name != "log_loss" or len(grader.targets) < 3 or numbers is None:
         return None
@@ -279,7 +279,7 @@ def _probe_row_sums(grader: Grader) -> Result:
     return ("low", "rows of probabilities that do not add up to 1 are refused", ()) if score is None else None
 
 
-def _probe_clipping(grader: Grader) -> Result:
+def _probe_clipping(grader: Grader) -> ProbeResult:
     """Miss one row with certainty; Kaggle keeps probabilities 1e-15 away from 0."""
     numbers = grader.numbers()
     if grader.task.metric.name != "log_loss" or numbers is None:
@@ -296,7 +296,7 @@ def _probe_clipping(grader: Grader) -> Result:
     return "low", f"a certain miss costs {cost:.1f}; with Kaggle's limit of 1e-15 it costs {expected:.1f}", ()
 
 
-def _probe_range(grader: Grader) -> Result:
+def _probe_range(grader: Grader) -> ProbeResult:
     numbers = grader.numbers()
     if not any(word in grader.task.metric.name for word in _ERRORS) or numbers is None or len(grader.targets) > 1:
         return None
@@ -307,7 +307,7 @@ def _probe_range(grader: Grader) -> Result:
     return ("low", "one number outside of the range makes a submission invalid", ()) if score is None else None
 
 
-def _probe_missing_words(grader: Grader) -> Result:
+def _probe_missing_words(grader: Grader) -> ProbeResult:
     if not all(grader.rule(target).type == "text" for target in grader.targets) or grader.base is None:
         return None
     cells = sum(int(grader.perfect[target].isin(_MISSING).sum()) for target in grader.targets)
@@ -320,7 +320,7 @@ def _probe_missing_words(grader: Grader) -> Result:
     return "low", f"words such as NA, null and nan count as equal, or were lost: {cells:,} answers", ()
 
 
-def _probe_zeros(grader: Grader) -> Result:
+def _probe_zeros(grader: Grader) -> ProbeResult:
     """Compare the form of the sample's tokens with that of the answers'."""
     sample = _read_sample(grader)
     if sample is None or not _holds_words(grader):
@@ -345,7 +345,7 @@ def _probe_zeros(grader: Grader) -> Result:
     return None
 
 
-def _probe_sample_columns(grader: Grader) -> Result:
+def _probe_sample_columns(grader: Grader) -> ProbeResult:
     sample = _read_sample(grader)
     if sample is None:
         return None
@@ -364,7 +364,7 @@ def _probe_sample_columns(grader: Grader) -> Result:
     )
 
 
-def _probe_sample(grader: Grader) -> Result:
+def _probe_sample(grader: Grader) -> ProbeResult:
     rules = grader.task.rules.get(grader.prepared.edition)
     sample = _read_sample(grader)
     if sample is None or grader.score(sample) is not None:
@@ -372,7 +372,7 @@ def _probe_sample(grader: Grader) -> Result:
     return "low", "the sample submission is refused", ("as published",) if rules and rules.sample_refused else ()
 
 
-def _probe_classes(grader: Grader) -> Result:
+def _probe_classes(grader: Grader) -> ProbeResult:
     """Compare the answers and the sample with the classes of the competition, whatever the edition accepts."""
     content = tomllib.loads((grader.task.folder / "task.toml").read_text("utf-8"))
     columns = expand_columns(content["submission"]).get("columns", {})
@@ -390,7 +390,7 @@ def _probe_classes(grader: Grader) -> Result:
     return None
 
 
-def _probe_small_boxes(grader: Grader) -> Result:
+def _probe_small_boxes(grader: Grader) -> ProbeResult:
     """Shrink every box to a quarter of its area, which is no hit by any rule."""
     codecs = [grader.rule(target).codec for target in grader.targets]
     if not codecs or any(codec is None or codec.name != "boxes" for codec in codecs) or not grader.base:
@@ -404,7 +404,7 @@ def _probe_small_boxes(grader: Grader) -> Result:
     return "medium", f"boxes of a quarter of the true area count as found: score {score:g}", ()
 
 
-def _probe_kappa(grader: Grader) -> Result:
+def _probe_kappa(grader: Grader) -> ProbeResult:
     """Grade answers of three classes, and compare with the weighted kappa by its formula."""
     numbers = grader.numbers()
     if grader.task.metric.name != "quadratic_weighted_kappa" or numbers is None or grader.id is None:
@@ -429,7 +429,7 @@ def _probe_kappa(grader: Grader) -> Result:
     return "low", f"kappa depends on which grades occur: {score:g} where the formula gives {expected:g}", ()
 
 
-PROBES: dict[str, Callable[[Grader], Result]] = {
+PROBES: dict[str, Callable[[Grader], ProbeResult]] = {
     "rows by place": _probe_order,
     "columns by place": _probe_columns,
     "ids not compared": _probe_ids,

@@ -35,7 +35,7 @@ _ENDINGS = {
     "output": "it printed too much",
 }
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -151,15 +151,15 @@ def lane_of(node: Node) -> str:
     return f"node {node.id}"
 
 
-async def run_all(jobs: Sequence[Callable[[], Awaitable[Result]]]) -> list[Result]:
+async def run_all(jobs: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """Run jobs concurrently and return all results in order; if any job failed, raise the first error.
 
     A failure does not cancel the other jobs: a reply that was paid for must get into the record.
     """
-    results: dict[int, Result] = {}
+    results: dict[int, T] = {}
     errors: dict[int, Exception] = {}
 
-    async def run(index: int, job: Callable[[], Awaitable[Result]]) -> None:
+    async def run(index: int, job: Callable[[], Awaitable[T]]) -> None:
         try:
             results[index] = await job()
         except Exception as error:  # noqa: BLE001 - raised again below, whatever it is
