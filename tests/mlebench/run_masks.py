@@ -11,7 +11,7 @@ def decode_runs(text: str, height: int, width: int) -> np.ndarray:
     numbers = [int(word) for word in text.split()]
     if not numbers:
         return pixels
-    starts, lengths = np.array(numbers[0::2]), np.array(numbers[1::2], int)
+    starts, lengths = np.array(numbers[0::2], object), np.array(numbers[1::2], object)  # numbers of any size
     require(bool((np.diff(starts) >= 0).all() and (starts > 0).all() and (lengths > 0).all()))
     for start, end in zip(starts - 1, starts - 1 + lengths, strict=False):
         require(not pixels[start:end].any())

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from competition import Competition, Files, Miniatures, Table, prepare_raw, read_prepared, split, to_csv, write_file
-from graders import decode_mask, require, require_columns
+from graders import require, require_columns
+from run_masks import decode_runs
 
 from assay.core.errors import SourceError
 from assay.data import Prepared
@@ -52,8 +53,8 @@ class TestHubmapKidneySegmentation(Competition):
         cells = dict(zip(submission["id"], submission["predicted"].astype(object).fillna(""), strict=True))
         scores = []
         for row in answers.itertuples():
-            true = decode_mask(row.encoding, row.height_pixels, row.width_pixels)
-            guess = decode_mask(cells[row.id], row.height_pixels, row.width_pixels)
+            true = decode_runs(row.encoding, row.height_pixels, row.width_pixels)
+            guess = decode_runs(cells[row.id], row.height_pixels, row.width_pixels)
             total = true.sum() + guess.sum()
             scores.append(2 * (true & guess).sum() / total if total else 1.0)
         return np.mean(scores)
@@ -69,7 +70,10 @@ class TestHubmapKidneySegmentation(Competition):
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
         yield from super().perturbations(table, draw)
-        for cell in ("1 99999", "99999 5", "1 1 2 1", "1 3 2 1", "5 1 1 1", "1 0", "0 1", "1 5 9", "7", "1 5 x"):
+        for cell in (
+            "1 99999", "99999 5", "99999 5 99999 2", "99999 5 99998 2", "1 1 2 1", "1 3 2 1", "5 1 1 1", "1 0", "0 1",
+            "1 5 9", "7", "1 5 x", "+3 1_0", "1 99999999999999999999", "99999999999999999999",
+        ):  # fmt: skip
             yield f"mask {cell!r}", table.change(lambda _: {"predicted": cell}, [1])  # noqa: B023
 
     def test_raw_data_must_have_fifteen_images(self, raw: Path) -> None:

@@ -60,7 +60,16 @@ class TestKuzushijiRecognition(Competition):
         yield from super().perturbations(table, draw)
         yield "one point on every page", table.change(lambda _: {"labels": "U+306F 20 20"})
         yield "a grid of points", table.change(lambda _: {"labels": GRID})
-        for cell in ("U+306F 5", "U+306F 5 5 U+304C", "U+306F x 5", "U+306F 5  5", "U+306F 1e1 1_0", "a b c"):
+        for cell in (
+            "U+306F 5",
+            "U+306F 5 5 U+304C",
+            "U+306F x 5",
+            "U+306F 5  5",
+            "U+306F 1e1 1_0",
+            "a b c",
+            "U+306F nan inf",
+            "U+306F 1e13 5",
+        ):
             yield f"points {cell!r}", table.change(lambda _: {"labels": cell}, [2])  # noqa: B023
 
     def test_numbers_as_ids_and_spaces_in_labels(self, raw: Path) -> None:

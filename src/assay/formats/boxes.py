@@ -51,9 +51,14 @@ class Boxes3D:
     yaws: NDArray[np.float64]
 
 
-def parse_points(text: str, where: str, *, may_be_empty: bool = True, max_count: int = _MAX_COUNT) -> Points:
-    """Parse the points in `label x y` groups, at most `max_count` of them."""
-    labels, numbers = _parse_groups(text, _POINT, where, may_be_empty, max_count)
+def parse_points(
+    text: str, where: str, *, any_number: bool = False, may_be_empty: bool = True, max_count: int = _MAX_COUNT
+) -> Points:
+    """Parse the points in `label x y` groups, at most `max_count` of them.
+
+    With `any_number` they may be infinite or NaN, and then are in no box; kuzushiji-recognition's grader accepts both.
+    """
+    labels, numbers = _parse_groups(text, _POINT, where, may_be_empty, max_count, any_number=any_number)
     return Points(labels, numbers)
 
 

@@ -100,10 +100,11 @@ def parse_mask(
     numbers = np.fromiter(map(int, _check_pairs(tokens, where)), np.int64, len(tokens))
     starts = numbers[0::2] - 1
     ends = starts + numbers[1::2]
-    if late := np.flatnonzero(starts[1:] < ends[:-1]).tolist():
+    pixels = height * width
+    # What is beyond the image is cut or refused below, and cannot overlap.
+    if late := np.flatnonzero(starts[1:] < np.maximum(np.minimum(ends[:-1], pixels), starts[:-1])).tolist():
         first, second = (f"'{starts[run] + 1} {ends[run] - starts[run]}'" for run in (late[0], late[0] + 1))
         raise InvalidSubmission(f"{where}: run {second} must begin after run {first} ends: sort runs, and join them.")
-    pixels = height * width
     if ends[-1] > pixels and not cut_beyond:
         size = f"the image has {pixels:,} pixels ({height:,} x {width:,})"
         raise InvalidSubmission(f"{where}: a run ends at pixel {ends[-1]:,}, but {size}.")
