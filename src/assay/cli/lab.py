@@ -59,8 +59,8 @@ def check_command(name: str, json_: bool) -> None:
         echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
         if failed:
-            columns = ["package", TableColumn("error", shrinks=True, prose=True)]
-            print_table(columns, [[each.package, each.error] for each in failed])
+            error = TableColumn("error", shrinks=True, prose=True)
+            print_table(["package", error], [[each.package, each.error] for each in failed])
         echo(f"{len(found) - len(failed)} of {len(found)} packages of {name} can be imported in a sealed lab.")
     if failed:
         raise click.exceptions.Exit(1)

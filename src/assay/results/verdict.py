@@ -103,7 +103,7 @@ def _name(tasks: Sequence[str]) -> str:
 
 def _describe_shortfall(agent: str, tasks: set[str], outcomes: Sequence[Outcome]) -> str | None:
     own = [one for one in outcomes if one.agent == agent and one.task in tasks and one.counts and not one.pending]
-    failures = Counter(one.failure_name for one in own if one.failure is not None)
+    failures = Counter(name for one in own if (name := one.failure_name) is not None)
     weak = [one for one in own if one.valid and one.success is False]
     lost = len(weak) + sum(failures.values())
     if not lost:

@@ -216,7 +216,8 @@ def _is_ignored(corners: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which boxes COCO ignores because of their area."""
     with np.errstate(all="ignore"):
         area = (corners[:, 2:] - corners[:, :2]).prod(axis=1)
-    return (area < 0) | (area > _COCO_LARGEST)
+    ignored: NDArray[np.bool_] = (area < 0) | (area > _COCO_LARGEST)
+    return ignored
 
 
 def _coco_hits(
