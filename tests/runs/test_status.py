@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import fields
@@ -35,6 +36,7 @@ def test_the_status_of_a_run_while_it_is_running_and_after_it_was_killed(tiny):
     status = status_of(tiny)
     assert status["stages"] == {"running": 1, "waiting": 1} and status["over"] is False
     assert status["trials"][0]["steps"] == 1 and status["trials"][0]["elapsed"] > 0
+    assert [trial["node"] for trial in status["trials"]] == [socket.gethostname(), None]
     assert 600 < status["left"] <= 1200
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

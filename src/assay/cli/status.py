@@ -1,6 +1,7 @@
 """`assay status`."""
 
 import json
+import socket
 import sys
 import time
 from dataclasses import asdict
@@ -86,6 +87,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
     if json_:
         echo(json.dumps(_to_json(status), indent=2))
         return
+    elsewhere = any(trial.node not in (None, socket.gethostname()) for trial in status.trials)
     rows = [
         [
             one_line(trial.trial),
@@ -98,6 +100,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
             f"{trial.tokens:,}",
             format_cost(trial.cost),
             one_line(trial.why or "", 60),
+            *([one_line(trial.node or "")] if elsewhere else []),
         ]
         for trial in status.trials
     ]
@@ -112,6 +115,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         TableColumn("tokens", right=True, leave_out=1),
         TableColumn("cost", right=True, leave_out=2),
         TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=7),
+        *([TableColumn("node", shrinks=True, min_width=8)] if elsewhere else []),
     ]
     print_table(columns, rows)
     echo()

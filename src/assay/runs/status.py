@@ -7,7 +7,7 @@ from typing import Literal
 
 from assay.records import RunFolder, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.records.events import describe_event
-from assay.records.lease import appears_held
+from assay.records.lease import appears_held, newest_claim
 from assay.records.log import read_events_backwards
 from assay.records.state import Cause, Status
 from assay.runs.spent import read_budget_used
@@ -21,7 +21,8 @@ _OVER = ("done", "failed", "inapplicable")
 class TrialStatus:
     """The state of one trial. `interrupted` means that its process is gone; `assay resume` continues it.
 
-    `failure` is what it failed by, such as `out of time`, if that is the agent's part.
+    `failure` is what it failed by, such as `out of time`, if that is the agent's part. `node` is the machine that it is
+    running on.
     """
 
     trial: str
@@ -40,6 +41,7 @@ class TrialStatus:
     score: float | None = None
     doing: str = ""
     failure: str | None = None
+    node: str | None = None
 
     @property
     def time_left(self) -> float:
@@ -163,7 +165,13 @@ def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> 
         score=trial.grade.score if stage == "done" and trial.grade else None,
         doing=doing,
         failure=state.failure if stage == "failed" and state.cause == "agent" else None,
+        node=_find_node(folder) if stage in ("running", "grading") else None,
     )
+
+
+def _find_node(folder: TrialFolder) -> str | None:
+    claim = newest_claim(folder.path)
+    return claim.machine.split()[0] if claim and claim.machine else None
 
 
 def utc_now() -> datetime:
