@@ -166,7 +166,8 @@ def test_a_kill_while_downloading_keeps_the_partial_download(little: LittleKaggl
         process.communicate()
     little.behave()
     assert little.is_complete(little.result())
-    assert little.requests()[-1] == f"get toy {3 * BLOCK}"
+    # A client may receive another block before the signal ends it.
+    assert int(little.requests()[-1].removeprefix("get toy ")) >= 3 * BLOCK
 
 
 @pytest.mark.parametrize(
