@@ -158,6 +158,14 @@ def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.fixture
+def assay_prepared_here(
+    prepared_home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Assay:
+    """The `assay` command on the prepared home, in this process."""
+    return make_caller(prepared_home, monkeypatch, capsys)
+
+
+@pytest.fixture
 def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
     """A prepared tiny suite and a folder for its run."""
     prepare_tiny(home)
