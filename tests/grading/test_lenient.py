@@ -360,6 +360,8 @@ def test_by_position_the_id_column_need_not_be_there(columns_outcome):
         ({"tolerance": 1.1e-5}, "0.499988", "1, but are 0.999988 for id '2'."),
         ({"tolerance": 0, "decimals": 6}, "0.5000004", 0.0),
         ({"tolerance": 0, "decimals": 6}, "0.5000006", "1, but are 1.0000006 for id '2'."),
+        ({"tolerance": 0, "decimals": 5}, "0.500005", 0.0),  # 100000.5, which NumPy rounds to even
+        ({"tolerance": 0, "decimals": 5, "python_round": True}, "0.500005", "1, but are 1.000005 for id '2'."),
         ({"tolerance": 0.1, "to": 2}, "0.5", "2, but are 1 for id '1', and those of 1 more rows are wrong."),
     ],
 )  # fmt: skip
@@ -378,5 +380,7 @@ def test_further_columns_must_not_add_to_the_sum_of_a_row_where_it_is_taken_over
     assert columns_outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,0.0\n", **rules) == 0
     why = "submission.csv: column 'c' is not needed and adds to the sum of its row."
     assert columns_outcome("id,a,b,c\n1,0.25,0.75,\n2,0.5,0.5,\n", **rules) == 0  # pandas leaves gaps out of sums
-    for cell in ("0.1", "x", "-1"):
+    for cell in ("0.1", "x", "-1", "2e-5"):
         assert columns_outcome(f"id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,{cell}\n", **rules) == why
+    assert columns_outcome("id,a,b,c\n1,0.25,0.75,False\n2,0.5,0.5,False\n", **rules) == why
+    assert columns_outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.500004,8e-6\n", **rules) == why  # 1.2e-5 together

@@ -206,10 +206,11 @@ def test_rows_without_votes_have_no_divergence():
     assert math.isnan(kl_divergence(np.array([[0, 0], [1, 1]]), np.array([[0.5, 0.5], [0.5, 0.5]])))
 
 
-def test_a_missing_prediction_costs_nothing_where_the_published_grader_says_so():
-    truth, prediction = np.array([[1, 1], [0, 1]]), np.array([[np.nan, 1.0], [0.5, 0.5]])
-    assert math.isnan(kl_divergence(truth, prediction))
-    by_hand = (0.5 * math.log(0.5) + math.log(2)) / 2
+def test_what_is_missing_costs_nothing_where_the_published_grader_says_so():
+    truth, prediction = np.array([[1, 1], [0, 1], [np.nan, 1]]), np.array([[np.nan, 1.0], [0.5, 0.5], [0.75, 0.25]])
+    for row in (0, 2):
+        assert math.isnan(kl_divergence(truth[[row]], prediction[[row]]))
+    by_hand = (0.5 * math.log(0.5) + math.log(2) + math.log(4)) / 3
     assert kl_divergence(truth, prediction, missing_cost_nothing=True) == pytest.approx(by_hand)
 
 

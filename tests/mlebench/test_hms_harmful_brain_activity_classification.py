@@ -62,7 +62,7 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         require(all(round(total, 5) == 1 for total in submission[VOTES].sum(axis=1)))
         require(set(submission["eeg_id"]) == set(answers["eeg_id"]))
         given, true = (table.sort_values("eeg_id").drop(columns="eeg_id") for table in (submission, answers))
-        require(pd.api.types.is_numeric_dtype(given.to_numpy()))
+        require(pd.api.types.is_numeric_dtype(given.to_numpy()) and given.select_dtypes(bool).empty)
         require(bool(given.min().min() >= 0 and given.max().max() <= 1 and np.allclose(given.sum(axis=1), 1)))
         p = true[VOTES].to_numpy() / true[VOTES].to_numpy().sum(axis=1, keepdims=True)
         q = np.clip(given[VOTES].to_numpy(), 1e-15, 1 - 1e-15)
@@ -76,6 +76,15 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         yield "one row with missing values", table.change(lambda _: whole, [3])
         near = whole | {"lpd_vote": "0.250004"}
         yield "almost one", table.change(lambda _: near, [3])
+        tie = whole | {"lpd_vote": "0.250005"}
+        yield "a sum that Python and NumPy round to different sides", table.change(lambda _: tie, [3])
+        certain = dict.fromkeys(VOTES, "False") | {"lpd_vote": "True"}
+        yield "booleans", table.change(lambda _: certain)
+        yield "booleans and gaps", table.change(lambda _: {"lpd_vote": "", "gpd_vote": "True"})
+        yield (
+            "a further column of false",
+            table.write([row | {"note": "False"} for row in table.rows], [*table.header, "note"]),
+        )
 
     def test_fixed_says_which_window_a_row_is_about(self, miniatures: Miniatures) -> None:
         ambiguous = {}

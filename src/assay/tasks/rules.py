@@ -106,6 +106,7 @@ class RowSum(Model):
     to: float = 1.0
     tolerance: float
     decimals: int | None = Field(default=None, description="decimals to round the sum to before comparing")
+    python_round: bool = Field(default=False, description="whether it is rounded exactly, as Python does, not NumPy")
     more_columns: bool = Field(default=False, description="whether further columns are part of the sum")
 
 

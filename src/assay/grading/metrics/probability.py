@@ -17,17 +17,18 @@ def kl_divergence(
     within `[epsilon, 1 - epsilon]`, whose rows are taken to sum to 1. NaN for no rows, and for a row of truth that sums
     to 0.
 
-    With `missing_cost_nothing`, a class whose prediction is missing adds nothing to its row. The published grader of
-    hms-harmful-brain-activity-classification does this.
+    With `missing_cost_nothing`, a class whose prediction or truth is missing adds nothing to its row. The published
+    grader of hms-harmful-brain-activity-classification does this.
     """
     if len(truth) == 0:
         return float("nan")
-    total = truth.sum(axis=1, keepdims=True).astype(np.float64)
+    add = np.nansum if missing_cost_nothing else np.sum
+    total = add(truth, axis=1, keepdims=True).astype(np.float64)
     p = np.divide(truth, total, out=np.full(truth.shape, np.nan), where=total != 0)
     q = np.clip(prediction, epsilon, 1 - epsilon)
     terms = p * np.log(np.where(p == 0, 1, p / q))
     if missing_cost_nothing:
-        terms = np.where(np.isnan(prediction), 0, terms)
+        terms = np.where(np.isnan(prediction) | np.isnan(truth), 0, terms)
     return float(np.mean(np.sum(terms, axis=1)))
 
 

@@ -15,6 +15,7 @@ the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a pub
 import csv
 import io
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ from assay.grading.submission.answers import (
     within_bounds,
 )
 from assay.tasks import Column, Task
-from assay.tasks.rules import Ids
+from assay.tasks.rules import Ids, RowSum
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -48,7 +49,6 @@ Indexes = NDArray[np.int64]
 Pairs = tuple[Indexes, Indexes]
 """The indexes of answers, and for each the index of the row in the file that belongs to it."""
 
-_MAX_EXTRA_SUM = 1.001e-5
 _MAX_INDEX_COLUMNS = 100  # values without a column name that pandas takes for an index: one is common, more a mistake
 _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
@@ -80,15 +80,15 @@ def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared")
     for column, rule in answers.scored():
         true = answers.frame[rule.answer or column]
         values[column] = _convert(frame[found[column]].iloc[places], column, rule, true, name, name_row)
-    if submission.row_sum and submission.row_sum.more_columns:
-        known = [*found.values(), *([submission.id] if ids is not None else [])]
-        _check_extra_columns(frame.drop(columns=known), name)
     text = Column(type="text", only_text=True)
     submitted = {
         parameter: _convert(frame[column].iloc[places], column, text, frame[column], name, name_row)
         for parameter, column in task.metric.submitted.items()
     }
     parsed = ParsedSubmission(answers, values, rows, places, submitted).finish(name, name_row)
+    if submission.row_sum and submission.row_sum.more_columns:
+        known = [*found.values(), *([submission.id] if ids is not None else [])]
+        _check_extra_columns(frame.drop(columns=known).iloc[places], parsed.columns, submission.row_sum, name)
     return _add_missing_rows(parsed, len(answers.frame)) if task.metric.all_answers else parsed
 
 
@@ -215,12 +215,15 @@ def _refuse_numeric_gaps(frame: pd.DataFrame, name: str) -> None:
             raise InvalidSubmission(f"{name}: column {quote(column)} holds {values}, which cannot be read as text.")
 
 
-def _check_extra_columns(columns: pd.DataFrame, name: str) -> None:
-    """Refuse extra columns that are not numbers or change the sums of rows."""
-    for column in columns:
-        filled = columns[column].fillna(0)
-        values = pd.to_numeric(filled, errors="coerce").to_numpy(np.float64)
-        if not ((values >= 0) & (values <= _MAX_EXTRA_SUM)).all():
+def _check_extra_columns(extra: pd.DataFrame, columns: Mapping[str, NDArray[Any]], rule: RowSum, name: str) -> None:
+    """Refuse extra columns that are not numbers or change the sums of rows by more than `numpy.allclose` tolerates."""
+    sums = np.nansum(np.column_stack(list(columns.values())), axis=1)
+    for column in extra:
+        series = extra[column]
+        is_number = pd.api.types.is_numeric_dtype(series.dtype) and series.dtype != bool
+        values = series.fillna(0).to_numpy(np.float64) if is_number else np.full(len(series), np.nan)
+        sums = sums + values
+        if not (is_number and (values >= 0).all() and np.allclose(sums, rule.to)):
             raise InvalidSubmission(f"{name}: column {quote(column)} is not needed and adds to the sum of its row.")
 
 
