@@ -23,8 +23,11 @@ def write_report(path: Path, medals: dict[str, bool], **more: object) -> Path:
         {
             "competition_id": name,
             "score": None,
+            **{f"{level}_threshold": 0.5 for level in ("gold", "silver", "bronze", "median")},
             **dict.fromkeys(FLAGS, won),
+            "is_lower_better": False,
             "created_at": "2024-10-08T00:00:00",
+            "submission_path": "submission.csv",
             **more,
         }
         for name, won in medals.items()
