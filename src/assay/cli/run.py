@@ -212,9 +212,10 @@ def _warn(run: RunFolder) -> None:
     from assay.runs.hashes import is_outdated
     from assay.runs.machine_load import describe_load, read_load
 
-    if busy := describe_load(read_load()):
+    unfinished = [trial for trial in run.trials() if not trial.state.final]
+    if unfinished and (busy := describe_load(read_load())):
         echo(f"warning: {busy}", err=True)
-    outdated = [trial for trial in run.trials() if not trial.state.final and is_outdated(trial.file)]
+    outdated = [trial for trial in unfinished if is_outdated(trial.file)]
     if outdated:
         echo(
             f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent will not "
