@@ -50,6 +50,7 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
         "Better on Task 0, Task 1 and Task 2; worse on Task 4; the same on Task 3 and Task 5; "
         "not compared on Task extra."
     )
+    assert verdict.failures == 1
     assert verdict.shortfall == (
         "bad did not succeed in 5 of 6 trials: 4 valid but not clearly better than the starter code "
         "(by more than 10 % and beyond noise), 1 agent."

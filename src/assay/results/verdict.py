@@ -19,7 +19,7 @@ class Verdict:
     """Two agents, the one that is ahead first, and what is said of them.
 
     `amount` is by how much they differ and how sure that is, `tasks` where they do, and `shortfall` what happened where
-    the second did not succeed, if its trials are known.
+    the second did not succeed, if its trials are known; so many of them were `failures`.
     """
 
     first: str
@@ -30,6 +30,7 @@ class Verdict:
     amount: str
     tasks: str
     shortfall: str | None
+    failures: int
 
     @property
     def headline(self) -> str:
@@ -39,9 +40,11 @@ class Verdict:
 
 def make_verdict(comparison: Comparison, pair: PairComparison, outcomes: Sequence[Outcome] = ()) -> Verdict:
     """Return the verdict on a pair; `outcomes` are the trials that were compared, and may have others among them."""
-    sign = -1 if pair.difference < 0 else 1
+    sign, compared = -1 if pair.difference < 0 else 1, {one.task for one in pair.tasks}
     first, second = (pair.first, pair.second) if sign > 0 else (pair.second, pair.first)
     relation, reservation = _judge(pair)
+    own = [one for one in outcomes if one.agent == second and one.task in compared and one.counts and not one.pending]
+    failures = Counter(name for one in own if (name := one.failure_name) is not None)
     return Verdict(
         first=first,
         relation=relation,
@@ -50,7 +53,8 @@ def make_verdict(comparison: Comparison, pair: PairComparison, outcomes: Sequenc
         is_shown=pair.is_shown,
         amount=_describe_amount(comparison, pair, sign),
         tasks=_describe_tasks(comparison, pair, sign, {one.task: one.title for one in outcomes}),
-        shortfall=_describe_shortfall(second, {one.task for one in pair.tasks}, outcomes) if pair.difference else None,
+        shortfall=_describe_shortfall(second, own, failures) if pair.difference else None,
+        failures=failures.total(),
     )
 
 
@@ -101,11 +105,9 @@ def _name(tasks: Sequence[str]) -> str:
     return f"{len(tasks)} tasks, first of all {' and '.join(tasks[:2])}"
 
 
-def _describe_shortfall(agent: str, tasks: set[str], outcomes: Sequence[Outcome]) -> str | None:
-    own = [one for one in outcomes if one.agent == agent and one.task in tasks and one.counts and not one.pending]
-    failures = Counter(name for one in own if (name := one.failure_name) is not None)
+def _describe_shortfall(agent: str, own: Sequence[Outcome], failures: Counter[str]) -> str | None:
     weak = [one for one in own if one.valid and one.success is False]
-    lost = len(weak) + sum(failures.values())
+    lost = len(weak) + failures.total()
     if not lost:
         return None
     missed = "not clearly better than the starter code (by more than 10 % and beyond noise)"
