@@ -10,6 +10,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
+from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.results.outcome import Outcome
 from assay.studies.earlier_leaderboard import load_earlier_rows
 from assay.studies.published import (
@@ -21,7 +22,8 @@ from assay.studies.published import (
     recompute_known,
     verify_reports,
 )
-from assay.tasks import Registry
+from assay.tasks import Budget, Registry
+from assay.tasks.model import Resources
 
 TOY_SPLITS = {"low": ["a"], "medium": ["b"], "high": ["c"], "all": ["a", "b", "c"]}
 ROW = LeaderboardRow(
@@ -191,3 +193,30 @@ def test_the_commands_show_the_table_and_refuse_what_cannot_be_compared(assay_he
     (tmp_path / first).parent.mkdir(parents=True)
     (tmp_path / first).write_text("{}")
     assert assay_here("published", "verify", tmp_path).returncode == 1
+
+
+def test_a_run_is_shown_between_the_published_rows(assay_here, tmp_path: Path):
+    """Medals in 11 of the 22 competitions of the low split: 50 %, and √(0.25 / 21) = 10.91 points over tasks."""
+    names = Registry().names("mlebench:low")
+    run = RunFolder(tmp_path / "run")
+    run.add(
+        [
+            TrialFile(
+                id=f"{name}-mine-1", task=f"mlebench/{name}", edition="v1", variant="real", agent="mine", label="mine",
+                seed=1, budget=Budget(time=60), resources=Resources(), environment="core", sandbox="bubblewrap",
+            )
+            for name in names
+        ]
+    )  # fmt: skip
+    for trial in run.trials():
+        name = trial.file.task.partition("/")[2]
+        with trial.acquire() as lease:
+            held = TrialFolder(trial.path, lease)
+            held.write_grade(medal(name, won=names.index(name) < 11).grade)
+            held.write_state(State(status="done"))
+    shown = assay_here("published", "compare", run.path)
+    assert shown.returncode == 0, shown.stderr
+    rows = shown.stdout.splitlines()
+    mine = next(row for row in rows if row.startswith("> mine"))
+    assert mine.split()[2:] == ["50.00", "±", "10.91", "–", "–", "–"]
+    assert "clustered by task for the run (>), over seeds for published rows" in rows[-1]
