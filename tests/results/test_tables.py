@@ -100,6 +100,9 @@ def test_unsealed_and_unfinished_results_are_marked():
     text = printed(trials)
     assert "unsealed" in text and "Unsealed: 2 trials" in text
     assert "not finished" in text and "Not final: 6 trials of 24" in " ".join(text.split())
+    assert line_of(text.split("house-price")[1], "automl").endswith("3 pending")
+    one_ended = [outcome(seed=1), *(outcome(seed=seed, status="running", grade=None) for seed in (2, 3))]
+    assert line_of(printed(one_ended), "starter").endswith("1 of 1, 2 pending")
     assert "unsealed" not in printed(run()).lower()
 
 

@@ -131,8 +131,9 @@ def format_cell_score(cell: "Cell") -> str:
 
 
 def format_cell_valid(cell: "Cell") -> str:
-    """Return how many of the applicable trials have a score."""
-    return f"{cell.valid} of {cell.trials - cell.inapplicable}" if cell.applies else NOTHING
+    """Return how many of the finished trials have a score, and how many are not finished."""
+    parts = [f"{cell.valid} of {cell.finished}"] if cell.finished else []
+    return ", ".join([*parts, *([f"{cell.pending} pending"] if cell.pending else [])]) or NOTHING
 
 
 def format_mean_success(standing: "Standing", error: "ErrorKind" = "tasks") -> str:
