@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from competition import (
     Competition,
     Files,
@@ -16,6 +17,9 @@ from competition import (
 )
 from graders import macro_f1
 
+MISSING = 6
+"""Of eleven locations, the seed draws this one and another."""
+
 
 class TestIwildcam2019Fgvc6(Competition):
     name = "iwildcam-2019-fgvc6"
@@ -27,8 +31,9 @@ class TestIwildcam2019Fgvc6(Competition):
     def prepare_reference(self, raw: Path) -> Files:
         table = pd.read_csv(raw / "train.csv")
         photos = read_archive(raw / "train_images.zip")
-        locations, test_locations = split(table["location"].unique(), test_size=0.1, random_state=8)
-        train, test = (table[table["location"].isin(side)] for side in (locations, test_locations))
+        _, test_locations = split(table["location"].unique(), test_size=0.1, random_state=8)
+        in_test = table["location"].map(lambda location: location in test_locations)
+        train, test = table[~in_test], table[in_test]
         answers = test[["id", "category_id"]].rename(columns={"id": "Id", "category_id": "Category"})
         return {
             "public/train.csv": to_csv(train),
@@ -52,8 +57,10 @@ class TestIwildcam2019Fgvc6(Competition):
         assert list(fixed.columns) == ["Id", "Category"]
         assert fixed.equals(v1[["Id", "Category"]])
 
-    def test_locations_may_be_text_and_ids_numbers(self, raw: Path) -> None:
-        table = pd.DataFrame({"location": list("bacdbeaf"), "id": range(8), "category_id": 1, "x": [0.5, *[None] * 7]})
+    @pytest.mark.parametrize("locations", [list("bacdbeaf"), [*range(MISSING), None, *range(MISSING, 10), None]])
+    def test_locations_may_be_text_or_missing_and_ids_numbers(self, raw: Path, locations: list[object]) -> None:
+        ids = range(len(locations))
+        table = pd.DataFrame({"location": locations, "id": ids, "category_id": 1, "x": [0.5, *[None] * (len(ids) - 1)]})
         write_file(raw / "train.csv", to_csv(table))
-        write_archive(raw / "train_images.zip", {f"{id}.jpg": f"{id}" for id in range(8)})
+        write_archive(raw / "train_images.zip", {f"{id}.jpg": f"{id}" for id in ids})
         assert prepare_raw(self.name, raw) == self.prepare_reference(raw)

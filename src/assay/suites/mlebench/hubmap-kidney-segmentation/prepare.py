@@ -20,7 +20,7 @@ def prepare(job: PrepareJob) -> None:
         raise SourceError(f"train.csv has {len(masks)} rows; expected are {TRAIN + TEST}")
     train, test = pandas_tables.split(masks, random_rows(len(masks), train=TRAIN, test=TEST, seed=0))
     information = pandas_tables.read(job.raw / INFORMATION)
-    ids = information["image_file"].str.removesuffix(".tiff")
+    ids = information["image_file"].str.replace(".tiff", "", regex=False)
     sizes = pd.DataFrame({"id": ids, **information[["width_pixels", "height_pixels"]]})
     answers = test.merge(sizes, on="id")
     if len(answers) != TEST:

@@ -4,13 +4,16 @@ import pandas as pd
 
 from assay.data import archives, pandas_tables
 from assay.data.job import PrepareJob
-from assay.data.splits import random_groups
+from assay.data.splits import by_predicate, random_groups
 
 
 def prepare(job: PrepareJob) -> None:
     """Use a tenth of the locations as the test set; the published sample submission has a column of row numbers."""
     photos = pandas_tables.read(job.raw / "train.csv")
-    rows = random_groups(list(photos["location"]), test=0.1, seed=8)
+    location = photos["location"]
+    rows = random_groups(list(location), test=0.1, seed=8)
+    if pd.api.types.is_numeric_dtype(location):  # NaN is drawn as a location, but is not equal to what is drawn
+        rows = by_predicate(photos.index.isin(rows.test) & location.notna())
     train, test = pandas_tables.split(photos, rows)
     answers = pd.DataFrame({"Id": test["id"], "Category": test["category_id"]})
     sample = answers.assign(Category=0)

@@ -18,8 +18,8 @@ def prepare(job: PrepareJob) -> None:
     files.copy((path, job.public / "test/a" / path.relative_to(folder)) for path in scans)
     with Image.open(folder / "ir.png") as photograph:
         width, height = photograph.size
-    labels = pandas_tables.read(folder / "inklabels_rle.csv").assign(Id="a")
-    pandas_tables.write(labels, job.private / "gold_submission.csv")
-    pandas_tables.write(labels.assign(width=width, height=height), job.private / "inklabels_rle.csv")
+    labels = pandas_tables.read(folder / "inklabels_rle.csv").assign(width=width, height=height, Id="a")
+    pandas_tables.write(labels.drop(columns=["width", "height"]), job.private / "gold_submission.csv")
+    pandas_tables.write(labels, job.private / "inklabels_rle.csv")
     sample = pd.DataFrame({"Id": ["a"], "Predicted": ["1 1 5 1"]})
     pandas_tables.write(sample, job.public / "sample_submission.csv")
