@@ -4,27 +4,15 @@ Start reading at `task_check.check_task` and `task_audit.audit_task`; `reference
 starter and panel in fresh labs.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.audit.finding import AuditFinding
     from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
     from assay.audit.task_audit import TaskAudit, audit_folder, audit_task
     from assay.audit.task_check import CheckResult, check_task, perfect_submission
-
-_MODULES = {
-    "AuditFinding": "finding",
-    "CheckResult": "task_check",
-    "TaskAudit": "task_audit",
-    "audit_folder": "task_audit",
-    "audit_task": "task_audit",
-    "check_task": "task_check",
-    "keep_measurements": "reference_panel",
-    "measure_panel": "reference_panel",
-    "perfect_submission": "task_check",
-    "save_measurements": "reference_panel",
-}
 
 __all__ = [
     "AuditFinding",
@@ -39,8 +27,12 @@ __all__ = [
     "save_measurements",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "finding": ["AuditFinding"],
+        "reference_panel": ["keep_measurements", "measure_panel", "save_measurements"],
+        "task_audit": ["TaskAudit", "audit_folder", "audit_task"],
+        "task_check": ["CheckResult", "check_task", "perfect_submission"],
+    },
+)

@@ -4,7 +4,7 @@ Start reading at `errors.py`. Nothing here imports another package of Assay. Bui
 anything is installed, so it uses only the modules that need nothing beyond the standard library.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.core.errors import (
     AssayError,
@@ -22,6 +22,7 @@ from assay.core.errors import (
     UnsafePath,
     UsageError,
 )
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.core.home import Home
@@ -44,11 +45,4 @@ __all__ = [
     "UsageError",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import `Home` on first use: most commands that only print something do not need it."""
-    if name == "Home":
-        from assay.core.home import Home
-
-        return Home
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_on_use(__name__, {"home": ["Home"]})

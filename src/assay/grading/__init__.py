@@ -5,24 +5,25 @@ checkpoints in a lab, `batch` grades lists, `leaderboard` reads human scores. Ex
 so that importing the package is fast.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.grading.grade import grade_submission, grade_submission_async, validate_submission
     from assay.grading.result import Grade
 
-_MODULES = {
-    "Grade": "assay.grading.result",
-    "grade_submission": "assay.grading.grade",
-    "grade_submission_async": "assay.grading.grade",
-    "validate_submission": "assay.grading.grade",
-}
+__all__ = [
+    "Grade",
+    "grade_submission",
+    "grade_submission_async",
+    "validate_submission",
+]
 
-__all__ = ["Grade", "grade_submission", "grade_submission_async", "validate_submission"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "grade": ["grade_submission", "grade_submission_async", "validate_submission"],
+        "result": ["Grade"],
+    },
+)

@@ -6,8 +6,9 @@ accesses the files of a workspace, `sandboxes/` confines commands, and `host/` h
 Names are imported on first use, so that building an environment needs nothing but the standard library.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.lab.environments import build_environment, find_environment
@@ -32,16 +33,12 @@ __all__ = [
     "open_lab",
 ]
 
-_MODULES = {
-    "Snapshot": "snapshots",
-    "load_snapshot": "snapshots",
-    "build_environment": "environments",
-    "find_environment": "environments",
-    "open_lab": "lab",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'interface')}"), name)
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "environments": ["build_environment", "find_environment"],
+        "interface": ["Completed", "Lab", "LabPaths", "Limits", "Output", "Process", "SandboxName", "Sealing", "Setup"],
+        "lab": ["open_lab"],
+        "snapshots": ["Snapshot", "load_snapshot"],
+    },
+)

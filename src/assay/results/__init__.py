@@ -3,8 +3,9 @@
 Start reading at `outcome.py` (one trial), then `statistics.py`. `collect.py` reads the outcomes of a run folder.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.results.collect import collect_outcomes
@@ -29,19 +30,14 @@ __all__ = [
     "verify_run",
 ]
 
-_MODULES = {
-    "collect": ("collect_outcomes",),
-    "comparison": ("Comparison", "collect_trials", "compare_agents"),
-    "export": ("export_run",),
-    "outcome": ("Outcome", "RuleSet"),
-    "statistics": ("Cell", "Standing", "summarize_cells", "summarize_standings"),
-    "verification": ("verify_run",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that commands load only what they need."""
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "collect": ["collect_outcomes"],
+        "comparison": ["Comparison", "collect_trials", "compare_agents"],
+        "export": ["export_run"],
+        "outcome": ["Outcome", "RuleSet"],
+        "statistics": ["Cell", "Standing", "summarize_cells", "summarize_standings"],
+        "verification": ["verify_run"],
+    },
+)

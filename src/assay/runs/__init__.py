@@ -4,8 +4,9 @@ Start reading at `plan.py` (what to run), then `driver.py` (many trials), `trial
 to a grade) and `executors/` (where trials run).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.runs.driver import Executor, Stopped, execute_run
@@ -35,19 +36,15 @@ __all__ = [
     "resolve_config",
 ]
 
-_MODULES = {
-    "driver": ("Executor", "Stopped", "execute_run"),
-    "executors": ("ExecutorConfig", "make_executor"),
-    "forecast": ("Forecast", "forecast"),
-    "plan": ("Plan",),
-    "plan_config": ("PlanConfig", "build_plan", "read_plan_file", "resolve_config"),
-    "retry": ("Allowance", "Retries"),
-    "status": ("RunStatus", "read_status"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "driver": ["Executor", "Stopped", "execute_run"],
+        "executors": ["ExecutorConfig", "make_executor"],
+        "forecast": ["Forecast", "forecast"],
+        "plan": ["Plan"],
+        "plan_config": ["PlanConfig", "build_plan", "read_plan_file", "resolve_config"],
+        "retry": ["Allowance", "Retries"],
+        "status": ["RunStatus", "read_status"],
+    },
+)

@@ -5,8 +5,9 @@ folders and keeps what it computed; `trace.py` turns the log of a trial into wha
 is untrusted: templates escape it, `text.py` removes control characters, and no page has inline scripts.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
     from assay.web.board import build_site
@@ -19,16 +20,11 @@ __all__ = [
     "render_page",
 ]
 
-_MODULES = {
-    "board": ("build_site",),
-    "report": ("render_page",),
-    "server": ("Viewer",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that commands load only what they need."""
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "board": ["build_site"],
+        "report": ["render_page"],
+        "server": ["Viewer"],
+    },
+)
