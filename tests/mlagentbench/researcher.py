@@ -16,10 +16,10 @@ PLAN = (
 MEASURED = PLAN.index("Execute Script") + 1
 """The step after which the submission is the starter's."""
 
-# For each task, parts of its starter and what improves on them. Miniatures are small, so they allow more epochs.
+# For each task, parts of its starter and what replaces them; for clrs, only what makes it faster.
 BETTER = {
     "clrs": {
-        "BATCH = 32\nLEARNING_RATE = 1e-3": "BATCH = 8\nLEARNING_RATE = 3e-3",
+        "BATCHES = 300\nGRAPHS = 32": "BATCHES = 5\nGRAPHS = 8",
     },
     "house-price": {
         "train, test = pd": 'FEATURES = ["GrLivArea", "OverallQual", "YearBuilt"]\ntrain, test = pd',

@@ -1,7 +1,6 @@
 """The clrs task: graphs drawn by the published sampler, and weights graded with the original code on larger graphs."""
 
 import importlib
-import json
 import shutil
 import subprocess
 import sys
@@ -241,21 +240,6 @@ def test_untrained_and_corrupt_weights_are_graded_in_the_lab(
 
 
 @pytest.mark.slow
-def test_the_starter_learns_on_the_miniature_and_submits_a_valid_checkpoint(
-    clrs: Task, assay: Callable[..., Any], home: Home
-) -> None:
-    assert assay("prepare", clrs.id, "--synthetic").returncode == 0
-    words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "9m", "--out", str(home.root / "run")]
-    ran = assay("run", clrs.id, *words)
-    assert ran.returncode == 0, ran.stderr
-    [path] = (home.root / "run" / "trials").glob("*/grade.json")
-    grade = json.loads(path.read_bytes())
-    assert grade["valid_submission"] and grade["sealed"] and grade["deterministic"]
-    chance = 1 / 12
-    assert grade["score"] > 1.5 * chance
-
-
-@pytest.mark.slow
 def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them(
     clrs: Task, home: Home, tmp_path: Path
 ) -> None:
@@ -289,7 +273,7 @@ def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them
     (tmp_path / "data").symlink_to(ready.public)
     files = panel_files(clrs)
     assert b'"edge_pointers": 1}, 300)' in files["panel.py"]
-    files["panel.py"] = files["panel.py"].replace(b'"edge_pointers": 1}, 300)', b'"edge_pointers": 1}, 60)')
+    files["panel.py"] = files["panel.py"].replace(b'"edge_pointers": 1}, 300)', b'"edge_pointers": 1}, 30)')
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     python = find_environment(home, "torch") / "bin" / "python"

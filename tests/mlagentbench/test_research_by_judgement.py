@@ -6,7 +6,7 @@ The tests of the other tasks show that their starters submit something gradable.
 from pathlib import Path
 
 import pytest
-from researcher import BETTER, MEASURED, PLAN, STEPS
+from researcher import MEASURED, PLAN, STEPS
 
 from assay.records import RunFolder, read_events
 from assay.records.tape import finished_calls
@@ -15,14 +15,12 @@ from assay.tasks import Registry
 
 TASKS = {name: Registry().task(f"mlagentbench/{name}") for name in ("house-price", "vectorization", "clrs")}
 """One task each that is judged by a table, by speed and by a checkpoint."""
-TOO_SMALL = ("clrs",)
-"""Tasks with miniatures so small that chance matters more than a better model."""
 BRAIN = Path(__file__).parent / "researcher.py"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
-def test_a_research_agent_improves_on_the_starter(assay, home, name):
+def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay, home, name):
     task = TASKS[name]
     assert assay("lab", "build", task.environment).returncode == 0
     assert assay("prepare", task.id, "--synthetic").returncode == 0
@@ -42,11 +40,15 @@ def test_a_research_agent_improves_on_the_starter(assay, home, name):
     assert "Changes:" in acts[5]["observation"]
     # Speed varies between measurements, so only its presence is checked.
     assert trial.grade.deterministic is not task.timed
-    if name in BETTER and name not in TOO_SMALL and not task.timed:
-        scores = {point.step: point.score for point in grade_steps(trial, task, home)}
-        before, after = scores[MEASURED], scores[len(PLAN)]
-        assert after == trial.grade.score
-        assert after < before if task.metric.direction == "lower" else after > before
+    if task.timed:
+        return
+    scores = {point.step: point.score for point in grade_steps(trial, task, home)}
+    assert scores[len(PLAN)] == trial.grade.score
+    # A lower error is better; for clrs, fewer batches are worse.
+    assert scores[len(PLAN)] < scores[MEASURED]
+    if name == "clrs":
+        chance = 1 / 12
+        assert scores[MEASURED] > 1.5 * chance
 
 
 def acts_of(trial):

@@ -10,8 +10,8 @@ Submitted code runs only in labs. What it sends back is bounded, compared and ne
 - The reference runs in labs of its own, behind the same driver, so that both have the same overhead.
 - The two take turns, call by call and on the same input, and so does which of them is first: a machine that gets
   busier for a while slows both calls of a pair. Only the code that is called runs; the other is frozen in its lab.
-- Each round of pairs has fresh labs. Rounds repeat until the score is precise enough, or time is up. Only one timing at
-  a time runs per home.
+- Each round of pairs has fresh labs. Rounds repeat until the score is precise enough, or time is up; a miniature,
+  which is for trying things out, has one round. Only one timing at a time runs per home.
 
 A task of this kind has a `cases.py` (see `Cases`) and prepares its reference as `private/reference.py`.
 """
@@ -40,6 +40,7 @@ from assay.lab import open_lab
 from assay.lab.environments import find_environment
 from assay.lab.interface import Limits, Process, SandboxName, Setup
 from assay.tasks import Task, load_plugin
+from assay.tasks.model import is_miniature
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -92,7 +93,7 @@ async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Ho
     try:
         async with _exclusive_timing(home):
             start = time.monotonic()
-            for done in range(MAX_ROUNDS):
+            for done in range(1 if is_miniature(prepared.variant) else MAX_ROUNDS):
                 if done >= MIN_ROUNDS and (_tolerance(ratios) <= PRECISION or time.monotonic() - start > MAX_SECONDS):
                     break
                 ratios += await race.run_round(check_all=done == 0)
