@@ -41,7 +41,9 @@ class TestTgsSaltIdentificationChallenge(Competition):
         images = {path.removeprefix("competition_data/train/"): content for path, content in members.items()}
         return {
             "public/train.csv": to_csv(train),
-            "public/sample_submission.csv": to_csv(test.assign(rle_mask="1 1")),
+            "public/sample_submission.csv": to_csv(
+                test[[*test.columns.drop("rle_mask"), "rle_mask"]].assign(rle_mask="1 1")
+            ),
             "public/depths.csv": to_csv(depths[depths["id"].isin(train["id"])].sort_values("id")),
             "private/test.csv": to_csv(test),
             **{f"public/train/images/{id}.png": images[f"images/{id}.png"] for id in train["id"]},
@@ -61,6 +63,7 @@ class TestTgsSaltIdentificationChallenge(Competition):
         for cell in (
             "1 10201", "1 10300", "10201 1", "10202 5", "1 1 2 1", "1 3 2 1", "5 1 1 1", "1 0", "0 1", "1 5 9", "7",
             "1 2 3 4 5", "1  5", " 1 5 ", "1 -5", "1 5 x", "1.0 5", "1 10 20 10 5000 4000", "   ",
+            "+1 1_0", "१ ५", "5 99999999999999999999",
         ):  # fmt: skip
             for count in (1, len(table.rows)):
                 places = draw.sample(range(len(table.rows)), count)
@@ -68,7 +71,7 @@ class TestTgsSaltIdentificationChallenge(Competition):
 
     def test_missing_masks_are_empty_and_depths_may_lack(self, raw: Path) -> None:
         ids = [f"x{number}" for number in range(8)]
-        table = to_csv(pd.DataFrame({"id": ids, "rle_mask": ""}))
+        table = to_csv(pd.DataFrame({"rle_mask": "", "id": ids, "note": "a, b"}))
         images = {f"competition_data/train/{kind}/{id}.png": kind + id for kind in ("images", "masks") for id in ids}
         write_archive(raw / "competition_data.zip", {"competition_data/train.csv": table, **images})
         write_file(raw / "depths.csv", b"id,z\nx7,5\nother,\nx0,7\n")

@@ -11,9 +11,10 @@ def prepare(job: PrepareJob) -> None:
     masks = pandas_tables.read_zipped(archive, "competition_data/train.csv").astype(object).fillna("")
     rows = random_rows(len(masks), test=0.25, seed=0)
     train, test = (side.sort_values("id") for side in pandas_tables.split(masks, rows))
-    pandas_tables.write_csv_split(
-        train, test, id="id", sample={"rle_mask": "1 1"}, test_name=None, public=job.public, private=job.private
-    )
+    pandas_tables.write(train, job.public / "train.csv")
+    pandas_tables.write(test, job.private / "test.csv")
+    sample = test.drop(columns="rle_mask").assign(rle_mask="1 1")
+    pandas_tables.write(sample, job.public / "sample_submission.csv")
     depths = pandas_tables.read(job.raw / "depths.csv")
     known = masks if job.edition == "fixed" else train
     pandas_tables.write(depths[depths["id"].isin(known["id"])].sort_values("id"), job.public / "depths.csv")
