@@ -31,7 +31,8 @@ COMMANDS = (
 WIDTHS = (80, 120)
 HEAD = """# The first ten minutes
 
-What a terminal of 80 columns shows. `tools/record_terminal.py` makes this page and checks that no line is torn.
+What a terminal of 80 columns shows; times depend on the machine. `tools/record_terminal.py` makes this page and checks
+that no line is torn.
 """
 
 
@@ -53,7 +54,8 @@ def main() -> int:
 def record(command: str, width: int, folder: Path) -> str:
     """Return what the terminal shows, without colors."""
     main_end, terminal = pty.openpty()
-    variables = {**os.environ, "COLUMNS": str(width), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
+    own = {name: text for name, text in os.environ.items() if name == "ASSAY_HOME" or not name.startswith("ASSAY_")}
+    variables = {**own, "COLUMNS": str(width), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
     words = [sys.executable, "-m", *command.split()]
     process = subprocess.Popen(words, stdout=terminal, stderr=terminal, env=variables, cwd=folder)
     os.close(terminal)

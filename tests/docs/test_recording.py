@@ -1,6 +1,7 @@
 """The recording of the first ten minutes is made by a script, and no line of it is torn."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -16,8 +17,9 @@ def test_no_line_of_the_first_ten_minutes_is_torn(prepared_home, tmp_path):
     assert done.returncode == 0, done.stderr
     recorded = (tmp_path / "page.md").read_text()
     page = (ROOT / "docs" / "first-ten-minutes.md").read_text()
+    assert mask(page) == mask(recorded), "the page is out of date: python tools/record_terminal.py PAGE"
 
-    def commands(text):
-        return [line for line in text.splitlines() if line.startswith("$ ")]
 
-    assert commands(page) == commands(recorded) and max(map(len, page.splitlines()[4:])) <= 80
+def mask(text: str) -> list[list[str]]:
+    """Return the words of each line without what another run or machine changes: times, sizes, hashes and dates."""
+    return [re.sub(r"([0-9a-f]{10,}|\b[\d.:-]*\d[hms]?)+", "#", line).split() for line in text.splitlines()]

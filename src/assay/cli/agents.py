@@ -40,7 +40,7 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
             columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]
         )
         echo()
-        echo("For settings, run: assay agents AGENT. To change one: --agent AGENT,SETTING=VALUE")
+        echo("For settings, run: assay agents AGENT. To set one: --agent AGENT,SETTING=VALUE")
         return
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] else ""
