@@ -11,7 +11,7 @@ from assay.cli.output import as_json, echo, open_registry, open_run, print_table
 from assay.core.text import plural
 
 if TYPE_CHECKING:
-    from assay.results.comparison import AgentSummary, Comparison, Measure, PairComparison
+    from assay.results.comparison import Comparison, Measure, PairComparison
 
 _MAX_TASKS_SHOWN = 5
 _MEASURES = ["success", "valid", "percentile", "normalized", "improvement", "wins"]
@@ -85,6 +85,8 @@ def compare_command(
 
 
 def _print(comparison: "Comparison") -> None:
+    from assay.results.wording import format_strength
+
     unit = "" if comparison.measure == "improvement" else ", of finished trials, failures included"
     echo(f"{comparison.suite}: {comparison.measure} on {plural(len(comparison.tasks), 'task')}{unit}")
     echo()
@@ -94,7 +96,7 @@ def _print(comparison: "Comparison") -> None:
             f"{_percent(one.mean)} ± {_percent(one.error)}" if one.error is not None else _percent(one.mean),
             f"{_percent(one.interval.low)} to {_percent(one.interval.high)}",
             _percent(one.iqm),
-            _strength(one),
+            format_strength(one),
         ]
         for one in comparison.agents
     ])  # fmt: skip
@@ -160,13 +162,6 @@ def _notes(comparison: "Comparison") -> list[str]:
         names = ", ".join(task.partition("/")[2] for task in comparison.left_out)
         lines.append(f"Left out, because not every agent has a result: {names}.")
     return lines
-
-
-def _strength(one: "AgentSummary") -> str:
-    elo = [400 / 2.302585092994046 * value for value in (
-        one.strength, one.strength_interval.low, one.strength_interval.high
-    )]  # fmt: skip
-    return "{:+.0f} ({:+.0f} to {:+.0f})".format(*elo).replace("-", "−")
 
 
 def _percent(share: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import floor, log10
+from math import floor, log, log10
 from typing import TYPE_CHECKING
 
 from assay.core.quantities import format_duration
@@ -10,6 +10,7 @@ from assay.core.text import one_line, plural
 from assay.results.outcome import Outcome
 
 if TYPE_CHECKING:  # the words alone need no numpy, which takes longer to import than a small command
+    from assay.results.comparison import AgentSummary
     from assay.results.inference import ErrorKind
     from assay.results.statistics import Cell, Estimate, Rate, Standing
 
@@ -31,6 +32,7 @@ __all__ = [
     "format_percent",
     "format_rank",
     "format_standing_tasks",
+    "format_strength",
     "format_trial_rank",
     "format_trial_result",
     "one_line",
@@ -72,6 +74,12 @@ def format_change(fraction: float | None) -> str:
 def format_percent(share: float) -> str:
     """Return a share of trials such as `67 %`."""
     return f"{share * 100:.0f} %"
+
+
+def format_strength(one: "AgentSummary") -> str:
+    """Return the rank strength of an agent with its interval in Elo points: 400 are odds of ten to one."""
+    strengths = (one.strength, one.strength_interval.low, one.strength_interval.high)
+    return "{:+.0f} ({:+.0f} to {:+.0f})".format(*(400 / log(10) * value for value in strengths)).replace("-", "−")
 
 
 def format_interval(rate: "Rate") -> str:

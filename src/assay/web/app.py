@@ -39,6 +39,8 @@ from assay.core.errors import AssayError, MissingDependency
 from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
+from assay.results.comparison import MEASURES
+from assay.results.inference import INTERVAL_METHOD
 from assay.results.verdict import make_verdict
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
@@ -139,7 +141,7 @@ class _Site:
         rest = [run for run in self._runs.find_all() if run.key != view.key] if not self._runs.only else []
         versions = tuple((other.key, other.version) for other in others)
         content = self._runs.keep(view, ("compare", query.key, versions), partial(pages.make_comparison, view, query))
-        return self._render("compare", view, page="compare", rest=rest, query=query, **content)
+        return self._render("compare", view, page="compare", rest=rest, query=query, measures=MEASURES, **content)
 
     def pair(self, request: Request) -> Response:
         """Two trials step by step, side by side."""
@@ -351,7 +353,7 @@ def make_environment() -> "Environment":
         finalize=clean_value,
     )
     environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
-    environment.globals["make_verdict"] = make_verdict
+    environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
     environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
     environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)
