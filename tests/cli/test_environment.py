@@ -95,26 +95,26 @@ def test_a_missing_home_folder_of_the_user_does_not_matter(home: Home):
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 
 
-def test_control_sequences_of_a_run_never_reach_the_terminal(home: Home, tmp_path: Path):
+def test_control_sequences_of_a_run_never_reach_the_terminal(assay_here, tmp_path: Path):
     run = tmp_path / "run"
     run.mkdir()
     content = {"format": "run/1", "created_at": "2026-01-01T00:00:00+00:00", "trials": [], ESCAPES: 1}
     (run / "run.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
     for words in (["status", run], ["report", run], ["verify", run], ["sign", run], ["report", run, "--csv"]):
-        result = call(*words, home=home.root)
-        output = (result.stdout + result.stderr).decode()
+        result = assay_here(*words)
+        output = result.stdout + result.stderr
         assert "Traceback" not in output
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(output), words
 
 
-def test_control_sequences_of_a_suite_never_reach_the_terminal(home: Home, tmp_path: Path):
+def test_control_sequences_of_a_suite_never_reach_the_terminal(assay_here, tmp_path: Path):
     suite = tmp_path / "suite"
     suite.mkdir()
     title = json.dumps(ESCAPES)[1:-1]  # the escapes of JSON are those of TOML
     lines = ['format = "suite/1"', 'name = "mine"', f'title = "{title}"', 'editions = ["v1"]', "tasks = []"]
     (suite / "suite.toml").write_text("\n".join(lines))
-    result = call("--tasks", suite, "tasks", "mine", home=home.root)
-    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set((result.stdout + result.stderr).decode())
+    result = assay_here("--tasks", suite, "tasks", "mine")
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout + result.stderr)
 
 
 def every_command(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
@@ -142,11 +142,12 @@ def test_every_command_has_help_with_an_example_in_80_columns():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("lsit", None), ("taks", "tasks"), ("grade_batch", "grade-batch"), ("reprot", "report")]
+    ("name", "hint"),
+    [("lsit", "ls"), ("xyzzy", None), ("taks", "tasks"), ("grade_batch", "grade-batch"), ("reprot", "report")],
 )
-def test_an_unknown_command_gets_a_suggestion(home: Home, name, hint):
-    result = call(name, home=home.root)
-    message = result.stderr.decode()
+def test_an_unknown_command_gets_a_suggestion(assay_here, name, hint):
+    result = assay_here(name)
+    message = result.stderr
     assert result.returncode == 2 and f"No such command '{name}'." in message
-    assert (f"Did you mean '{hint}'?" in message) == bool(hint)
+    assert (f"Did you mean '{hint}'?" in message) if hint else "Did you mean" not in message
     assert "Try 'assay --help' for help." in message
