@@ -134,19 +134,32 @@ def quadratic_weighted_kappa(
 def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The chance that a random positive is scored above a random negative, ties counting half.
 
-    Over all pairs of one of p positives and one of n negatives: `(pairs won + pairs tied / 2) / (p n)`, each counted.
-    Truth is 0/1 or boolean; predictions need only be ordered.
+    It is the area under the ROC curve. Truth is 0/1 or boolean; predictions need only be ordered.
     With several columns, the mean over columns. NaN where a column of truth holds only one class.
     """
     if truth.ndim == 2:
         return float(np.mean([roc_auc(truth[:, column], prediction[:, column]) for column in range(truth.shape[1])]))
     positive = truth.astype(bool)
-    winners, losers = np.sort(prediction[positive]), np.sort(prediction[~positive])
-    if not len(winners) or not len(losers):
+    if positive.all() or not positive.any():
         return float("nan")
-    below = int(np.searchsorted(losers, winners, side="left").sum())
-    not_above = int(np.searchsorted(losers, winners, side="right").sum())
-    return (below + not_above) / 2 / (len(winners) * len(losers))
+    false_rate, hit_rate = roc_curve(positive, prediction)
+    return float(np.trapezoid(hit_rate, false_rate))
+
+
+def roc_curve(positive: NDArray[np.bool_], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The corners of the ROC curve: the shares of negatives and of positives that are scored as high or higher.
+
+    Points between two others on a line are left out, as scikit-learn does, which rounds an area to the same last digit.
+    """
+    order = np.argsort(prediction)[::-1]
+    ranked = prediction[order]
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+    hits = np.cumsum(positive[order])[last]
+    false = last + 1 - hits
+    if len(last) > 2:
+        corner = np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(false, 2) != 0), [True]])
+        hits, false = hits[corner], false[corner]
+    return np.append(0, false) / false[-1], np.append(0, hits) / hits[-1]
 
 
 def log_loss(

@@ -79,14 +79,18 @@ def probabilistic_f1(
     where truth has no positive, and where a prediction is missing.
 
     With `missing_scores_zero` a missing prediction makes the whole score 0, and predictions that are all below 0 are an
-    `InvalidSubmission`. The published grader of rsna-breast-cancer-detection does this.
+    `InvalidSubmission`, as is any for truth without a positive. The published grader of rsna-breast-cancer-detection
+    does this; F-beta is computed in its steps, which decide the last digit.
     """
-    if missing_scores_zero and (prediction < 0).all():
-        raise InvalidSubmission("all predictions are below 0.")
+    positive, predicted = truth.astype(bool), np.clip(prediction, 0, 1)
+    if missing_scores_zero and ((prediction < 0).all() or not positive.any()):
+        raise InvalidSubmission("all predictions are below 0, or no answer is positive.")
     if missing_scores_zero and np.isnan(prediction).any():
         return 0.0
-    positive, predicted = truth.astype(bool), np.clip(prediction, 0, 1)
-    positives = int(positive.sum())
-    if positives == 0:
+    if not positive.any():
         return float("nan")
-    return float((1 + beta**2) * predicted[positive].sum() / (predicted.sum() + beta**2 * positives))
+    found, wrong = (float(np.cumsum(predicted[rows])[-1]) if rows.any() else 0.0 for rows in (positive, ~positive))
+    if found == 0:
+        return 0.0
+    precision, recall = found / (found + wrong), found / int(positive.sum())
+    return float((1 + beta**2) * (precision * recall) / (beta**2 * precision + recall))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.metrics.classification import roc_auc
+from assay.grading.metrics.classification import roc_auc, roc_curve
 from assay.grading.metrics.combine import apply_mask, mean_over_columns
 
 
@@ -38,21 +38,21 @@ def weighted_roc_auc(
     class.
     """
     positive = truth.astype(bool)
-    positives, negatives = int(positive.sum()), int((~positive).sum())
-    if positives == 0 or negatives == 0:
+    if positive.all() or not positive.any():
         return float("nan")
-    _, place, count = np.unique(-prediction.astype(np.float64), return_inverse=True, return_counts=True)
-    hits = np.bincount(place[positive], minlength=len(count))
-    hit_rate = np.concatenate([[0], np.cumsum(hits) / positives])
-    false_rate = np.concatenate([[0], np.cumsum(count - hits) / negatives])
-    start, rise, run = hit_rate[:-1], np.diff(hit_rate), np.diff(false_rate)
-    slope = np.divide(run, rise, out=np.zeros_like(run), where=rise > 0)
+    false_rate, hit_rate = roc_curve(positive, prediction.astype(np.float64))
+    for cut in thresholds:
+        if cut not in hit_rate:
+            end = int(np.argmax(hit_rate > cut))
+            (before, after), (low, high) = false_rate[end - 1 : end + 1], hit_rate[end - 1 : end + 1]
+            between = before + (after - before) * (cut - low) / (high - low)
+            false_rate, hit_rate = np.insert(false_rate, end, between), np.insert(hit_rate, end, cut)
     area = 0.0
     for floor, top, weight in zip(thresholds[:-1], thresholds[1:], weights, strict=True):
-        low, high = np.clip(start, floor, top), np.clip(hit_rate[1:], floor, top)
-        false_rate_midway = false_rate[:-1] + slope * ((low + high) / 2 - start)
-        area += weight * float(np.sum((high - low) * (1 - false_rate_midway)))
-    return area / float(np.dot(weights, np.diff(thresholds)))
+        band = (floor <= hit_rate) & (hit_rate <= top)
+        heights = np.append(hit_rate[band], top) - floor
+        area += weight * float(np.trapezoid(heights, np.append(false_rate[band], 1)))
+    return area / float(np.dot(np.diff(thresholds), weights))
 
 
 def jigsaw_bias_auc(
