@@ -1,7 +1,8 @@
 """Every command on the pages about reproducing the two papers works, on miniatures with scripted models.
 
 Commands are run as printed, except for what makes them expensive: suites become one miniature, models a scripted one,
-and budgets, seeds and environments small ones.
+and budgets, seeds and environments small ones. Memory is varied instead of GPUs, and valid submissions are counted
+instead of medals.
 """
 
 import re
@@ -16,7 +17,7 @@ from assay.records import RunFolder
 
 MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
 MINIATURES = {"mlagentbench": "mlagentbench/feedback", "mlebench": "mlebench/spooky-author-identification"}
-SMALL = {"--seeds": "1", "--steps": "2", "--time": "3m", "--gpus": "0", "--environment": ""}
+SMALL = {"--seeds": "1", "--steps": "1", "--time": "3m", "--environment": ""}
 
 
 def commands_of(page: str) -> list[str]:
@@ -36,6 +37,11 @@ def shrink(command: str) -> str:
         place += 1
         if word in SMALL:
             place += 1
+        elif word == "--gpus":
+            shrunk += ["--memory", "5GB"]  # the same study of resources, on machines without GPUs
+            place += 1
+        elif word == "gpus":
+            shrunk.append("memory")
         elif word == "--model":
             shrunk += [word, MODEL]
             place += 1
@@ -51,6 +57,8 @@ def shrink(command: str) -> str:
     if verb in ("run", "plan"):
         shrunk += ["--variant", "synthetic-0", "--no-build"]
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
+    if words[1:3] == ["study", "scaling"]:
+        shrunk += ["--measure", "valid"]  # miniatures have no medals
     if verb == "panel":
         shrunk += ["--variant", "synthetic-0", "--seeds", "1"]
     # Globs and substitutions are left to the shell.
