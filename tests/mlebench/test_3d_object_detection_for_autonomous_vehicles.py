@@ -34,7 +34,10 @@ STRINGS = (
     CAR.replace("2", "-2"), CAR.replace("1.5", "0"), CAR.replace("car", "dragon").replace("2", "-2"), "x" + CAR,
     CAR.replace("10 10", "1e9 1e9"), CAR.replace("10 10 0", "1e9 1e9 0").replace("0 car", "0.3 car"),
     CAR.replace("1.0", "7"), CAR.replace("1.0", "-7"), CAR.replace(" ", "\t", 1),
-    CAR.replace(" 0 car", " 1e3 car"),
+    CAR.replace(" 0 car", " 1e3 car"), CAR.replace("1.0", "nan"), CAR.replace("1.0", "1e20"), CAR.replace("1.5", "inf"),
+    CAR.replace("10 10 0", "10 10 inf"), CAR.replace("10 10", "inf 10"), CAR.replace("1.5", "nan"),
+    CAR.replace("10 10 0", "10 10 nan"), CAR.replace("1.5", "nan").replace("car", "dragon"),
+    CAR.replace(" 0 car", " inf dragon"), CAR.replace(" 0 car", " nan dragon"),
 )  # fmt: skip
 FULL = {"train_data": 13, "test_data": 11}
 
@@ -217,7 +220,7 @@ def parse(text: str) -> list[Box]:
     if not text.strip():
         return []
     words = text.split(" ")
-    require(len(words) % 9 == 0)
+    require(len(words) % 9 == 0 and not np.isinf([float(word) for word in words[7::9]]).any())
     return [
         (float(words[at]), np.array([float(word) for word in words[at + 1 : at + 8]]), words[at + 8])
         for at in range(0, len(words), 9)
@@ -253,9 +256,10 @@ def has_right_angles(x: float, y: float, width: float, length: float, yaw: float
 
 
 def overlap(one: np.ndarray, other: np.ndarray) -> float:
+    require(not np.isnan(np.concatenate([one, other])).any())
     floors = []
     for x, y, _, width, length, height, yaw in (one, other):
-        require(min(width, length, height) > 0 and has_right_angles(x, y, width, length, yaw))
+        require(width > 0 and length > 0 and height > 0 and has_right_angles(x, y, width, length, yaw))
         flat = affinity.rotate(
             shapely.box(-length / 2, -width / 2, length / 2, width / 2), yaw, (0, 0), use_radians=True
         )

@@ -76,6 +76,7 @@ def parse_boxes(
     whole_labels: bool = False,
     cut_labels: bool = False,
     any_number: bool = False,
+    any_corner: bool = False,
     may_be_empty: bool = True,
     max_count: int = _MAX_COUNT,
 ) -> Boxes:
@@ -84,8 +85,11 @@ def parse_boxes(
     With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
     covers nothing, as does one of no width. With `cut_labels` the label `3.7` is `3`, too, and with `any_number` the
     others may be infinite or NaN: the published grader of vinbigdata-chest-xray-abnormalities-detection accepts both.
+    That of siim-covid19-detection accepts corners that are infinite or NaN, but no such confidence (`any_corner`).
     """
-    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count, any_number=any_number)
+    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count, any_number=any_number or any_corner)
+    if not (any_number or np.isfinite(numbers[:, 0]).all()):
+        raise InvalidSubmission(f"{where}: the confidence of a box must be finite.")
     if whole_labels or cut_labels:
         labels = _to_integers(labels, where, cut=cut_labels)
     return Boxes(labels, numbers[:, 0], numbers[:, 1:])
@@ -96,18 +100,22 @@ def parse_boxes_3d(
     where: str,
     *,
     any_size: bool = False,
+    any_number: bool = False,
     split_at_spaces: bool = False,
     may_be_empty: bool = True,
     max_count: int = _MAX_COUNT,
 ) -> Boxes3D:
     """Parse at most `max_count` groups of `confidence center_x center_y center_z width length height yaw label`.
 
-    Sizes must be above 0 unless `any_size`. With `split_at_spaces` each space ends a word, so that two in a row are an
-    error, and other whitespace is part of a word; but a cell of whitespace is empty. The published grader of
-    3d-object-detection-for-autonomous-vehicles reads cells this way, and does not check all sizes.
+    Sizes must be above 0 unless `any_size`. With `any_number` numbers may be infinite, except for the yaw, or NaN. With
+    `split_at_spaces` each space ends a word, so that two in a row are an error, and other whitespace is part of a word;
+    but a cell of whitespace is empty. The published grader of 3d-object-detection-for-autonomous-vehicles reads cells
+    this way, and does not check all numbers.
     """
     separator = " " if split_at_spaces else None
-    labels, numbers = _parse_groups(text, _BOX_3D, where, may_be_empty, max_count, separator)
+    labels, numbers = _parse_groups(text, _BOX_3D, where, may_be_empty, max_count, separator, any_number=any_number)
+    if np.isinf(numbers[:, 7]).any():
+        raise InvalidSubmission(f"{where}: the yaw of a box must not be infinite.")
     sizes = numbers[:, 4:7]
     flat = [] if any_size else np.flatnonzero((sizes <= 0).any(axis=1)).tolist()
     if flat:

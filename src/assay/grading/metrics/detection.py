@@ -267,11 +267,13 @@ def _coco_area(hits: NDArray[np.bool_], number: int) -> float:
 
 
 def _check_corners(boxes: Boxes3D, rows: NDArray[np.intp]) -> None:
-    """Refuse boxes whose size is not above 0, or whose corners are too far away to form right angles."""
-    corners = _footprints(boxes, rows, np.zeros(2))
-    sides = np.roll(corners, -1, axis=1) - corners
-    angles = (sides * np.roll(sides, 1, axis=1)).sum(axis=-1)
-    if (boxes.sizes[rows] <= 0).any() or not (np.abs(angles) <= _RIGHT_ANGLE).all():
+    """Refuse boxes with NaN, a size that is not above 0, or corners that are too far away to form right angles."""
+    with np.errstate(all="ignore"):  # an angle of corners that are infinitely far away is NaN, which is not right
+        corners = _footprints(boxes, rows, np.zeros(2))
+        sides = np.roll(corners, -1, axis=1) - corners
+        angles = (sides * np.roll(sides, 1, axis=1)).sum(axis=-1)
+    known = not np.isnan(boxes.centers[rows]).any() and (boxes.sizes[rows] > 0).all()
+    if not (known and (np.abs(angles) <= _RIGHT_ANGLE).all()):
         raise InvalidSubmission("A box has a size that is not above 0, or is too far away for its corners to be exact.")
 
 
@@ -303,18 +305,22 @@ def _overlap_3d(
     It is the common ground times the common height, of the joint volume. Corners are computed as seen from the true box
     or, less exactly, `from_origin`.
     """
-    rows = np.flatnonzero(prediction.labels == label)
-    rows = rows[np.argsort(-prediction.scores[rows], kind="stable")][:, None]
+    found = np.flatnonzero(prediction.labels == label).tolist()
+    ranked = sorted(
+        found, key=lambda row: float(prediction.scores[row]), reverse=True
+    )  # NaN stays where Python leaves it
+    rows = np.array(ranked, np.intp)[:, None]
     others = np.flatnonzero(truth.labels == label)[None]
-    (low, high), (other_low, other_high) = _heights(prediction, rows), _heights(truth, others)
-    height = np.clip(np.minimum(high, other_high) - np.maximum(low, other_low), 0, None)
-    volumes = prediction.sizes[rows].prod(axis=-1) + truth.sizes[others].prod(axis=-1)
-    # Polygons are slow: they are cut only where the boxes could share enough ground and are near enough to.
-    widths = np.minimum(prediction.sizes[rows, :2].prod(axis=-1), truth.sizes[others, :2].prod(axis=-1))
-    reach = np.linalg.norm(prediction.sizes[rows, :2], axis=-1) + np.linalg.norm(truth.sizes[others, :2], axis=-1)
-    distance = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
-    largest = widths * height * (1 + 1e-9)
-    near = np.nonzero((distance < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
+    with np.errstate(all="ignore"):  # what is infinite overlaps with nothing
+        (low, high), (other_low, other_high) = _heights(prediction, rows), _heights(truth, others)
+        height = np.clip(np.minimum(high, other_high) - np.maximum(low, other_low), 0, None)
+        volumes = prediction.sizes[rows].prod(axis=-1) + truth.sizes[others].prod(axis=-1)
+        # Polygons are slow: they are cut only where the boxes could share enough ground and are near enough to.
+        widths = np.minimum(prediction.sizes[rows, :2].prod(axis=-1), truth.sizes[others, :2].prod(axis=-1))
+        reach = np.linalg.norm(prediction.sizes[rows, :2], axis=-1) + np.linalg.norm(truth.sizes[others, :2], axis=-1)
+        distance = np.linalg.norm(prediction.centers[rows, :2] - truth.centers[others, :2], axis=-1)
+        largest = widths * height * (1 + 1e-9)
+        near = np.nonzero((distance < reach / 2) & (largest > 0) & (largest >= least * (volumes - largest)))
     overlap = np.zeros(volumes.shape)
     if len(near[0]):
         pairs = rows[near[0], 0], others[0, near[1]]
