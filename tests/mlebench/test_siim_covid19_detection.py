@@ -28,6 +28,8 @@ STRINGS = (
     "opacity x 0 0 9 9", "none 1 0 0 1 1", "none 1 0 0 1 1 opacity 0.2 3 3 3 3", "opacity 0.5 9 9 0 0",
     "other 1 0 0 1 1", "negative 2 0 0 1 1", "negative -1 0 0 1 1", "opacity 0.5\t0 0  9 9", " typical 1 0 0 1 1 ",
     "1 1 1 1 1 1", "typical 0 0 0 1 1", "typical 0.5 0 0 1 0.6 typical 0.5 0 0 1 1",
+    "opacity 0.5 nan 0 9 9 negative 0.9 0 0 1 1", "negative 0.5 0 0 1 inf", "negative 0.5 0 -1e300 1e300 1",
+    "negative nan 0 0 1 1",
 )  # fmt: skip
 
 

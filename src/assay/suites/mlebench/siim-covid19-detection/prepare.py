@@ -20,7 +20,7 @@ def prepare(job: PrepareJob) -> None:
     sides = pandas_tables.split(studies, random_rows(len(studies), test=0.1, seed=0))
     train, test = (side.sort_values("id") for side in sides)
     train_images, test_images = (images[study_of_image.isin(side["id"])].sort_values("id") for side in (train, test))
-    classes = test.drop(columns="id").to_numpy().argmax(axis=1)
+    classes = [row.argmax() for _, row in test.iloc[:, 1:].astype(object).iterrows()]  # where NaN is not the largest
     found = [f"{CLASSES[place]} {WHOLE_IMAGE}" for place in classes]
     ids = [*test["id"], *test_images["id"]]
     answers = pd.DataFrame({"id": ids, "PredictionString": [*found, *test_images["label"]]})
@@ -30,4 +30,4 @@ def prepare(job: PrepareJob) -> None:
     pandas_tables.write(answers.assign(PredictionString=nothing), job.public / "sample_submission.csv")
     pandas_tables.write(answers, job.private / "test.csv")
     for name, side in (("train", train), ("test", test)):
-        files.copy_folder_by_id(job.raw / "train", job.public / name, side["id"].str.removesuffix("_study"))
+        files.copy_folder_by_id(job.raw / "train", job.public / name, side["id"].str.replace("_study", "", regex=False))
