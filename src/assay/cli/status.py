@@ -106,7 +106,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
     ]
     columns = [
         TableColumn("trial", shrinks=True, min_width=24),
-        TableColumn("agent", shrinks=True, min_width=12, leave_out=6),
+        TableColumn("agent", shrinks=True, min_width=12, leave_out=7),
         TableColumn("seed", right=True, leave_out=3),
         TableColumn("state"),
         TableColumn("score", right=True),
@@ -114,7 +114,7 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         TableColumn("time", leave_out=5),
         TableColumn("tokens", right=True, leave_out=1),
         TableColumn("cost", right=True, leave_out=2),
-        TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=7),
+        TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=6),
         *([TableColumn("node", shrinks=True, min_width=8)] if elsewhere else []),
     ]
     print_table(columns, rows)
