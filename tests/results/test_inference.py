@@ -200,6 +200,12 @@ def test_wins_are_counted_by_task_and_intervals_cover_the_strength():
     intervals = inference.bradley_terry_intervals(agents, list(better), resamples=200)
     assert strengths[0] > strengths[1]
     assert all(one.low < strength < one.high for one, strength in zip(intervals, strengths, strict=True))
+    # Four wins: half the logarithm of the odds (w + t/2) / (t/2), w being a sum of four exponential weights and t one,
+    # at least 0.05. Without that limit w / 4t has an F distribution with 8 and 2 degrees of freedom.
+    won, lost = {task: [1] for task in "abcd"}, {task: [0] for task in "abcd"}
+    found = inference.bradley_terry_intervals([won, lost], list(won), resamples=20_000)[0]
+    low, high = (math.log(1 + 2 * 4 * stats.f(8, 2).ppf(share)) / 2 for share in (0.025, 0.975))
+    assert found.low == pytest.approx(low, abs=0.05) and low < found.high < high
 
 
 def test_power_is_close_to_that_of_a_paired_t_test():

@@ -38,6 +38,8 @@ _MAX_ENUMERATED = 18
 _MAX_LATTICE = 1_000_000
 _MAX_BINOMIAL = 200
 _SIGN_DRAWS = 100_000
+_LEAST_TIE = 0.05
+"""Without a tie that counts, strengths of unbeaten agents have no limit."""
 _TOLERANCE = 1e-12
 
 
@@ -393,26 +395,27 @@ def probability_of_improvement(first: Sample, second: Sample) -> float:
 # Ranks
 
 
-def bradley_terry(wins: Floats) -> Floats:
+def bradley_terry(wins: Floats, ties: Floats | float = 1.0) -> Floats:
     """Return the strengths (logarithms with mean 0) that make a matrix of wins most likely; a tie is half a win each.
 
     Every pair is given one tie more than it had: without it an agent that never lost would be infinitely strong.
-    Several matrices at once (… × agents × agents) give strengths for each.
+    Several matrices at once (… × agents × agents) give strengths for each. `ties` is how much the added tie counts.
     """
     count = wins.shape[-1]
-    wins = wins + 0.5 * (1 - np.eye(count))
+    wins = wins + 0.5 * ties * (1 - np.eye(count))
     games = wins + np.swapaxes(wins, -1, -2)
-    total = wins.sum(axis=-1)
-    strength = np.ones_like(total)
-    for _ in range(10_000):
-        new = total / (games / (strength[..., :, None] + strength[..., None, :])).sum(axis=-1)
-        new /= np.exp(np.log(new).mean(axis=-1, keepdims=True))
-        done = np.abs(np.log(new / strength)).max() < 1e-10
-        strength = new
-        if done:
+    strengths: Floats = np.zeros(wins.shape[:-1])
+    for _ in range(200):  # Newton's method, whose steps are limited far from the maximum
+        share = 1 / (1 + np.exp(strengths[..., None, :] - strengths[..., :, None]))
+        gradient = (wins - games * share).sum(axis=-1)
+        weight = games * share * (1 - share)
+        # Only differences of strengths matter; adding a constant matrix keeps their mean at 0.
+        curvature = weight.sum(axis=-1)[..., None] * np.eye(count) - weight + 1 / count
+        step = np.clip(np.linalg.solve(curvature, gradient[..., None])[..., 0], -1, 1)
+        strengths = strengths + step
+        if np.abs(step).max() < 1e-10:
             break
-    strengths: Floats = np.log(strength)
-    return strengths
+    return strengths - strengths.mean(axis=-1, keepdims=True)
 
 
 def count_wins(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
@@ -432,11 +435,15 @@ def _wins_by_task(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
 def bradley_terry_intervals(
     samples: Sequence[Sample], tasks: Sequence[str], *, resamples: int = 1_000, seed: int = 0, confidence: float = 0.95
 ) -> list[Interval]:
-    """Return an interval for the strength of each agent, by a bootstrap over tasks."""
-    count = len(tasks)
-    drawn = np.random.default_rng(seed).integers(0, count, (resamples, count))
-    times_drawn = np.stack([np.bincount(one, minlength=count) for one in drawn])
-    found = bradley_terry(np.tensordot(times_drawn, _wins_by_task(samples, tasks), axes=1))
+    """Return an interval for the strength of each agent, by a Bayesian bootstrap over tasks.
+
+    Tasks have exponentially distributed weights instead of being drawn or not, and so has the added tie: if it always
+    counted the same, the strength of an agent that wins everywhere would seem to be certain.
+    """
+    random = np.random.default_rng(seed)
+    weights = random.exponential(size=(resamples, len(tasks)))
+    ties = np.maximum(random.exponential(size=(resamples, 1, 1)), _LEAST_TIE)
+    found = bradley_terry(np.tensordot(weights, _wins_by_task(samples, tasks), axes=1), ties)
     return [_percentiles(found[:, agent], confidence) for agent in range(len(samples))]
 
 

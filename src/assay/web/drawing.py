@@ -39,8 +39,9 @@ def draw_interval(mean: float, interval: Interval | None, color: int) -> Markup:
 def draw_forest(pair: PairComparison, max_rows: int = 60) -> Markup:
     """Return the differences by task, the largest first, and their mean with its interval at the top."""
     tasks = pair.tasks[:max_rows]
-    left, right, row = 220, 60, 22
-    plot = 420
+    names = [one_line(short_task_name(task.task), 30) for task in tasks]
+    left, right, row = 24 + 7 * max(len(name) for name in ["all tasks", *names]), 60, 22
+    plot = 340
     values = [abs(task.difference) for task in tasks] + [abs(pair.interval.low), abs(pair.interval.high)]
     reach = max([*values, 0.01]) * 1.05
 
@@ -65,14 +66,12 @@ def draw_forest(pair: PairComparison, max_rows: int = 60) -> Markup:
             left + plot + 10, y + 4, _points(pair.difference)
         ),
     ]
-    for place, task in enumerate(tasks, start=1):
+    for place, (name, task) in enumerate(zip(names, tasks, strict=True), start=1):
         at = y + place * row
         kind = "better" if task.difference > 0 else "worse" if task.difference < 0 else "same"
         end = x(task.difference)
         parts += [
-            Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
-                left - 12, at + 4, one_line(short_task_name(task.task), 30)
-            ),
+            Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(left - 12, at + 4, name),
             Markup('<line class="stem {}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
                 kind, x(0), at, end, at
             ),
