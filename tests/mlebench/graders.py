@@ -66,7 +66,8 @@ def macro_f1(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: s
 def decode_mask(text: str, height: int, width: int) -> "np.ndarray":
     """Decode `start length` pairs down the columns; NumPy broadcasts an unpaired start, and slices end at the array."""
     numbers = [int(word) for word in text.split()]
-    starts, lengths = np.array(numbers[0::2], object) - 1, np.array(numbers[1::2], object)
+    starts, lengths = (np.array(part, None if part else int) for part in (numbers[0::2], numbers[1::2]))
+    starts = starts - 1
     ends = starts + lengths
     require(bool((starts >= 0).all() and (lengths > 0).all()))
     require(bool((starts[1:] >= starts[:-1]).all() and (starts[1:] >= ends[:-1]).all()))

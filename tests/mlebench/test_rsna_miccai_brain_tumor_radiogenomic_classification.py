@@ -11,7 +11,8 @@ class TestRsnaMiccaiBrainTumorRadiogenomicClassification(Competition):
     targets = ("MGMT_value",)
 
     def prepare_reference(self, raw: Path) -> Files:
-        train, test = split(pd.read_csv(raw / "train_labels.csv", dtype={"BraTS21ID": str}), test_size=0.1)
+        table = pd.read_csv(raw / "train_labels.csv", dtype={"BraTS21ID": str, "MGMT_value": int})
+        train, test = split(table, test_size=0.1)
         return {
             "public/train_labels.csv": to_csv(train),
             "public/sample_submission.csv": to_csv(test.assign(MGMT_value=0.5)),
@@ -23,9 +24,9 @@ class TestRsnaMiccaiBrainTumorRadiogenomicClassification(Competition):
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         return roc_auc(submission, answers, "BraTS21ID", "MGMT_value")
 
-    def test_further_columns_and_empty_folders_are_kept(self, raw: Path) -> None:
+    def test_further_columns_and_empty_folders_are_kept_and_labels_are_whole(self, raw: Path) -> None:
         ids = [f"{number:05d}" for number in range(13)]
-        table = pd.DataFrame({"site": ["a,b"] * 13, "MGMT_value": [0, 1, *[0] * 11], "BraTS21ID": ids})
+        table = pd.DataFrame({"site": ["a,b"] * 13, "MGMT_value": [0.0, 1.0, *[0.0] * 11], "BraTS21ID": ids})
         write_file(raw / "train_labels.csv", to_csv(table))
         for id in ids:
             write_file(raw / "train" / id / "FLAIR/Image-1.dcm", id.encode())

@@ -63,7 +63,7 @@ class TestTgsSaltIdentificationChallenge(Competition):
         for cell in (
             "1 10201", "1 10300", "10201 1", "10202 5", "1 1 2 1", "1 3 2 1", "5 1 1 1", "1 0", "0 1", "1 5 9", "7",
             "1 2 3 4 5", "1  5", " 1 5 ", "1 -5", "1 5 x", "1.0 5", "1 10 20 10 5000 4000", "   ",
-            "+1 1_0", "१ ५", "5 99999999999999999999",
+            "+1 1_0", "१ ५", "5 99999999999999999999", "9223372036854775808 1",
         ):  # fmt: skip
             for count in (1, len(table.rows)):
                 places = draw.sample(range(len(table.rows)), count)

@@ -137,9 +137,11 @@ def _is_positive(token: str) -> bool:
 def _to_digits(token: str) -> str:
     """Return a number without underscores, plus or leading zeros; one beyond any image as the largest that fits."""
     try:
-        return str(min(int(token), 10**_MAX_DIGITS - 1))
+        number = int(token)
     except ValueError:
         return token
+    # NumPy adds unsigned integers of 64 bits to signed ones as floats, which no published grader can slice by.
+    return token if 2**63 <= number < 2**64 else str(min(number, 10**_MAX_DIGITS - 1))
 
 
 def _check_pairs(tokens: list[str], where: str) -> list[str]:

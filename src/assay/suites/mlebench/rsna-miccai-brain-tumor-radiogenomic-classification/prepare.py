@@ -8,8 +8,8 @@ ID = "BraTS21ID"
 
 
 def prepare(job: PrepareJob) -> None:
-    """Split the labeled patients; ids are text, so that they keep their leading zeros."""
-    labels = pandas_tables.read(job.raw / "train_labels.csv", dtype={ID: str})
+    """Split the labeled patients; ids are text, which keeps their leading zeros, and labels whole numbers."""
+    labels = pandas_tables.read(job.raw / "train_labels.csv", dtype={ID: str, "MGMT_value": int})
     train, test = pandas_tables.split(labels, random_rows(len(labels), test=0.1, seed=0))
     pandas_tables.write_csv_split(
         train, test, id=ID, sample={"MGMT_value": 0.5}, whole_sample=True, public=job.public, private=job.private,
