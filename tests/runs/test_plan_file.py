@@ -189,11 +189,13 @@ def test_the_maximum_time_is_that_of_trials_that_wait_for_free_cores():
     def line(seeds: int, time: float, cores: int, done: int = 0) -> ForecastLine:
         return ForecastLine("a/b", "starter", {}, seeds, done, time, 50, None, cores, 0.0, {})
 
-    assert Forecast((line(3, 10.0, 1),), {}, (), cores=2).time == 20.0  # two, then one
-    assert Forecast((line(4, 10.0, 1, done=2),), {}, (), cores=2).time == 10.0
-    assert Forecast((line(1, 5.0, 1), line(2, 10.0, 2)), {}, (), cores=2).time == 25.0  # wide trials wait for all cores
-    assert Forecast((line(1, 10.0, 8),), {}, (), cores=2).time == 10.0
-    assert Forecast((), {}, (), cores=2).time == 0.0
+    assert Forecast((line(3, 10.0, 1),), {}, (), (), cores=2).time == 20.0  # two, then one
+    assert Forecast((line(4, 10.0, 1, done=2),), {}, (), (), cores=2).time == 10.0
+    assert (
+        Forecast((line(1, 5.0, 1), line(2, 10.0, 2)), {}, (), (), cores=2).time == 25.0
+    )  # wide trials wait for all cores
+    assert Forecast((line(1, 10.0, 8),), {}, (), (), cores=2).time == 10.0
+    assert Forecast((), {}, (), (), cores=2).time == 0.0
 
 
 def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
