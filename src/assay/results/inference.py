@@ -415,7 +415,8 @@ def bradley_terry(wins: Floats, ties: Floats | float = 1.0) -> Floats:
         strengths = strengths + step
         if np.abs(step).max() < 1e-10:
             break
-    return strengths - strengths.mean(axis=-1, keepdims=True)
+    centered: Floats = strengths - strengths.mean(axis=-1, keepdims=True)
+    return centered
 
 
 def count_wins(samples: Sequence[Sample], tasks: Sequence[str]) -> Floats:
