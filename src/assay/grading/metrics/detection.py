@@ -259,6 +259,15 @@ def _area(hit: NDArray[Any], ranked: NDArray[Any], number: int, *, raised: bool 
     return float((np.diff(hit, prepend=0) / number * precision).sum())
 
 
+def _area_3d(hit: NDArray[Any], number: int) -> float:
+    """The same at each box, with recall divided before it is subtracted: this decides the published last digit."""
+    recall = np.concatenate([[0.0], hit / number, [1.0]])
+    precision = np.concatenate([[0.0], hit / (np.arange(len(hit)) + 1), [0.0]])
+    raised = np.maximum.accumulate(precision[::-1])[::-1]
+    steps = np.flatnonzero(np.diff(recall))
+    return float(((recall[steps + 1] - recall[steps]) * raised[steps + 1]).sum())
+
+
 def _coco_area(hits: NDArray[np.bool_], number: int) -> float:
     hit = np.cumsum(hits)
     precision = np.maximum.accumulate((hit / (np.arange(len(hits)) + 1))[::-1])[::-1]
@@ -289,8 +298,7 @@ def _scene_scores(
         hits = [_hits(overlap, threshold, only_free=False) for overlap in overlaps.values()]
         if average_precision:
             numbers = [overlap.shape[1] for overlap in overlaps.values()]
-            steps = [np.arange(len(hit)) + 1 for hit in hits]
-            yield _mean([_area(np.cumsum(h), s, n) for h, s, n in zip(hits, steps, numbers, strict=True)])
+            yield _mean([_area_3d(np.cumsum(hit), number) for hit, number in zip(hits, numbers, strict=True)])
         else:
             hit = sum(int(each.sum()) for each in hits)
             involved = len(truth.labels) + len(prediction.labels) - hit
