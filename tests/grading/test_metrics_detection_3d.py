@@ -161,3 +161,9 @@ def test_without_shapely_the_error_says_what_to_install(monkeypatch):
 
 def test_no_scenes_have_no_score():
     assert math.isnan(map_3d_iou([], []))
+
+
+def test_steps_of_recall_are_subtracted_as_published_to_the_last_digit():
+    # Six of six boxes found: the steps k/6 - (k - 1)/6 add up to 1, whereas six times 1/6 is 0.9999999999999999.
+    six = scene(*(f"1 {20 * place} 0 0 2 4 1 0 car" for place in range(6)))
+    assert map_3d_iou([six], [six], thresholds=[0.5], average_precision=True) == 1
