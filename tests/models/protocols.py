@@ -53,7 +53,7 @@ class Say:
     used: Used
     stop: str | None
 
-    def __init__(self, *parts: str | Thought | Redacted | Call, used: Used = Used(), stop: str | None = None):  # noqa: B008
+    def __init__(self, *parts: str | Thought | Redacted | Call, used: Used = Used(), stop: str | None = None):
         object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "used", used)
         object.__setattr__(self, "stop", stop)
