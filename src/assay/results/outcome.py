@@ -84,7 +84,7 @@ class Outcome:
         """Whether the agent cannot work on this kind of task, which is not a failure."""
         return self.status == "inapplicable"
 
-    @cached_property
+    @property
     def pending(self) -> bool:
         """Whether there is no result yet: the agent has not ended, or its submission is not graded."""
         return self.status in ("waiting", "running", "submitted") or (self.status == "done" and self.grade is None)
@@ -99,7 +99,7 @@ class Outcome:
         """Whether agent code, or submitted code while it was graded, ran outside of a sandbox."""
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
 
-    @cached_property
+    @property
     def valid(self) -> bool:
         """Whether it finished with a submission that has a score."""
         return self.score is not None
