@@ -63,7 +63,7 @@ def check_published_sample(subject: Subject, score: float | None) -> list[AuditF
 
 def _judge(score: float, board: Leaderboard, metric: Metric) -> str | None:
     if medal := find_medal(score, board, metric):
-        return f"wins {medal}"
+        return f"reaches the threshold for {medal}"
     return f"is better than the median ({board.median:g})" if metric.better(score, board.median) else None
 
 
