@@ -51,7 +51,8 @@ def test_action_names_match_regardless_of_case_and_punctuation():
 async def test_files_can_be_listed_read_written_and_copied(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
-        assert await do("List Files", dir_path=".") == "data/\ndescription.md\ntrain.py\n"
+        for workspace in (".", ""):
+            assert await do("List Files", dir_path=workspace) == "data/\ndescription.md\ntrain.py\n"
         assert await do("List Files", dir_path="data") == "test.csv\ntrain.csv\n"
         assert "Guess which side" in await do("Read File", file_name="description.md")
         assert (await do("Read File", file_name="data/train.csv")).startswith("coin,side\n0,1\n1,0\n")
@@ -66,7 +67,8 @@ async def test_files_can_be_listed_read_written_and_copied(trial):
     assert files["sub/new.txt"] == b"a\nb\n"
     assert files["sub/mine.csv"].startswith(b"coin\n30\n")
     assert trial.actions() == [(name, None) for name in (
-        "List Files", "List Files", "Read File", "Read File", "Write File", "Append File", "Append File", "Copy File",
+        "List Files", "List Files", "List Files", "Read File", "Read File", "Write File", "Append File", "Append File",
+        "Copy File",
     )]  # fmt: skip
 
 
@@ -112,7 +114,7 @@ async def test_data_is_read_only_however_the_path_is_spelled(trial, path):
         assert "Read-only file system" in do.last.text
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "/workspace-secret/answers.csv", "a/../../x", "", "a\0b"])
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "/workspace-secret/answers.csv", "a/../../x", " ", "a\0b"])
 async def test_paths_outside_the_workspace_are_refused(trial, path):
     async with trial.bench() as bench:
         do = ActionDriver(bench)

@@ -82,6 +82,20 @@ def test_broken_json_is_read_by_the_names_of_the_arguments_if_it_is_complete(arg
     assert (call.arguments, bool(call.parse_error)) == ((expected, False) if expected else ({}, True))
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"runs/0\amp-parkinsons", r"runs/0\amp-parkinsons"),  # in Python, \a, \v and \3 are control characters
+        (r"1\vectorization\3\CLRS", r"1\vectorization\3\CLRS"),
+        (r"re.sub(r'(\w+)\1', '\u12')", r"re.sub(r'(\w+)\1', '\u12')"),
+        (r"a\\d\d\"q\"\u0041", 'a\\d\\d"q"A'),
+    ],
+)
+def test_backslashes_that_escape_nothing_in_json_are_kept(written, read):
+    call = parse_text(f'Thought: go\nAction: List Files\nAction Input: {{"dir_path": "{written}"}}', ONE)
+    assert (call.arguments, call.parse_error) == ({"dir_path": read}, None)
+
+
 @pytest.mark.parametrize("empty", [thought.name for thought in SIX])
 @pytest.mark.parametrize("blank", ["", "\n", " \n\n"])
 def test_a_thought_may_be_left_empty_but_not_out(empty, blank):

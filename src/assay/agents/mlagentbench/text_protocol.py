@@ -20,6 +20,7 @@ INPUT = ThoughtField("Action Input", "the arguments of that action, as one JSON 
 OMITTED = "(executed; the observation is omitted here)"
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/"}
+_LONE_BACKSLASH = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
 _BEFORE_JSON = re.compile(rf"^(?:\s|{INPUT.name}[ \t]*:|[*_\-+>•–·](?!\w)|\d{{1,2}}[.)](?=\s)|`+\w*)*", re.I)
 
 
@@ -118,13 +119,13 @@ def _parse_name(text: str) -> str:
 
 
 def _parse_arguments(text: str, names: Sequence[str]) -> tuple[Mapping[str, Any], str | None]:
-    """Parse the first JSON object of a text; tolerate raw line breaks in strings and Python quotes.
+    """Parse the first JSON object of a text; tolerate raw line breaks and lone backslashes in strings, and Python quotes.
 
     In front of it there may be the name of the field again, a list bullet or quote mark, and a code fence.
     """
     body = _BEFORE_JSON.sub("", text, count=1)
     try:
-        value, _ = json.JSONDecoder(strict=False).raw_decode(body)
+        value = _decode_json(body)
     except (ValueError, RecursionError) as error:
         value = _parse_python(body)
         if value is None and names:
@@ -138,6 +139,19 @@ def _parse_arguments(text: str, names: Sequence[str]) -> tuple[Mapping[str, Any]
     if why := find_unserializable(value):
         return {}, f"The {INPUT.name} contains values that cannot be serialized: {why}."
     return value, None
+
+
+def _decode_json(text: str) -> object:
+    """Decode JSON. If that fails, take backslashes that escape nothing as they are: models write paths and patterns."""
+    decoder = json.JSONDecoder(strict=False)
+    try:
+        return decoder.raw_decode(text)[0]
+    except ValueError as error:
+        escaped = _LONE_BACKSLASH.sub(lambda match: match[1] or r"\\", text)
+        try:
+            return decoder.raw_decode(escaped)[0]
+        except ValueError:
+            raise error from None  # its position is one in the text
 
 
 def _parse_python(text: str) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ MAX_LINES = 100
 @action("List Files", returns="the names in the folder, with a `/` after each folder")
 async def list_files(context: ActionContext, dir_path: Annotated[str, "a folder, such as `.` or `data`"]) -> str:
     """List the files and folders in a folder of the workspace."""
-    path = command_argument(normalize_path(dir_path))
+    path = command_argument(normalize_path(dir_path or "."))
     listing = await context.bench.execute(["ls", "-F", "--", path], seconds=LOOKUP_SECONDS, changes=False)
     if not listing.succeeded:
         raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_last_reason(listing.stderr)}.")
