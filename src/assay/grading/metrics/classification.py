@@ -151,15 +151,30 @@ def roc_curve(positive: NDArray[np.bool_], prediction: NDArray[Any]) -> tuple[ND
 
     Points between two others on a line are left out, as scikit-learn does, which rounds an area to the same last digit.
     """
-    order = np.argsort(prediction)[::-1]
-    ranked = prediction[order]
-    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-    hits = np.cumsum(positive[order])[last]
-    false = last + 1 - hits
-    if len(last) > 2:
-        corner = np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(false, 2) != 0), [True]])
-        hits, false = hits[corner], false[corner]
+    hits, count = _count_up_to(positive, prediction)
+    if len(count) > 2:
+        corner = np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(count, 2) != 0), [True]])
+        hits, count = hits[corner], count[corner]
+    false = count - hits
     return np.append(0, false) / false[-1], np.append(0, hits) / hits[-1]
+
+
+def _count_up_to(positive: NDArray[np.bool_], prediction: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each distinct prediction, from the highest: how many positives, and how many rows, are scored as high.
+
+    The two highest bits of numbers from 0 to below 2 are 0, and the others are in the order of the numbers. So they
+    leave room for the class, and a plain sort, which is several times faster than one of rows, keeps both together.
+    """
+    if prediction.dtype == np.float64 and prediction.min() >= 0 and prediction.max() < 2:
+        keys = (prediction + 0.0).view(np.uint64) << np.uint64(1) | positive  # + 0.0 turns -0.0 into 0.0
+        keys.sort()
+        keys = keys[::-1]
+        ranked, classes = keys >> np.uint64(1), (keys & np.uint64(1)).astype(np.intp)
+    else:
+        order = np.argsort(prediction)[::-1]
+        ranked, classes = prediction[order], positive[order].astype(np.intp)
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+    return np.cumsum(classes)[last], last + 1
 
 
 def log_loss(
