@@ -8,7 +8,7 @@ independent of each other.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from statistics import NormalDist, fmean, stdev, variance
 from typing import Literal
 
@@ -272,17 +272,17 @@ def _exact_interval(
     length = 1 << top.bit_length()  # transforms of a power of two are the fastest
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for group in _strata(tasks, strata):
-        drawn = np.zeros(highest + 1)
-        for row in group:
-            np.add.at(drawn, *distribution(tasks[row]))
+        steps, weights = zip(*(distribution(tasks[row]) for row in group), strict=True)
+        drawn = np.bincount(np.concatenate(steps), np.concatenate(weights), highest + 1)
         spectrum *= np.fft.rfft(drawn / len(group), length) ** len(group)
     cumulated = np.cumsum(np.fft.irfft(spectrum, length)[: top + 1])
     low, high = np.searchsorted(cumulated, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low) / top, float(min(high, top)) / top)
 
 
+@cache
 def _binomial(trials: int, share: float) -> Floats:
-    """Return the probabilities of 0 to `trials` successes."""
+    """Return the probabilities of 0 to `trials` successes; computed once, because many tasks have the same share."""
     hits = range(trials + 1)
     return np.array([math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in hits])
 

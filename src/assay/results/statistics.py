@@ -237,6 +237,9 @@ def _standing(group: Sequence[Outcome], tasks: Sequence[Cell]) -> Standing:
     splits = {outcome.task: outcome.split for outcome in group}
     successes = sample_successes(group)
     pass_at, pass_all = pass_curves(successes) if successes else ({}, {})
+    counts = {cell.task: _counts(cell.success) for cell in tasks}
+    published = {cell.task: _counts(cell.success_published) for cell in tasks}
+    success = _rate_over_tasks(counts, splits)
     return Standing(
         rules=group[0].rules,
         agent=group[0].agent,
@@ -246,8 +249,8 @@ def _standing(group: Sequence[Outcome], tasks: Sequence[Cell]) -> Standing:
         pending=sum(cell.pending for cell in tasks),
         failures=_failures(group),
         valid=_rate_over_tasks({cell.task: (cell.valid, cell.finished) for cell in tasks}, splits),
-        success=_rate_over_tasks({cell.task: _counts(cell.success) for cell in tasks}, splits),
-        success_published=_rate_over_tasks({cell.task: _counts(cell.success_published) for cell in tasks}, splits),
+        success=success,
+        success_published=success if published == counts else _rate_over_tasks(published, splits),
         success_without_infrastructure=_rate_over_tasks(without, splits) if any(infrastructure) else None,
         mean_over_tasks=estimate_mean(success.value for success in judged),
         errors=standard_errors(successes) if successes else {},
