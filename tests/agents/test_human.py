@@ -129,7 +129,8 @@ async def test_leaving_the_shell_submits(trial, person):
 async def test_keys_reach_the_running_program_and_the_window_size_is_right(trial, person):
     async def act():
         await person.does("trap 'echo caught $((1 + 2))' INT; echo ready $((2 + 3))", then="ready 5")
-        await person.does("sh -c 'stty size; exec sleep 1000'", then="24 80")
+        await person.does("stty size", then="24 80")
+        await person.does("sh -c 'echo begun $((3 + 3)); exec sleep 1000'", then="begun 6")
         await person.presses(b"\x03")
         await person.sees("caught 3")
         await person.does("echo sum $((1 + 1))", then="sum 2")
