@@ -12,9 +12,10 @@ from assay.core.progress import NoProgress
 from assay.data.store import load_prepared, prepare
 from assay.lab.environments import find_environment
 from assay.records import RunFolder, TrialFile
+from assay.runs.job import JobSpec
 from assay.runs.machine_setup import provision
 from assay.runs.plan import Plan
-from assay.runs.worker import JobSpec, assigned_gpus, run_job
+from assay.runs.worker import assigned_gpus, run_job
 from assay.tasks import Registry, Task
 
 TINY = Path(__file__).parent.parent / "tiny"

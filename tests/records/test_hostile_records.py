@@ -24,7 +24,8 @@ from assay.records import RunFolder
 from assay.records.signature import run_digest_if_intact
 from assay.records.verify import check_run
 from assay.results.regrade import compare_trial
-from assay.runs.trial import Taken, run_trial
+from assay.runs.job import Taken
+from assay.runs.trial import run_trial
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"

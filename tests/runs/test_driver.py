@@ -9,8 +9,8 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.runs.driver import Files, execute_run
+from assay.runs.job import TAKEN, TICK, JobKind
 from assay.runs.plan import Plan
-from assay.runs.worker import TAKEN, TICK, JobKind
 from assay.tasks import Registry
 
 TINY = Path(__file__).parent.parent / "tiny"

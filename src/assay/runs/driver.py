@@ -17,9 +17,8 @@ from assay.records import RunFolder, State, TrialFile, TrialFolder
 from assay.records.events import InfrastructureFailed
 from assay.records.state import now
 from assay.runs.hashes import check_agent, is_outdated
+from assay.runs.job import TAKEN, TICK, UNRECORDED, JobKind
 from assay.runs.retry import Allowance, Retries, Spending
-from assay.runs.trial import JobKind
-from assay.runs.worker import TAKEN, TICK, UNRECORDED
 
 PROCESS_DIED = "ProcessDied"
 """The `error_type` of a trial whose process died too often."""

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -41,6 +41,7 @@ from assay.records.state import AnswerAccess, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
+from assay.runs.job import PREEMPTED, JobKind, Taken
 from assay.runs.machine_load import read_load
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
 from assay.tasks import Registry, Task
@@ -58,15 +59,8 @@ MACHINE_ERRORS = {
     errno.ESTALE,
     errno.ENOMEM,
 }
-PREEMPTED = signal.SIGUSR1
-"""The signal that a trial gets when its machine is taken away; it continues on another one."""
-
 PrepareMachine = Callable[[TrialFile, Task, Home], None]
 Found = TypeVar("Found", bound=EventBase)
-
-
-class Taken(Exception):
-    """Another process holds the trial, or may hold it."""
 
 
 def run_trial(
@@ -98,7 +92,6 @@ def grade_trial(
         trial.grade_only(ready)
 
 
-JobKind = Literal["run", "grade"]
 JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"run": run_trial, "grade": grade_trial}
 """What a worker process can do with a trial."""
 

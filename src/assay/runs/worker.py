@@ -11,41 +11,18 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict
 
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
-from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
+from assay.records.lease import Claim, LeaseWatch
+from assay.runs.job import GRACE, TICK, UNRECORDED, JobSpec, Taken
 from assay.runs.machine_setup import provision
-from assay.runs.trial import JOB_KINDS, JobKind, Taken
+from assay.runs.trial import JOB_KINDS
 from assay.tasks import Task
 
-GRACE = 20.0
-TICK = 0.5
-TAKEN = 75
-UNRECORDED = 74
-
 _GPU_VARIABLES = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
-
-
-class JobSpec(BaseModel):
-    """Which job to run on which trial, and where files are on the machine that runs it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    kind: JobKind
-    trial: Path
-    home: Path
-    source: Path | None = None
-    lapse: float = LEASE_TIMEOUT
-    overdue: float = 1800.0
-    expired: tuple[int, str] | None = None
-    folder: Path | None = None
-    """The driver's working directory, which relative paths of tasks and agents refer to."""
 
 
 def start(spec: JobSpec) -> "subprocess.Popen[bytes]":

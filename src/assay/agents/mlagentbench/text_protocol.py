@@ -119,7 +119,7 @@ def _parse_name(text: str) -> str:
 
 
 def _parse_arguments(text: str, names: Sequence[str]) -> tuple[Mapping[str, Any], str | None]:
-    """Parse the first JSON object of a text; tolerate raw line breaks and lone backslashes in strings, and Python quotes.
+    """Parse the first JSON object of a text; tolerate raw line breaks, lone backslashes and Python quotes.
 
     In front of it there may be the name of the field again, a list bullet or quote mark, and a code fence.
     """

@@ -15,9 +15,8 @@ from assay.core.home import Home
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, LeaseWatch, is_held
 from assay.runs.driver import Files
+from assay.runs.job import TAKEN, JobKind, JobSpec
 from assay.runs.retry import Retries
-from assay.runs.trial import JobKind
-from assay.runs.worker import TAKEN, JobSpec
 
 HARNESS_MEMORY = 10**9
 """Bytes that a trial's own process needs in addition to its lab."""

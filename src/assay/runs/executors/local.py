@@ -21,9 +21,8 @@ from assay.lab.host.gpus import gpu_numbers
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
 from assay.runs.driver import Files
+from assay.runs.job import GRACE, TAKEN, UNRECORDED, JobKind, Taken
 from assay.runs.retry import Retries
-from assay.runs.trial import JOB_KINDS, JobKind, Taken
-from assay.runs.worker import GRACE, TAKEN, UNRECORDED
 
 
 @dataclass(frozen=True)
@@ -150,6 +149,8 @@ def _has_submitted(folder: TrialFolder) -> bool:
 
 def _child(work: JobKind, path: Path, home: Path, gpus: tuple[int, ...], expired: Claim | None) -> None:
     """Run a job in the trial's own process, which ends when the process that started it does."""
+    from assay.runs.trial import JOB_KINDS  # preloaded here, and never needed in the process of the run
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None

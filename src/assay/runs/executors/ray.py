@@ -19,7 +19,7 @@ from assay.records.lease import LEASE_TIMEOUT, is_held
 from assay.runs import worker
 from assay.runs.driver import Files
 from assay.runs.executors.cluster import Cluster, Job
-from assay.runs.worker import JobSpec
+from assay.runs.job import JobSpec
 
 _NAMESPACE = "assay"
 # Without the first, Ray listens on this machine's public address even if there is no cluster.

@@ -23,8 +23,7 @@ from assay.records import RunFolder, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT
 from assay.runs import worker
 from assay.runs.executors.cluster import Cluster, Job
-from assay.runs.trial import PREEMPTED
-from assay.runs.worker import JobSpec
+from assay.runs.job import PREEMPTED, JobSpec
 
 try:
     import submitit
