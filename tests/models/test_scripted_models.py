@@ -139,15 +139,23 @@ def test_a_missing_function_is_found_before_the_work_starts(tmp_path):
 
 
 LIGHT = """
-import sys
+import os, sys
+from importlib import import_module
 from assay.models import Models, Prices
+from assay.models.client import modules_to_preload
 models = Models({"main": sys.argv[1]}, prices=Prices())
 print(*sorted({name.partition(".")[0] for name in sys.modules} & {"inspect_ai", "openai", "anthropic", "anyio"}))
 models.check()
 print(*sorted({name.partition(".")[0] for name in sys.modules} & {"inspect_ai", "openai", "anthropic"}))
+for module in modules_to_preload(["openai/gpt-4o"]):
+    import_module(module)
+before = set(sys.modules)
+os.environ["OPENAI_API_KEY"] = "key"
+Models({"main": "openai/gpt-4o"}, prices=Prices()).check()
+print(*sorted({name.partition(".")[0] for name in sys.modules} & {"openai", "anthropic"}), set(sys.modules) - before)
 """
 
 
-def test_inspect_is_imported_at_the_first_call_and_unused_clients_never(script):
+def test_inspect_is_imported_at_the_first_call_and_unused_clients_never_and_used_ones_can_be_preloaded(script):
     result = subprocess.run([sys.executable, "-c", LIGHT, script("One.")], capture_output=True, text=True, check=True)
-    assert result.stdout == "\ninspect_ai\n"
+    assert result.stdout == "\ninspect_ai\nopenai set()\n"

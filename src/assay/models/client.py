@@ -1,7 +1,7 @@
 """The models of a trial, by role."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,9 @@ from assay.models.settings import MAIN, OTHERS, ModelSettings, Sampling
 
 if TYPE_CHECKING:
     from assay.models.inspect_client import InspectClient
+
+# Importing the client library of one of these takes longer than a small trial.
+_PRELOADED_PROVIDERS = {"openai", "anthropic", "google"}
 
 
 class Models:
@@ -123,3 +126,11 @@ class Models:
                 raise MissingDependency("Calling a model", extra) from None
             self._clients[key] = InspectClient(name, settings, self._prices)
         return self._clients[key]
+
+
+def modules_to_preload(models: Collection[str]) -> list[str]:
+    """Return the modules that requests to these models use, for a process that others are forked from."""
+    if not models:
+        return []
+    providers = sorted({name.partition("/")[0] for name in models} & _PRELOADED_PROVIDERS)
+    return ["assay.models.preload", *(f"inspect_ai.model._providers.{provider}" for provider in providers)]

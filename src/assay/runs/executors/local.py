@@ -18,6 +18,7 @@ from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
 from assay.core.text import plural
 from assay.lab.host.gpus import gpu_numbers
+from assay.models.client import modules_to_preload
 from assay.records import TrialFile, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
 from assay.runs.driver import Files
@@ -70,8 +71,8 @@ class LocalExecutor:
                     f"{folder.path.name} needs {needed}, but this machine has {available}; see: assay lab doctor"
                 )
         # Loaded in the fork server, which the processes of all trials are forked from.
-        models = ["assay.models.preload"] if any(file.models for file in files.values()) else []
-        self._context.set_forkserver_preload([*models, __name__, "assay.runs.preload"])
+        models = {name for file in files.values() for name in file.models.values()}
+        self._context.set_forkserver_preload([*modules_to_preload(models), __name__, "assay.runs.preload"])
 
     def has_room(self, file: TrialFile, work: JobKind) -> bool:
         """Whether enough cores and GPUs are free; grading of timed trials runs alone."""
