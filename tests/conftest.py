@@ -16,7 +16,7 @@ from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
 from in_process import make_caller
-from tiny_run import TinyRun, prepare_tiny
+from tiny_run import TinyRun, TinyRunHere, prepare_tiny
 
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
 hypothesis.settings.load_profile("assay")
@@ -170,6 +170,15 @@ def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
     """A prepared tiny suite and a folder for its run."""
     prepare_tiny(home)
     run = TinyRun(home, tmp_path / "run")
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def tiny_here(home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[TinyRunHere]:
+    """The same, with commands in this process."""
+    prepare_tiny(home)
+    run = TinyRunHere(home, tmp_path / "run", assay_here)
     yield run
     run.close()
 

@@ -88,3 +88,15 @@ class TinyRun:
             if process.poll() is None:
                 os.killpg(process.pid, 9)
             process.communicate()
+
+
+class TinyRunHere(TinyRun):
+    """A run whose commands are executed in this process, unless they are started to be killed or watched."""
+
+    def __init__(self, home: Home, out: Path, assay: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
+        super().__init__(home, out)
+        self._assay = assay
+
+    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command in this process."""
+        return self._assay("--tasks", TESTS / "tiny", *words)
