@@ -6,7 +6,7 @@ import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
@@ -18,10 +18,12 @@ from assay.core.untrusted import is_plain_name, parse_json, read_plain, refuse_l
 from assay.grading.result import Grade
 from assay.lab.interface import Network, SandboxName
 from assay.records.lease import Claim, Lease, acquire_lease, read_epoch
-from assay.records.log import EventLog
 from assay.records.state import State, SubmissionEntry, now
 from assay.tasks import Budget
 from assay.tasks.model import Resources
+
+if TYPE_CHECKING:
+    from assay.records.log import EventLog
 
 RecordModel = TypeVar("RecordModel", bound=BaseModel)
 _WRITTEN = (
@@ -210,8 +212,10 @@ class TrialFolder:
         refuse_links(self.path, *(self.path / name for name in _WRITTEN))
         return acquire_lease(self.path, expired)
 
-    def log(self) -> EventLog:
+    def log(self) -> "EventLog":
         """Open the log for writing, which only the holder of the lease may."""
+        from assay.records.log import EventLog  # most readers of trial folders need no events
+
         if self.lease is None:
             raise RecordError(f"{self.path} is not held by this process")
         return EventLog(self.events, self.lease.epoch, check=self.lease.check, detached=self.lease.contested)
