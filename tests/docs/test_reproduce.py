@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from pages import ROOT, run_command
 
-from assay.core.home import Home
 from assay.records import RunFolder
+from in_process import Assay
 
 MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
 MINIATURES = {"mlagentbench": "mlagentbench/feedback", "mlebench": "mlebench/spooky-author-identification"}
@@ -73,11 +73,14 @@ def shrink(command: str) -> str:
         ("reproduce-mlebench.md", {"aide": 1, "cpu": 1, "long": 1, "obfuscated": 1, "mlab": 1, "aira": 1}),
     ],
 )
-def test_every_command_works_on_a_miniature(page: str, runs: dict[str, int], home: Home, tmp_path: Path) -> None:
+def test_every_command_works_on_a_miniature(
+    page: str, runs: dict[str, int], assay_here: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     commands = [shrink(command) for command in commands_of(page)]
     assert len(commands) > 10
     for command in commands:
-        run_command(command, home, tmp_path)
+        run_command(command, assay_here)
     for name, count in runs.items():
         trials = list(RunFolder(tmp_path / "runs" / name).trials())
         assert len(trials) == count
