@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
@@ -55,8 +55,12 @@ class Miniatures:
 
     def prepared(self, name: str, edition: str = "v1", seed: int = 0) -> Prepared:
         """Return the competition's miniature; its raw data is in `folder / "raw"`."""
-        task = find_task(name)
-        return prepare(self.home, task, edition, f"synthetic-{seed}", keep_raw=True, progress=NoProgress())
+        return _prepare_miniature(self.home, name, edition, seed)
+
+
+@cache
+def _prepare_miniature(home: Home, name: str, edition: str, seed: int) -> Prepared:
+    return prepare(home, find_task(name), edition, f"synthetic-{seed}", keep_raw=True, progress=NoProgress())
 
 
 class Competition:
@@ -212,7 +216,7 @@ class Competition:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return float(self.grade_reference(read_as_published(submission), read_as_published(answers)))
+                return float(self.grade_reference(read_as_published(submission), _read_answers(answers).copy()))
         except Exception:  # noqa: BLE001 - whatever a published grader raises makes a submission invalid
             return None
 
@@ -366,6 +370,7 @@ def mistake_first_row(table: pd.DataFrame) -> pd.DataFrame:
     return changed
 
 
+@cache
 def find_task(name: str) -> Task:
     """Return the shipped task of a competition."""
     return Registry().task(f"mlebench/{name}")
@@ -462,6 +467,9 @@ def read_table(content: bytes, **options: Any) -> pd.DataFrame:
 def read_as_published(text: str) -> pd.DataFrame:
     """Parse CSV with the options of the published graders."""
     return pd.read_csv(io.BytesIO(text.encode()), float_precision="round_trip")
+
+
+_read_answers = cache(read_as_published)  # a hundred submissions are graded against the same text
 
 
 def read_text_table(content: bytes) -> pd.DataFrame:

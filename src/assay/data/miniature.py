@@ -45,7 +45,12 @@ class Miniature:
 
     def words(self, count: int) -> str:
         """Return text that looks like a language."""
-        return " ".join("".join(self.rng.choice(_SYLLABLES, self.rng.integers(1, 4))) for _ in range(count))
+        return " ".join(self._word() for _ in range(count))
+
+    def _word(self) -> str:
+        # Draws the same numbers as `rng.choice(_SYLLABLES, …)`, which makes an array of the syllables for each word.
+        draw = self.rng.integers
+        return "".join(_SYLLABLES[index] for index in draw(0, len(_SYLLABLES), draw(1, 4)).tolist())
 
     def texture(self, shape: tuple[int, ...], brightness: float) -> Pixels:
         """Return noise around a brightness between 0 and 1."""
