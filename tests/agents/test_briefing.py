@@ -10,10 +10,9 @@ import pytest
 
 from assay.agents.briefing import briefing, remaining_budget, task_prompt
 from assay.agents.mlagentbench import Research
-from assay.records import RunFolder, TrialFile, read_events, trial_id
+from assay.records import TrialFile, read_events, trial_id
 from assay.runs.descriptions import chosen_description, description_of, hash_of_description
 from assay.tasks import Budget, Registry
-from tiny_run import prepare_tiny
 
 pytestmark = pytest.mark.anyio
 
@@ -111,26 +110,21 @@ def test_a_custom_description_is_found_and_recorded(coin, tmp_path, place):
     assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
 
 
-def test_missing_descriptions_are_reported(assay, home, tmp_path):
-    words = ("--tasks", TESTS / "tiny")
-    prepare_tiny(home)
-    run = (*words, "run", "tiny", "--agent", "starter", "--out", tmp_path / "run", "--quiet")
-    lacking = assay(*run, "--describe", "obfuscated")
+def test_missing_descriptions_are_reported(tiny_here, tmp_path):
+    run = tiny_here.run_words("starter")
+    lacking = tiny_here.call(*run, "--describe", "obfuscated")
     assert lacking.returncode == 2 and "tiny/coin has no obfuscated description" in lacking.stderr
-    empty = assay(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
+    empty = tiny_here.call(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
     assert empty.returncode == 2 and "has no description of tiny/coin; expected one of:" in empty.stderr
-    both = assay(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
+    both = tiny_here.call(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
     assert both.returncode == 2 and "--describe and --descriptions exclude each other" in both.stderr
 
 
-def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(assay, home, tmp_path):
-    words = ("--tasks", TESTS / "tiny")
+def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(tiny_here, tmp_path):
     (tmp_path / "coin.md").write_text("Heads or tails?")
-    prepare_tiny(home)
-    out = tmp_path / "run"
-    done = assay(*words, "run", "tiny", "--agent", "starter", "--descriptions", tmp_path, "--out", out, "--quiet")
+    done = tiny_here.call(*tiny_here.run_words("starter"), "--descriptions", tmp_path)
     assert done.returncode == 0, done.stderr
-    (trial,) = RunFolder(out).trials()
+    (trial,) = tiny_here.folder.trials()
     digest = hashlib.sha256(b"Heads or tails?").hexdigest()
     assert trial.file.hashes["description"] == digest
     snapshot = next(event.snapshot for event in read_events(trial.events) if event.kind == "snapshot_taken")

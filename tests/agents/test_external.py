@@ -12,9 +12,8 @@ from scripted_researcher import HEADS
 from assay.agents import find_agent
 from assay.agents.external import External
 from assay.core.errors import LabError, UsageError
-from assay.records import OutOfBudget, RunFolder, read_events
+from assay.records import OutOfBudget, read_events
 from assay.tasks import Budget
-from tiny_run import prepare_tiny
 
 pytestmark = pytest.mark.anyio
 SCRIPTS = Path(__file__).parent / "external_agents"
@@ -100,14 +99,14 @@ async def test_a_flood_of_requests_ends_with_the_budget(trial, external_agent, t
 async def test_an_agent_that_ignores_the_deadline_is_killed_and_its_last_valid_submission_counts(
     trial, external_agent, script
 ):
-    trial.budget = Budget(time=100, steps=50)
+    trial.budget = Budget(time=60, steps=50)
     trial.form = lambda content: None if content.count(b"\n") == 31 else "rows are missing"
     async with trial.bench({"main": script()}) as bench:
 
         async def let_time_pass():
             while await trial.lab.change_stamp("torn") is None:
-                await anyio.lowlevel.checkpoint()
-            bench.clock.set(bench.clock.used.model_copy(update={"elapsed": 95.0}))
+                await anyio.sleep(0.02)
+            bench.clock.set(bench.clock.used.model_copy(update={"elapsed": 58.0}))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(let_time_pass)
@@ -152,7 +151,7 @@ async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agen
     async with trial.bench({"main": script()}) as bench, anyio.create_task_group() as tasks:
         tasks.start_soon(agent.work, bench)
         while await trial.lab.change_stamp("lives") is None:
-            await anyio.lowlevel.checkpoint()
+            await anyio.sleep(0.02)
         tasks.cancel_scope.cancel()
     left = await trial.work(agent, {"main": script()})
     assert left["lives"] == b"1\n"
@@ -162,39 +161,32 @@ async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agen
     assert len(trial.calls("external_process")) == 1
 
 
-async def test_an_agent_outside_the_lab_is_marked_unsealed(assay, home, tmp_path):
-    (tmp_path / "replies.json").write_text(json.dumps([HEADS]))
-    words = ("--tasks", TINY)
-    prepare_tiny(home)
+def test_an_agent_outside_the_lab_is_marked_unsealed(tiny_here, script, tmp_path):
     profile = tmp_path / "plain.toml"
     profile.write_text(f"command = {json.dumps(['python', str(SCRIPTS / 'plain.py')])}\n")
     agent = f"external,profile={profile},inside=no"
-    model = f"scripted/{tmp_path}/replies.json"
-    done = assay(*words, "run", "tiny", "--agent", agent, "--model", model, "--out", tmp_path / "run", "--quiet")
+    done = tiny_here.call(*tiny_here.run_words(agent), "--model", script(HEADS))
     assert done.returncode == 0, done.stderr
-    (trial,) = RunFolder(tmp_path / "run").trials()
+    (trial,) = tiny_here.folder.trials()
     assert (trial.file.sandbox, trial.state.sealing.network, trial.grade.sealed) == ("none", "host", False)
     assert trial.grade.score == 1.0
 
 
-async def test_a_command_that_asks_no_model_needs_none(assay, home, tmp_path):
-    words = ("--tasks", TINY)
-    prepare_tiny(home)
+def test_a_command_that_asks_no_model_needs_none(tiny_here, tmp_path):
     (tmp_path / "guess.py").write_text((TINY / "coin" / "starter" / "train.py").read_text())
     (tmp_path / "guess.toml").write_text(
         'command = ["python", "guess.py"]\ninclude = ["guess.py"]\nasks_models = false\n'
     )
-    agents = ("--agent", f"external,profile={tmp_path}/guess.toml", "--agent", "external,command=python train.py")
-    out = tmp_path / "run"
-    done = assay(*words, "run", "tiny", *agents, "--seeds", "1", "--out", out, "--quiet")
+    agents = (f"external,profile={tmp_path}/guess.toml", "external,command=python train.py")
+    done = tiny_here.call(*tiny_here.run_words(*agents))
     assert done.returncode == 0, done.stderr
-    guess, starter = RunFolder(out).trials()
+    guess, starter = tiny_here.folder.trials()
     assert (guess.file.label, starter.file.label) == ("external guess", "external python train.py")
     assert guess.grade.valid_submission and starter.grade.valid_submission
     assert guess.file.models == {} == starter.file.models
     (tmp_path / "guess.py").write_text("print('it does nothing any more')\n")
-    assay(*words, "run", "tiny", *agents[:2], "--seeds", "1", "--out", out, "--quiet")
-    assert len(list(RunFolder(out).trials())) == 3, "a changed script is another agent"
+    tiny_here.call(*tiny_here.run_words(agents[0]))
+    assert len(list(tiny_here.folder.trials())) == 3, "a changed script is another agent"
 
 
 def test_a_profile_says_whether_it_needs_a_model(tmp_path):

@@ -3,7 +3,6 @@
 import pytest
 
 from assay.agents.shell import Shell
-from assay.records import RunFolder
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
@@ -177,41 +176,17 @@ async def test_a_resumed_trial_repeats_no_request(trial, script):
     assert len(trial.calls("model")) == asked
 
 
-@pytest.mark.slow
-def test_assay_run_solves_a_pocket_task_and_counts_validations(assay_prepared, script, tmp_path):
+def test_assay_run_solves_a_task_and_counts_validations(tiny_here, script):
     story = [call("validate"), call("python train.py"), call("validate"), call("submit")]
-    words = (
-        "run",
-        "pocket/digits",
-        "--agent",
-        "shell",
-        "--model",
-        script(*story),
-        "--out",
-        tmp_path / "run",
-        "--quiet",
-    )
-    done = assay_prepared(*words)
+    done = tiny_here.call(*tiny_here.run_words("shell"), "--model", script(*story))
     assert done.returncode == 0, done.stderr
-    (trial,) = RunFolder(tmp_path / "run").trials()
+    (trial,) = tiny_here.folder.trials()
     assert trial.grade is not None and trial.grade.valid_submission and trial.grade.sealed
     assert (trial.state.status, trial.state.steps, trial.state.validations) == ("done", 4, 2)
 
 
-@pytest.mark.slow
-def test_a_trial_without_a_submission_is_an_agent_failure(assay_prepared, script, tmp_path):
-    out = tmp_path / "run"
-    done = assay_prepared(
-        "run",
-        "pocket/digits",
-        "--agent",
-        "shell,protocol=text",
-        "--model",
-        script(text("submit")),
-        "--out",
-        out,
-        "--quiet",
-    )
+def test_a_trial_without_a_submission_is_an_agent_failure(tiny_here, script):
+    done = tiny_here.call(*tiny_here.run_words("shell,protocol=text"), "--model", script(text("submit")))
     assert done.returncode == 0, done.stderr
-    (trial,) = RunFolder(out).trials()
+    (trial,) = tiny_here.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "agent")

@@ -3,19 +3,25 @@
 import re
 from itertools import chain, repeat
 
-BODY = """import pandas as pd
-from sklearn.{module} import {model}
-train, test = pd.read_csv("./input/train.csv"), pd.read_csv("./input/test.csv")
-known = test.select_dtypes("number").columns
-model = {model}({settings}).fit(train[known].fillna(0), train["Transported"])
-test["Transported"] = model.predict(test[known].fillna(0))
-test[["PassengerId", "Transported"]].to_csv("./working/submission.csv", index=False)
+BODY = """import csv
+with open("./input/test.csv") as test, open("./working/submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for row in csv.DictReader(test):
+        coin = int(row["coin"])
+        out.write(f"{{coin}},{{{side}}}\\n")
 print("validation accuracy:", {score})
 """
-GUESS = BODY.format(module="dummy", model="DummyClassifier", settings="", score=0.5)
+# A submission is recorded once it is the same at two looks of the harness, which then writes the remaining budget.
+WAIT = """import os, time
+for look in range(3):
+    before = os.stat("/lab/budget.json").st_ino
+    while os.stat("/lab/budget.json").st_ino == before:
+        time.sleep(0.01)
+"""
+GUESS = BODY.format(side="0", score=0.6) + WAIT
 BUG = "raise ValueError('a deliberate bug')\n"
-BEST = BODY.format(module="ensemble", model="RandomForestClassifier", settings="30, random_state=0", score=0.75)
-WORSE = BODY.format(module="dummy", model="DummyClassifier", settings="strategy='stratified'", score=0.4)
+BEST = BODY.format(side="int(coin % 3 == 0)", score=1.0)
+WORSE = BODY.format(side="1", score=0.4)
 PROGRAMS = chain([GUESS, BUG, BEST], repeat(WORSE))
 
 

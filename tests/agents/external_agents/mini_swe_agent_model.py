@@ -1,15 +1,13 @@
-"""A scripted model for mini-swe-agent: lists files, trains, validates its submission, and submits."""
+"""A scripted model for mini-swe-agent: lists files, writes and validates its submission, and submits."""
 
-TRAIN = """cat > train.py <<'END'
-import pandas as pd
-from sklearn.ensemble import RandomForestClassifier
-train, test = pd.read_csv("data/train.csv"), pd.read_csv("data/test.csv")
-known = test.select_dtypes("number").columns
-model = RandomForestClassifier(30, random_state=0).fit(train[known].fillna(0), train["Transported"])
-test["Transported"] = model.predict(test[known].fillna(0))
-test[["PassengerId", "Transported"]].to_csv("submission.csv", index=False)
+TRAIN = """cat > solve.py <<'END'
+import csv
+with open("data/test.csv") as test, open("submission.csv", "w") as out:
+    out.write("coin,side\\n")
+    for row in csv.DictReader(test):
+        out.write(f"{row['coin']},{int(int(row['coin']) % 3 == 0)}\\n")
 END
-python train.py && wc -l submission.csv"""
+python solve.py && wc -l submission.csv"""
 CHECK = """cat > check.py <<'END'
 import os, urllib.request
 print(urllib.request.urlopen(os.environ["ANTHROPIC_BASE_URL"] + "/validate", b"").read().decode())
