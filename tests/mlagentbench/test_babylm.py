@@ -21,6 +21,7 @@ from assay.data.job import run_prepare
 from assay.grading import grade_submission
 from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
+from in_process import Assay
 
 SOURCES = [
     "aochildes", "bnc_spoken", "cbt", "children_stories", "gutenberg", "open_subtitles", "qed", "simple_wikipedia",
@@ -228,11 +229,11 @@ def test_merges_that_lose_bytes_are_an_invalid_submission(
 
 @pytest.mark.slow
 def test_the_starter_scores_better_than_tokens_alone(
-    babylm: Task, made: Prepared, assay: Callable[..., Any], home: Home, tmp_path: Path
+    babylm: Task, made: Prepared, assay_here: Assay, home: Home, tmp_path: Path
 ) -> None:
-    assert assay("prepare", babylm.id, "--synthetic").returncode == 0
+    assert assay_here("prepare", babylm.id, "--synthetic").returncode == 0
     words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "10m", "--out", str(home.root / "run")]
-    ran = assay("run", babylm.id, *words)
+    ran = assay_here("run", babylm.id, *words)
     assert ran.returncode == 0, ran.stderr
     [trial] = (home.root / "run" / "trials").iterdir()
     grade = json.loads((trial / "grade.json").read_bytes())

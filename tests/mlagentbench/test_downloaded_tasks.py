@@ -23,6 +23,7 @@ from assay.data import Prepared, prepare
 from assay.data.job import run_prepare, run_synthesize
 from assay.formats import parse_mask
 from assay.tasks import Registry, load_plugin
+from in_process import Assay
 
 NAMES = ["feedback", "fathomnet", "identify-contrails", "ogbn-arxiv", "parkinsons-disease"]
 TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "conventions"]
@@ -65,11 +66,11 @@ def test_the_description_names_files_and_columns(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_starter_submits_a_valid_file(assay: Callable[..., Any], home: Home) -> None:
+def test_every_starter_submits_a_valid_file(assay_here: Assay, home: Home) -> None:
     tasks = [f"mlagentbench/{name}" for name in NAMES]
-    assert assay("prepare", *tasks, "--synthetic").returncode == 0
+    assert assay_here("prepare", *tasks, "--synthetic").returncode == 0
     options = ["--agent", "starter", "--variant", "synthetic-0", "--time", "5m", "--out", str(home.root / "run")]
-    ran = assay("run", *tasks, *options)
+    ran = assay_here("run", *tasks, *options)
     assert ran.returncode == 0, ran.stderr
     grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
     scores = {grade["competition_id"]: grade["score"] for grade in grades if grade["valid_submission"]}

@@ -1,9 +1,7 @@
 """The llama-inference task: the slow reference and every fast solution are correct, and speed is what counts."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.grading import grade_submission
 from assay.tasks import Measured, Registry, Task, load_plugin
+from in_process import Assay
 from panels import run_panel
 
 
@@ -105,10 +104,10 @@ def test_a_key_value_cache_scores_far_above_the_starter(llama: Task, home: Home,
 
 
 @pytest.mark.slow
-def test_the_starter_submits_a_valid_file(llama: Task, assay: Callable[..., Any], home: Home) -> None:
-    assert assay("prepare", llama.id, "--synthetic").returncode == 0
+def test_the_starter_submits_a_valid_file(llama: Task, assay_here: Assay, home: Home) -> None:
+    assert assay_here("prepare", llama.id, "--synthetic").returncode == 0
     words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "5m", "--out", str(home.root / "run")]
-    ran = assay("run", llama.id, *words)
+    ran = assay_here("run", llama.id, *words)
     assert ran.returncode == 0, ran.stderr
     [path] = (home.root / "run" / "trials").glob("*/grade.json")
     grade = json.loads(path.read_bytes())

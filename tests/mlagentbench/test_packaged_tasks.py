@@ -5,7 +5,6 @@ import json
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import run_prepare, run_synthesize
 from assay.tasks import Registry, Task
+from in_process import Assay
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
 NAMES = [*TABLES, "cifar10", "vectorization"]
@@ -220,23 +220,23 @@ def test_panel_scores_improve_and_the_best_counts_as_success(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_starter_submits_a_valid_file(assay: Callable[..., Any], home: Home) -> None:
+def test_every_starter_submits_a_valid_file(assay_here: Assay, home: Home) -> None:
     names = [name for name in NAMES if name != "vectorization"]
     tasks = [f"mlagentbench/{name}" for name in names]
-    assert assay("lab", "build", "torch").returncode == 0
-    assert assay("prepare", *tasks, "--synthetic").returncode == 0
-    scores = graded(assay, home, *tasks, "--variant", "synthetic-0")
+    assert assay_here("lab", "build", "torch").returncode == 0
+    assert assay_here("prepare", *tasks, "--synthetic").returncode == 0
+    scores = graded(assay_here, home, *tasks, "--variant", "synthetic-0")
     assert sorted(scores) == sorted(names)
     assert scores["house-price"] < 30000 and scores["spaceship-titanic"] > 0.6
     assert all(0 <= scores[name] <= 1 for name in ("imdb", "cifar10"))
 
 
 @pytest.mark.slow
-def test_starters_on_real_data_reach_the_measured_baseline(assay: Callable[..., Any], home: Home) -> None:
+def test_starters_on_real_data_reach_the_measured_baseline(assay_here: Assay, home: Home) -> None:
     tasks = [f"mlagentbench/{name}" for name in TABLES]
-    assert assay("lab", "build", "torch").returncode == 0
-    assert assay("prepare", *tasks).returncode == 0
-    scores = graded(assay, home, *tasks)
+    assert assay_here("lab", "build", "torch").returncode == 0
+    assert assay_here("prepare", *tasks).returncode == 0
+    scores = graded(assay_here, home, *tasks)
     for name in TABLES:
         kept = task(name).measured
         assert kept is not None
@@ -256,9 +256,9 @@ def contents(ready: Prepared) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for side in (ready.public, ready.private) for path in side.iterdir()}
 
 
-def graded(assay: Callable[..., Any], home: Home, *words: str) -> dict[str, float]:
+def graded(assay_here: Assay, home: Home, *words: str) -> dict[str, float]:
     """Run the starters in sealed labs and return their scores by task."""
-    ran = assay("run", *words, "--agent", "starter", "--time", "5m", "--out", str(home.root / "run"))
+    ran = assay_here("run", *words, "--agent", "starter", "--time", "5m", "--out", str(home.root / "run"))
     assert ran.returncode == 0, ran.stderr
     grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
     assert all(grade["sealed"] for grade in grades)

@@ -20,12 +20,12 @@ BRAIN = Path(__file__).parent / "researcher.py"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
-def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay, home, name):
+def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay_here, home, name):
     task = TASKS[name]
-    assert assay("lab", "build", task.environment).returncode == 0
-    assert assay("prepare", task.id, "--synthetic").returncode == 0
+    assert assay_here("lab", "build", task.environment).returncode == 0
+    assert assay_here("prepare", task.id, "--synthetic").returncode == 0
     words = ["--agent", "research", "--model", f"scripted/{BRAIN}:answer", "--steps", STEPS, "--time", "10m"]
-    ran = assay("run", task.id, "--variant", "synthetic-0", *words, "--out", home.root / "run")
+    ran = assay_here("run", task.id, "--variant", "synthetic-0", *words, "--out", home.root / "run")
     assert ran.returncode == 0, ran.stderr
     (trial,) = RunFolder(home.root / "run").trials()
     acts = acts_of(trial)
