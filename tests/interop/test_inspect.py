@@ -15,7 +15,8 @@ import anyio
 import pytest
 
 from assay.core.home import Home
-from assay.data.store import load_prepared
+from assay.core.progress import NoProgress
+from assay.data.store import load_prepared, prepare
 from assay.interop.inspect.machine_lock import MachineLock
 from assay.tasks import Registry
 
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
 SOLVERS = Path(__file__).with_name("solvers.py")
+DIGITS = Registry().task("pocket/digits")
+
+
+@pytest.fixture(scope="module")
+def prepared_digits(module_home: Home) -> Home:
+    """A home of this module alone, in which the digits are prepared."""
+    prepare(module_home, DIGITS, progress=NoProgress())
+    return module_home
+
+
+@pytest.fixture
+def digits_home(prepared_digits: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """This home, as the one that Assay uses."""
+    monkeypatch.setenv("ASSAY_HOME", str(prepared_digits.root))
+    return prepared_digits
 
 
 def inspect_command(home: Home, tmp_path: Path, *words: str) -> "EvalLog":
@@ -32,7 +48,7 @@ def inspect_command(home: Home, tmp_path: Path, *words: str) -> "EvalLog":
     command = [sys.executable, "-m", "inspect_ai", "eval", *words, "--model", "none", "--display", "plain"]
     done = subprocess.run(
         [*command, "--log-dir", str(tmp_path)],
-        env=os.environ | {"ASSAY_HOME": str(home.root), "SECRET_KEY": "for the host alone"},
+        env=os.environ | {"ASSAY_HOME": str(home.root)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -64,41 +80,44 @@ def test_any_solver_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> 
     assert valid.metrics["mean"].value == 0.5
 
 
-@pytest.mark.slow
-def test_a_hostile_solver_finds_neither_answers_nor_host(home: Home, assay, tmp_path: Path) -> None:
-    assert assay("prepare", "pocket/digits").returncode == 0
-    answers = load_prepared(home, Registry().task("pocket/digits")).private / "answers.csv"
+def test_a_hostile_solver_finds_neither_answers_nor_host(
+    digits_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from inspect_ai import eval as inspect_eval
+    from solvers import hostile
+
+    from assay.interop.inspect.tasks import pocket
+
+    monkeypatch.setenv("SECRET_KEY", "for the host alone")
+    answers = load_prepared(digits_home, DIGITS).private / "answers.csv"
     assert answers.is_file()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        arguments = {"answers": answers, "home": home.root, "port": server.getsockname()[1]}
-        words = [word for name, value in arguments.items() for word in ("-S", f"{name}={value}")]
-        options = ["assay/pocket", "-T", "tasks=digits", "--solver", f"{SOLVERS}@hostile"]
-        log = inspect_command(home, tmp_path, *options, *words)
-    assert log.samples
+        solver = hostile(str(answers), str(digits_home.root), server.getsockname()[1])
+        (log,) = inspect_eval(
+            pocket(tasks="digits"), solver=solver, model="none", log_dir=str(tmp_path), display="none"
+        )
+    assert log.samples, log.error
     (sample,) = log.samples
     seen = sample.store["seen"]
     assert seen["answers"] == [] and seen["variables"] == []
     assert seen["home"] == "FileNotFoundError"
     assert seen["shadow"] in ("PermissionError", "FileNotFoundError")
-    assert not any("inspect" in process for process in seen["processes"])
+    assert seen["processes"] and Path("/proc/self/cmdline").read_text() not in seen["processes"]
     assert seen["network"] in ("ConnectionRefusedError", "OSError", "TimeoutError")
     assert sample.store["refused"] == [str(answers), "../../data/pocket", "/etc/passwd", "submission.csv"]
     assert sample.scores
     assert sample.scores["grade"].as_dict()["valid"] == 0
     assert sample.scores["grade"].explanation == "No submission: 'submission.csv' is a link."
-    assert not any((home.root / "labs").iterdir()), "the lab is gone"
+    assert not any((digits_home.root / "labs").iterdir()), "the lab is gone"
 
 
-def test_the_default_solver_is_an_agent_with_bash(
-    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_solver_is_an_agent_with_bash(digits_home: Home, tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
     from inspect_ai.model import ChatMessageTool, get_model
     from solvers import BETTER, call
 
     from assay.interop.inspect.tasks import pocket
 
-    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
     replies = [call("bash", command=BETTER), call("submit", answer="")]
     model = get_model("mockllm/model", custom_outputs=replies)
     (log,) = inspect_eval(pocket(tasks="digits"), model=model, log_dir=str(tmp_path), display="none")
@@ -107,16 +126,12 @@ def test_the_default_solver_is_an_agent_with_bash(
     assert any(isinstance(message, ChatMessageTool) for message in log.samples[0].messages)
 
 
-def test_the_lab_fulfills_inspects_sandbox_interface(
-    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lab_fulfills_inspects_sandbox_interface(digits_home: Home, tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
     from inspect_ai.solver import Generate, Solver, TaskState, solver
     from inspect_ai.util import SandboxUserUnsupportedError, sandbox
 
     from assay.interop.inspect.tasks import pocket
-
-    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
 
     @solver
     def use_everything() -> Solver:
@@ -154,16 +169,12 @@ def test_the_lab_fulfills_inspects_sandbox_interface(
     assert log.status == "success", log.error
 
 
-def test_the_submission_counts_when_the_time_is_up(
-    prepared_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_submission_counts_when_the_time_is_up(digits_home: Home, tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
     from inspect_ai.solver import Generate, Solver, TaskState, solver
     from inspect_ai.util import sandbox
 
     from assay.interop.inspect.tasks import pocket
-
-    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
 
     @solver
     def sleep_until_time_is_up() -> Solver:
@@ -179,7 +190,7 @@ def test_the_submission_counts_when_the_time_is_up(
     assert log.samples and log.samples[0].limit and log.samples[0].scores
     assert log.samples[0].limit.type == "time"
     assert log.samples[0].scores["grade"].as_dict()["valid"] == 1
-    assert not any((prepared_home.root / "labs").iterdir()), "the lab is gone"
+    assert not any((digits_home.root / "labs").iterdir()), "the lab is gone"
 
 
 def test_missing_data_is_reported_without_a_traceback(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,12 +251,18 @@ async def test_a_timing_measurement_waits_for_commands_and_blocks_new_ones() -> 
 def test_a_trial_without_a_grade_counts_as_a_failure() -> None:
     from assay.interop.inspect.scorer import to_score
 
-    score = to_score(None, Registry().task("pocket/digits"), "the machine broke")
+    score = to_score(None, DIGITS, "the machine broke")
     assert (score.as_dict()["success"], score.as_dict()["valid"]) == (0, 0)
     assert score.explanation == "the machine broke"
 
 
-CRASHES = """from assay.agents import Agent, Workbench
+SUBMIT = "cp data/sample_submission.csv submission.csv && head -n 1 submission.csv"
+AGENTS = f"""from assay.agents import Agent, Workbench
+
+
+class Submits(Agent):
+    async def work(self, bench: Workbench) -> None:
+        await bench.run(["sh", "-c", "{SUBMIT}"])
 
 
 class Crashes(Agent):
@@ -255,22 +272,20 @@ class Crashes(Agent):
 """
 
 
-@pytest.mark.slow
-def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_path: Path) -> None:
+def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared_here, tmp_path: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
 
     def bash(command: str) -> dict[str, object]:
         return {"text": "Next.", "tool_calls": [{"name": "bash", "arguments": {"command": command}}]}
 
     script = tmp_path / "replies.json"
-    script.write_text(json.dumps([bash("ls data"), bash("python train.py"), bash("submit")]))
-    run = tmp_path / "run"
-    (tmp_path / "crashes.py").write_text(CRASHES)
-    agents = ["--agent", "shell", "--agent", "starter", "--agent", "crashes.py:Crashes"]
-    words = ("--model", f"scripted/{script}", "--seeds", "1", "--out", run)
-    done = assay_prepared("run", "pocket/digits", *agents, *words, cwd=tmp_path)
+    script.write_text(json.dumps([bash("ls data"), bash(SUBMIT), bash("submit")]))
+    (tmp_path / "agents.py").write_text(AGENTS)
+    run, agents = tmp_path / "run", ["shell", f"{tmp_path}/agents.py:Submits", f"{tmp_path}/agents.py:Crashes"]
+    words = [word for agent in agents for word in ("--agent", agent)]
+    done = assay_prepared_here("run", "pocket/digits", *words, "--model", f"scripted/{script}", "--out", run, "--quiet")
     assert done.returncode == 0, done.stdout + done.stderr
-    done = assay_prepared("export", run, "--inspect", tmp_path / "logs")
+    done = assay_prepared_here("export", run, "--inspect", tmp_path / "logs")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 3
 
@@ -280,7 +295,7 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
     roles = [message.role for message in sample.messages]
     assert roles == ["system", "user", *(["assistant", "tool"] * 3)]
     assert "train.csv" in sample.messages[3].text and sample.messages[3].function == "bash"
-    assert "accuracy on the held-out fifth" in sample.messages[5].text
+    assert "image,label" in sample.messages[5].text
     assert sample.messages[-1].text == "The work has ended."
     assert sample.model_usage[f"scripted/{script}"].total_tokens > 0
     assert sample.metadata["sealing"]["sealed"] is True and sample.metadata["status"] == "done"
@@ -291,8 +306,8 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
     replies = [event for event in sample.events if event.event == "model"]
     assert [message.role for message in replies[0].input] == ["system", "user"]
     assert [message.role for message in replies[1].input] == ["assistant", "tool"], "only what is new"
-    trained = next(event for event in sample.events if event.event == "tool" and "train.py" in str(event.arguments))
-    assert "accuracy on the held-out fifth" in str(trained.result) and trained.error is None
+    submitted = next(event for event in sample.events if event.event == "tool" and SUBMIT in str(event.arguments))
+    assert "image,label" in str(submitted.result) and submitted.error is None
 
     (crashed,) = logs["Crashes"].samples
     assert (
@@ -303,13 +318,13 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared, tmp_
     assert failed.failed and failed.error.message == "exit code 3 (exit)"
     assert crashed.scores["grade"].as_dict()["success"] == 0
 
-    starter = logs["starter"]
-    (sample,) = starter.samples
+    submits = logs["Submits"]
+    (sample,) = submits.samples
     assert [message.role for message in sample.messages] == ["user", "assistant", "tool"]
-    assert sample.messages[1].tool_calls[0].arguments == {"command": ["python", "train.py"]}
-    assert "accuracy on the held-out fifth" in sample.messages[2].text
+    assert sample.messages[1].tool_calls[0].arguments == {"command": ["sh", "-c", SUBMIT]}
+    assert "image,label" in sample.messages[2].text
     grade = json.loads((run / "trials" / sample.uuid / "grade.json").read_text())
     assert sample.scores["grade"].as_dict()["score"] == grade["score"]
-    success = next(score for score in starter.results.scores if score.name == "success")
+    success = next(score for score in submits.results.scores if score.name == "success")
     assert success.metrics["mean"].value == int(grade["success"])
-    assert starter.eval.viewer.trust_content is False
+    assert submits.eval.viewer.trust_content is False
