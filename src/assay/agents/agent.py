@@ -5,7 +5,6 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
 from assay.core.errors import UsageError
+from assay.core.registered import registered_agents
 from assay.core.table import shorten_middle
 from assay.core.text import describe_validation_error, did_you_mean, one_line
 from assay.lab.interface import Network
@@ -98,11 +98,11 @@ def agent_class(name: str) -> type[Agent]:
 
 def agent_names() -> list[str]:
     """Return the names of all registered agents."""
-    return sorted({entry.name for entry in entry_points(group="assay.agents")})
+    return sorted({entry.name for entry in registered_agents()})
 
 
 def _registered(name: str) -> type[Agent]:
-    for entry in entry_points(group="assay.agents", name=name):
+    for entry in registered_agents().select(name=name):
         found: type[Agent] = entry.load()
         return found
     if name.endswith(".py") and Path(name).is_file():

@@ -109,8 +109,17 @@ def read_json(path: Path, max_size: int = MAX_JSON) -> Any:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file, such as a plan; `ValueError` says what is wrong with it."""
+    return parse_toml(read_toml_file(path))
+
+
+def read_toml_file(path: Path) -> bytes:
+    """Return the bytes of a TOML file."""
     # A link to it may be the user's own.
-    content = read_plain(path.resolve(), MAX_TOML)
+    return read_plain(path.resolve(), MAX_TOML)
+
+
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """Parse TOML; `ValueError` says what is wrong with it."""
     try:
         return tomllib.loads(content.decode())
     except RecursionError:

@@ -181,17 +181,35 @@ def to_png(svg: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg[:start] + _WHITE + svg[start:], scale=2))
 
 
+_STYLE: dict[str, Any] = {
+    "font": "sans-serif",
+    "background": "transparent",
+    "aria": False,
+    "padding": 4,
+    "axis": {
+        "tickColor": GRID,
+        "domainColor": GRID,
+        "gridColor": GRID,
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelPadding": 6,
+    },
+    "view": {"stroke": None},
+    "legend": {"labelColor": INK, "symbolStrokeColor": INK, "labelFontSize": 11},
+    "text": {"fontSize": 11},
+}
+
+
 def to_svg(drawing: "alt.LayerChart | alt.FacetChart | alt.VConcatChart") -> str:
     """Return a drawing as SVG text, with nothing to download and the fonts of the reader's system."""
     import vl_convert
+    from altair.utils import update_nested
 
-    lines: dict[str, Any] = {"tickColor": GRID, "domainColor": GRID, "gridColor": GRID}
-    words: dict[str, Any] = {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 11, "titleFontSize": 11}
-    styled = (
-        drawing.configure(font="sans-serif", background="transparent", aria=False, padding=4)
-        .configure_axis(**lines, **words, titleFontWeight="normal", titlePadding=8, labelPadding=6)
-        .configure_view(stroke=None)
-        .configure_legend(labelColor=INK, symbolStrokeColor=INK, labelFontSize=11)
-        .configure_text(fontSize=11)
-    )
-    return str(vl_convert.vegalite_to_svg(styled.to_dict(validate=False)))
+    spec = drawing.to_dict(validate=False)
+    # Each method `configure_…` of Altair would copy the whole drawing.
+    spec["config"] = update_nested(spec["config"], _STYLE, copy=True)
+    return str(vl_convert.vegalite_to_svg(spec))

@@ -5,13 +5,13 @@ import hashlib
 import importlib.util
 import json
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import assay
 from assay.core.disk import hash_file
 from assay.core.errors import UsageError
 from assay.core.home import Home
+from assay.core.registered import registered_agents
 from assay.data.store import Prepared
 from assay.models.weights import hash_weights
 from assay.records import TrialFile
@@ -52,7 +52,7 @@ def hash_of_agent(name: str) -> str | None:
     if ":" in name:
         path = Path(name.rpartition(":")[0])
         return _hash_of_sources(path) if path.is_file() else None
-    for entry in entry_points(group="assay.agents", name=name):
+    for entry in registered_agents().select(name=name):
         spec = importlib.util.find_spec(entry.module)
         if spec is None or spec.origin is None:
             return None

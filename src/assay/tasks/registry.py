@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from assay.core.errors import UsageError
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
-from assay.core.untrusted import read_toml
+from assay.core.untrusted import parse_toml, read_toml, read_toml_file
 from assay.tasks.model import MEASURED_FILES, Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
@@ -146,7 +147,17 @@ class _Suites(Mapping[str, tuple[Suite, Path]]):
 def load_suite(folder: Path) -> Suite:
     """Read a suite from its folder."""
     path = folder / "suite.toml"
-    return _validate(Suite, _read_toml(path), path)
+    with _explain(path):
+        content = read_toml_file(path)
+    return _parse_suite(path, content)
+
+
+@lru_cache(maxsize=64)
+def _parse_suite(path: Path, content: bytes) -> Suite:
+    """Parse a suite; cached, because most commands read all suites, some of them often."""
+    with _explain(path):
+        parsed = parse_toml(content)
+    return _validate(Suite, parsed, path)
 
 
 def load_task(folder: Path, suite: Suite) -> Task:
@@ -233,8 +244,15 @@ def _read_names(path: Path) -> list[str]:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    try:
+    with _explain(path):
         return read_toml(path)
+
+
+@contextmanager
+def _explain(path: Path) -> Iterator[None]:
+    """Turn what can be wrong with a TOML file into a `UsageError`."""
+    try:
+        yield
     except FileNotFoundError:
         raise UsageError(f"{path} is missing") from None
     except ValueError as error:
