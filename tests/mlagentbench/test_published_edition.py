@@ -10,16 +10,16 @@ import anyio
 import numpy as np
 import pandas as pd
 import pytest
+from starters import run_script, run_starter
 
 from assay.audit.task_check import check_task
-from assay.core.errors import UnsafePath
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.grading.grade import grade_submission
 from assay.grading.metrics import evaluate
 from assay.grading.result import Grade
-from assay.lab import Completed, Limits, Setup, open_lab
+from assay.lab import Limits, Setup, open_lab
 from assay.lab.environments import find_environment
 from assay.records import RunFolder
 from assay.runs.trial_setup import write_starting_files
@@ -232,14 +232,7 @@ def test_reviews_come_from_the_published_files():
 @pytest.mark.parametrize("name", [name for name in WORKSPACES if name not in MODELS])
 def test_a_starter_runs_sealed_to_a_valid_grade(home, name):
     data = ready(home, name)
-    script = data.task.starter[str(data.task.starter_script)].decode()
-    for old, new in SMALLER.get(name, {}).items():
-        assert old in script
-        script = script.replace(old, new)
-    completed, submission = anyio.run(run_script, home, data, script, FLAGS.get(name, "").split())
-    assert completed.code == 0, completed.stderr.text
-    assert submission is not None
-    found = grade(home, name, submission)
+    found = grade(home, name, run_starter(home, data, SMALLER.get(name), FLAGS.get(name, "")))
     assert found.valid_submission, found.why
     assert found.edition == "published" and set(found.quirks) == set(data.task.rules["published"].quirks)
     if name == "feedback":
@@ -254,34 +247,15 @@ def test_a_starter_runs_sealed_to_a_valid_grade(home, name):
 def test_starters_without_a_model_fail_until_they_have_one(home, name):
     data = ready(home, name)
     script = data.task.starter["train.py"].decode()
-    completed, submission = anyio.run(run_script, home, data, script, [])
+    completed, submission = run_script(home, data, script)
     assert completed.code == 1 and "NoneType" in completed.stderr.text and submission is None
     line, model = MODELS[name]
     assert line in script
-    completed, submission = anyio.run(run_script, home, data, script.replace(line, model + line), [])
+    completed, submission = run_script(home, data, script.replace(line, model + line))
     assert completed.code == 0 and submission is not None, completed.stderr.text
     found = grade(home, name, submission)
     assert found.valid_submission and found.baseline == BASELINES[name], found.why
     assert found.success  # of house-price, because every error is below the published baseline
-
-
-async def run_script(home: Home, data: Prepared, script: str, flags: list[str]) -> tuple[Completed, bytes | None]:
-    """Run a script in a fresh workspace; return how it ended, and the submission."""
-    task = data.task
-    variables = {"OMP_NUM_THREADS": "1"}
-    setup = Setup(
-        find_environment(home, task.environment), data=data.public, limits=Limits.from_resources(task.resources),
-        variables=variables,
-    )  # fmt: skip
-    async with open_lab(home, setup) as lab:
-        assert lab.sealing.sealed
-        await write_starting_files(lab, task)
-        await lab.write(str(task.starter_script), script.encode())
-        completed = await lab.run(["python", str(task.starter_script), *flags], seconds=300)
-        try:
-            return completed, await lab.read(task.submission.file, max_size=task.submission.max_size)
-        except UnsafePath:
-            return completed, None
 
 
 @pytest.mark.slow
