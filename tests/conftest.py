@@ -15,7 +15,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from assay.lab.host import slots
-from in_process import make_caller
+from in_process import make_caller, start_fork_server
 from tiny_run import TinyRun, TinyRunHere, prepare_tiny
 
 hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make one folder per test run, which all workers share."""
     worker = getattr(config, "workerinput", None)
     config.stash[SHARED_FOLDER] = Path(worker["shared_folder"]) if worker else make_folder()
+    if worker:
+        start_fork_server()  # before a test starts one that has not imported what the trials of others need
 
 
 @pytest.hookimpl(optionalhook=True)

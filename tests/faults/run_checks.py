@@ -1,5 +1,7 @@
 """Checks that a run is complete, whatever happened to it."""
 
+from collections.abc import Sequence
+
 from assay.lab.snapshots import load_snapshot
 from assay.records import TrialFolder, read_events
 from tiny_run import TinyRun
@@ -35,8 +37,8 @@ def check_complete(run: TinyRun, trials: int) -> None:
     assert verified.returncode == 0, verified.stdout
 
 
-def complete(run: TinyRun, *words: str) -> None:
-    """Complete a run with `resume`, or with the original command if exists is no run yet."""
+def complete(run: TinyRun, *words: str, options: Sequence[str] = ()) -> None:
+    """Complete a run with `resume`, or with the original command if there is no run yet."""
     exists = (run.folder.path / "run.json").exists()
-    done = run.call(*(["resume", str(run.out), "--quiet"] if exists else words))
+    done = run.call(*(["resume", str(run.out), "--quiet"] if exists else words), *options)
     assert done.returncode == 0, done.stderr

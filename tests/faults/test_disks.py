@@ -10,6 +10,8 @@ from assay.records import read_events
 
 TRIALS = 2
 FEW = ("-c", "retry_wait=0s", "--attempts", "2")
+# A process that loses its disk cannot release its leases, so `resume` waits until they expire.
+SHORT_LEASE = ("-c", "lease=10s")
 LARGE = 2**14
 CUT_SHORT = """
 import sys
@@ -103,7 +105,7 @@ def test_a_run_on_a_lost_disk_reports_it_and_completes_when_the_disk_is_back(
     point, image = on_disk.out.parent, tmp_path / "image"
     machine.mount_image(image, point)
     words = on_disk.run_words(busy("Counts,steps=12"), seeds=TRIALS)
-    process = on_disk.start(*words, *FEW, "--cores", "1")
+    process = on_disk.start(*words, *FEW, *SHORT_LEASE, "--cores", "1")
     on_disk.wait_until(process, lambda: events_of(on_disk) >= events)
     before = finished(on_disk)
     if how == "shut down":
@@ -117,7 +119,7 @@ def test_a_run_on_a_lost_disk_reports_it_and_completes_when_the_disk_is_back(
     if how == "shut down":
         machine.call("umount", point)
     machine.mount_image(image, point)
-    complete(on_disk, *words)
+    complete(on_disk, *words, options=SHORT_LEASE)
     check_complete(on_disk, TRIALS)
     after = finished(on_disk)
     assert {name: after[name] for name in before} == before
