@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from assay.core.home import Home
+from tiny_run import TESTS, prepare_tiny
 
 AGENT_RUNTIME = {
     "assay.agents",
@@ -48,6 +49,15 @@ def test_help_and_lists_import_neither_agents_nor_numeric_libraries(home, words)
 
 def test_help_does_not_import_pydantic(home):
     assert not modules_after(home, "--help") & {"pydantic", "numpy", "polars", "rich"}
+
+
+def test_a_run_is_driven_and_reported_without_what_only_trials_need(home, tmp_path):
+    prepare_tiny(home)
+    suite, run = str(TESTS / "tiny"), str(tmp_path / "run")
+    loaded = modules_after(home, "--tasks", suite, "run", "tiny", "--agent", "starter", "--out", run, "--quiet")
+    assert "assay.runs.driver" in loaded
+    assert not loaded & (HEAVY | {"polars", "inspect_ai", "assay.runs.trial", "assay.grading.grade"})
+    assert "assay.records.events" not in modules_after(home, "report", run)
 
 
 def test_grading_a_table_imports_neither_agents_nor_heavy_libraries(prepared_home):

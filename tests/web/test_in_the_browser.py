@@ -240,7 +240,15 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_hom
         page.close()
 
 
-def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page, monkeypatch):
+RECORD_SHIFTS = """() => {
+  window.shifts = 0;
+  const add = (list) => list.getEntries().forEach((entry) => { window.shifts += entry.value; });
+  new PerformanceObserver(add).observe({ type: "layout-shift" });
+}"""
+ROWS = """() => [...document.querySelectorAll("tr")].map((row) => Math.round(row.getBoundingClientRect().top))"""
+
+
+def test_pages_follow_a_run_without_being_reloaded_and_tables_do_not_jump(tmp_path, open_page, monkeypatch):
     monkeypatch.setattr("assay.web.runs._QUICK", 0)  # agents are compared after the page is sent, as in large runs
     run = write_run(tmp_path / "running", seeds=2, tasks=("digits",), pending=True)
     trial = next(trial for trial in run.trials() if trial.state.status == "running")
@@ -263,6 +271,8 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page, monkeypa
         for one in (listed, page, together, detail):
             expect(one.locator("#live")).to_have_text("Live")
             one.evaluate("window.notReloaded = true")
+            one.evaluate(RECORD_SHIFTS)
+        rows = {one: one.evaluate(ROWS) for one in (listed, page, together)}
         write_trial(trial, Texts(), strong=True)
         expect(page.get_by_text("4 of 4 trials finished")).to_be_visible()
         expect(page.locator(".says")).to_have_text("research is ahead of starter, but 1 task is too few to be sure.")
@@ -272,6 +282,10 @@ def test_pages_follow_a_run_without_being_reloaded(tmp_path, open_page, monkeypa
         expect(row.get_by_role("cell").last).to_have_text("–")
         expect(both).to_contain_text("3 of 3")
         assert all(one.evaluate("window.notReloaded") for one in (listed, page, together, detail))
+        assert {one: one.evaluate(ROWS) for one in rows} == rows
+        assert all(
+            one.evaluate("window.shifts") < 0.1 for one in (listed, page, together, detail)
+        )  # "good" in Web Vitals
         listed.close()
         together.close()
         page.close()
