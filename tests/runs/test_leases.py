@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,8 +49,10 @@ def spawn(target: Callable[..., None], *words: object) -> "multiprocessing.proce
 
 
 def wait_until(true: Callable[[], object], process: "multiprocessing.process.BaseProcess | None" = None) -> None:
+    never = threading.Event()
     while not true():
         assert process is None or process.is_alive()
+        never.wait(0.005)  # leaves the processor to whoever makes it true
 
 
 def is_paused(pid: int | None) -> bool:
@@ -239,22 +242,24 @@ def test_a_stale_holder_cannot_change_the_log(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
-    run = tiny.start(*tiny.run_words("Steps,steps=12"))
-    tiny.wait_until(run, lambda: any("snapshot_taken" in kinds for kinds in tiny.events().values()))
-    (trial,) = tiny.folder.trials()
+def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny_here):
+    run = tiny_here.start(*tiny_here.run_words("Steps,steps=12"))
+    tiny_here.wait_until(run, lambda: any("snapshot_taken" in kinds for kinds in tiny_here.events().values()))
+    (trial,) = tiny_here.folder.trials()
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused))
-    other = SPAWN.Process(target=run_trial, args=(trial.path, tiny.home), kwargs={"expired": found_expired(trial.path)})
+    other = SPAWN.Process(
+        target=run_trial, args=(trial.path, tiny_here.home), kwargs={"expired": found_expired(trial.path)}
+    )
     other.start()
     other.join()
     assert trial.state.status == "done"
     os.kill(paused, signal.SIGCONT)
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 0, stderr
-    kinds = tiny.events()[trial.path.name]
+    kinds = tiny_here.events()[trial.path.name]
     assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
     assert [event.epoch for event in read_events(trial.events) if event.kind == "graded"] == [2]
-    verified = tiny.call("verify", str(tiny.out))
+    verified = tiny_here.call("verify", str(tiny_here.out))
     assert verified.returncode == 0, verified.stdout + verified.stderr
