@@ -17,7 +17,7 @@ from assay.records.events import Restarted
 from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch, acquire_lease, is_held, newest_claim
 from assay.runs.trial import run_trial
 
-SPAWN = multiprocessing.get_context("spawn")
+FRESH = multiprocessing.get_context("forkserver")
 STOPPED_BY_LEASE = 7
 
 
@@ -43,7 +43,7 @@ def found_expired(path: Path) -> Claim:
 
 
 def spawn(target: Callable[..., None], *words: object) -> "multiprocessing.process.BaseProcess":
-    process = SPAWN.Process(target=target, args=words, daemon=True)
+    process = FRESH.Process(target=target, args=words, daemon=True)
     process.start()
     return process
 
@@ -132,7 +132,7 @@ def test_only_one_of_many_concurrent_takeovers_succeeds(tmp_path: Path):
     holder.kill()
     holder.join()
     many = 6
-    ready, won = SPAWN.Barrier(many), SPAWN.Queue()
+    ready, won = FRESH.Barrier(many), FRESH.Queue()
     takers = [spawn(try_to_acquire, tmp_path, found_expired(tmp_path), ready, won) for _ in range(many)]
     assert won.get() == 2
     for taker in takers:
@@ -249,7 +249,7 @@ def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny_here
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused))
-    other = SPAWN.Process(
+    other = FRESH.Process(
         target=run_trial, args=(trial.path, tiny_here.home), kwargs={"expired": found_expired(trial.path)}
     )
     other.start()
