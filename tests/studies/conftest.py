@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from assay.core.home import Home
+from assay.core.progress import NoProgress
+from assay.data import prepare
 from assay.lab.host import slots
+from assay.tasks import Registry
 from in_process import Assay, make_caller
 
 TESTS = Path(__file__).parent.parent
@@ -78,8 +81,8 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
             **options,
         )
 
-    prepared = call("prepare", "exam")
-    assert prepared.returncode == 0, prepared.stderr
+    for task in Registry([suite]).select("exam"):
+        prepare(Home(root), task, progress=NoProgress())
     call.suite, call.home = suite, Home(root)  # type: ignore[attr-defined]
     yield call
     slots.sweep(Home(root))
@@ -88,19 +91,19 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
 
 @pytest.fixture
 def exam_here(exam: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
-    """Run a command on the same suite in this process, which is enough for one that starts no trial."""
+    """Run a command on the same suite in this process."""
     monkeypatch.chdir(exam.suite)
     call = make_caller(exam.home, monkeypatch, capsys)
     return lambda *words: call("--tasks", exam.suite, *words)
 
 
 @pytest.fixture
-def study(exam: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path) -> Study:
+def study(exam_here: Assay, tmp_path: Path) -> Study:
     """Run a study of one agent of `study_agents.py` on tasks and return its JSON; a figure is drawn as well."""
 
     def run(name: str, agent: str, *words: str, out: str = "run") -> Any:
         figure = tmp_path / f"{name}.svg"
-        done = exam(
+        done = exam_here(
             "study", name, *words, "--agent", f"{AGENTS}:{agent}", "--out", tmp_path / out, "--quiet", "--json",
             "--figure", figure,
         )  # fmt: skip

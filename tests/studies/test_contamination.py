@@ -27,7 +27,7 @@ def test_pairs_of_task_and_seed_are_compared():
 
 
 @pytest.mark.slow
-def test_an_agent_that_recognizes_descriptions_is_found(study, exam, exam_here, tmp_path: Path):
+def test_an_agent_that_recognizes_descriptions_is_found(study, exam_here, tmp_path: Path):
     """It loses on the two tasks whose description hides the name; the third is the same in both arms."""
     tasks = ["early-coin", "early-text", "late-text"]
     found = study("obfuscation", "Reader", *tasks, "--seeds", "1")
@@ -42,7 +42,7 @@ def test_an_agent_that_recognizes_descriptions_is_found(study, exam, exam_here, 
     # The plain arm wins two pairs and ties one: 5/6 against 1/6.
     assert "plain 83.3 %, obfuscated 16.7 %: difference +66.7 points" in wins.stdout, wins.stdout + wins.stderr
     assert "8.5 ± 0.6 % and 8.4 ± 1.0 %" in wins.stdout
-    one_arm = exam("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
+    one_arm = exam_here("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
     assert one_arm.returncode == 0, one_arm.stderr
     refused = exam_here("study", "obfuscation", tmp_path / "one")
     assert refused.returncode == 2 and "no finished trial with obfuscated descriptions" in refused.stderr

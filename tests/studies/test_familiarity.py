@@ -113,11 +113,10 @@ def test_all_competitions_have_both_descriptions():
 
 
 @pytest.mark.slow
-def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_remembers(exam, tmp_path):
+def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_remembers(exam, exam_here, tmp_path):
     out, posts, figure = tmp_path / "run", tmp_path / "posts", tmp_path / "familiarity.svg"
-    assert (
-        exam("run", "exam", "--agent", f"{AGENTS}:Rememberer", "--seeds", "1", "--out", out, "--quiet").returncode == 0
-    )
+    agent = ["--agent", f"{AGENTS}:Rememberer", "--seeds", "1"]
+    assert exam_here("run", "exam", *agent, "--out", out, "--quiet").returncode == 0
     for task in ("early-coin", "early-text", "late-coin", "late-text"):
         (posts / task).mkdir(parents=True)
         (posts / task / "post.txt").write_text(FAMILIAR if task.startswith("early") else STRANGE)

@@ -144,7 +144,7 @@ def test_the_published_figures_are_those_of_the_paper():
 
 
 @pytest.mark.slow
-def test_the_oracle_of_a_search_includes_solutions_that_it_did_not_pick(exam, exam_here, tmp_path: Path):
+def test_the_oracle_of_a_search_includes_solutions_that_it_did_not_pick(exam_here, tmp_path: Path):
     """Three scripts for a dollar each: 15 right and a boast, then 30 right and a modest claim, then 18 right.
 
     The search believes the first one to its end, so its own curve stays at 0; the oracle has a medal from step 2 on.
@@ -171,7 +171,7 @@ budget = {{ steps = 3 }}
 prices = {{ "scripted/{model}" = {{ input = 0, output = 100000 }} }}
 """
     )
-    done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
+    done = exam_here("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
     assert done.returncode == 0, done.stderr
     (curve,) = json.loads(done.stdout)["curves"]
     assert [(point["value"], point["oracle"]) for point in curve["points"]] == [(0, 0), (0, 1), (0, 1)]

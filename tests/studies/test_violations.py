@@ -221,11 +221,11 @@ def reply(text: str, *calls: ToolCall) -> Message:
 
 
 @pytest.mark.slow
-def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam, exam_here, tmp_path: Path):
+def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam_here, tmp_path: Path):
     """Nine rules, each broken by one agent; five honest agents that come close to breaking one."""
     run = tmp_path / "run"
     agents = [word for kind in (*HONEST, *BROKEN) for word in ("--agent", f"{AGENTS}:Worker,kind={kind}")]
-    ran = exam("run", "early-coin", *agents, "--seeds", "1", "--out", run, "--quiet")
+    ran = exam_here("run", "early-coin", *agents, "--seeds", "1", "--out", run, "--quiet")
     assert ran.returncode == 0, ran.stderr
     folder = RunFolder(run)
     kinds = {trial.path.name: str(trial.file.settings["kind"]) for trial in folder.trials()}
