@@ -23,7 +23,7 @@ KINDS = [{"rotary": rotary, "gated": gated} for rotary in (0, 1) for gated in (0
 def main() -> None:
     torch.set_num_threads(1)  # on a busy machine, threads would mostly wait for each other
     random = np.random.default_rng(0)
-    texts = [bytes(random.choice(list(b"aaab \xc3\xa9"), random.integers(1, 60)).tolist()) for _ in range(40)]
+    texts = [bytes(random.choice(list(b"aaab \xc3\xa9"), random.integers(1, 60)).tolist()) for _ in range(15)]
     models = [lively(SMALL | kind, MERGES) for kind in KINDS]
     save(FOLDER / "plain.npz", lively(SMALL, NONE))
     save(FOLDER / "merged.npz", models[0])

@@ -19,17 +19,26 @@ MEASURED = PLAN.index("Execute Script") + 1
 # For each task, parts of its starter and what replaces them; for clrs, only what makes it faster.
 BETTER = {
     "clrs": {
-        "BATCHES = 300\nGRAPHS = 32": "BATCHES = 5\nGRAPHS = 8",
+        "BATCHES = 50\nGRAPHS = 8": "BATCHES = 5\nGRAPHS = 8",
     },
     "house-price": {
         "train, test = pd": 'FEATURES = ["GrLivArea", "OverallQual", "YearBuilt"]\ntrain, test = pd',
         "fit(kept[FEATURES], kept": "fit(train[FEATURES], train",
     },
     "vectorization": {
-        "                for number in range(count):\n": "",
-        "                    ": "                ",
-        "np.sum(window * filters[number]) + biases[number]": "np.tensordot(filters, window, 3) + biases",
-        "column, number] = max(": "column] = np.maximum(",
+        """    output = np.zeros((batch, rows, columns, count))
+    for image in range(batch):
+        for row in range(rows):
+            for column in range(columns):
+                for number in range(count):
+                    top, left = row * STRIDE, column * STRIDE
+                    window = padded[image, top : top + tall, left : left + wide, :]
+                    response = np.sum(window * filters[number]) + biases[number]
+                    output[image, row, column, number] = max(response, 0.0)
+    return output
+""": """    windows = np.lib.stride_tricks.sliding_window_view(padded, (tall, wide), axis=(1, 2))[:, ::STRIDE, ::STRIDE]
+    return np.maximum(np.tensordot(windows, filters, axes=((3, 4, 5), (3, 1, 2))) + biases, 0)
+""",
     },
 }
 
