@@ -62,11 +62,11 @@ async def test_replies_that_choose_nothing_are_asked_for_again_and_end_the_trial
 
 
 @pytest.mark.slow
-def test_the_local_model_and_random_draws_lead_to_graded_submissions(assay_prepared, assay_prepared_here, tmp_path):
+def test_the_local_model_and_random_draws_lead_to_graded_submissions(assay_prepared_here, tmp_path):
     """The model decides on a pipeline, a change, and whether to keep it; the draws only on a pipeline."""
     out, random = tmp_path / "run", "chooser,choices=random,rounds=0"
     agents = ["--agent", "chooser,rounds=1,description_length=20", "--agent", random, "--model", "local/smollm2"]
-    done = assay_prepared("run", "pocket/digits", *agents, "--out", out, "--quiet")
+    done = assay_prepared_here("run", "pocket/digits", *agents, "--out", out, "--quiet")
     assert done.returncode == 0, done.stderr
     chosen, drawn = RunFolder(out).trials()
     for trial in (chosen, drawn):

@@ -16,6 +16,7 @@ from assay.core.errors import LabError
 from assay.lab.snapshots import load_snapshot
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
+from tiny_run import prepare_tiny
 
 pytestmark = pytest.mark.anyio
 
@@ -231,14 +232,12 @@ async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path
         str(tmp_path / "run"),
     ]
     command = [sys.executable, "-m", "assay"]
+    prepare_tiny(home)
     os.environ["ASSAY_HOME"] = str(home.root)
     try:
         process, master = pty.fork()
         if process == 0:
-            prepared = os.spawnv(
-                os.P_WAIT, sys.executable, [*command, "--tasks", str(TESTS / "tiny"), "prepare", "tiny"]
-            )
-            os._exit(prepared) if prepared else os.execv(sys.executable, [*command, *words])
+            os.execv(sys.executable, [*command, *words])
     finally:
         del os.environ["ASSAY_HOME"]
     person = Person(master)

@@ -69,8 +69,10 @@ class ClusterRun(TinyRun):
 class RayNodes:
     """Ray with two nodes of two cores each."""
 
-    def __init__(self, namespaces: Namespaces) -> None:
-        command = [*namespaces.inside, sys.executable, str(Path(__file__).with_name("ray_nodes.py"))]
+    def __init__(self) -> None:
+        self._namespaces = Namespaces(route=True)
+        self.inside, self.complete = self._namespaces.inside, True
+        command = [*self.inside, sys.executable, str(Path(__file__).with_name("ray_nodes.py"))]
         self._process = subprocess.Popen(
             command, env={**os.environ, **RAY}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -79,7 +81,8 @@ class RayNodes:
         self.address = self._replies.readline().strip()
 
     def cut_power(self, number: int) -> None:
-        """Kill everything that runs on a node, all at once."""
+        """Kill everything that runs on a node, all at once; the others remain."""
+        self.complete = False
         self._commands.write(f"cut {number}\n")
         self._commands.flush()
         assert self._replies.readline() == "cut\n"
@@ -88,6 +91,7 @@ class RayNodes:
         """End it."""
         self._process.kill()
         self._process.communicate()
+        self._namespaces.close()
 
 
 @pytest.fixture
@@ -98,19 +102,43 @@ def namespaces() -> Iterator[Namespaces]:
     made.close()
 
 
-@pytest.fixture
-def ray_nodes(namespaces: Namespaces) -> Iterator[RayNodes]:
-    """Ray with two nodes."""
-    made = RayNodes(namespaces)
-    yield made
-    made.close()
+@pytest.fixture(scope="module")
+def running_ray() -> Iterator[list[RayNodes]]:
+    """The Ray that tests of this module share, once one of them has started it: that takes seconds."""
+    running: list[RayNodes] = []
+    yield running
+    for one in running:
+        one.close()
 
 
 @pytest.fixture
-def on_ray(namespaces: Namespaces, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
-    """A prepared tiny suite, and a folder for its run."""
+def ray_nodes(running_ray: list[RayNodes]) -> Iterator[RayNodes]:
+    """Ray with two nodes; if the test cuts the power of one, the next test gets a new Ray."""
+    if not running_ray:
+        running_ray.append(RayNodes())
+    (nodes,) = running_ray
+    yield nodes
+    if not nodes.complete:
+        running_ray.clear()
+        nodes.close()
+
+
+@pytest.fixture
+def on_ray(ray_nodes: RayNodes, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+    """A prepared tiny suite, and a folder for its run on the two nodes."""
+    yield from make_ray_run(ray_nodes.inside, home, tmp_path)
+
+
+@pytest.fixture
+def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+    """The same where no Ray is running yet."""
+    yield from make_ray_run(namespaces.inside, home, tmp_path)
+
+
+def make_ray_run(inside: list[str], home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+    """Prepare the tiny suite and yield its run."""
     prepare_tiny(home)
-    run = ClusterRun(home, tmp_path / "run", inside=namespaces.inside)
+    run = ClusterRun(home, tmp_path / "run", inside=inside)
     run.variables = dict(RAY)
     yield run
     run.close()
