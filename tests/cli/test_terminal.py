@@ -165,9 +165,9 @@ def test_bash_completes_with_the_script_that_is_printed(home, line, expected):
     assert done.stdout.decode() == f"{expected}\n", done.stderr
 
 
-def test_runs_are_found_exported_reported_together_and_viewed(tiny, tmp_path: Path, monkeypatch):
+def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_path: Path, monkeypatch):
     def call(*words):
-        done = tiny.call(*words)
+        done = tiny_here.call(*words)
         assert done.returncode == 0, done.stderr
         return done
 
@@ -191,7 +191,7 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny, tmp_path: Pa
     shown = call("logs", str(trial)).stdout
     assert "python train.py" in shown and shown.splitlines()[-1] == "done"
 
-    viewer = tiny.start("view", "second.zip")
+    viewer = tiny_here.start("view", "second.zip")
     page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(viewer.stdout.readline().strip())
     assert "Mine" in page.read().decode()
     viewer.send_signal(signal.SIGINT)

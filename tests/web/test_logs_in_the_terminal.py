@@ -9,14 +9,11 @@ from sample_run import Texts, write_run, write_trial
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def command(*words):
-    return [sys.executable, "-m", "assay", "logs", *map(str, words)]
-
-
 def test_a_trial_is_followed_until_it_ends(tmp_path):
     run = write_run(tmp_path / "run", seeds=1, tasks=("digits",), pending=True)
     trial = next(trial for trial in run.trials() if trial.state.status == "running")
-    with subprocess.Popen(command(trial.path, "--follow"), stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "assay", "logs", str(trial.path), "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert any("python train.py" in line for line in process.stdout)
             write_trial(trial, Texts(), strong=True)
@@ -27,17 +24,17 @@ def test_a_trial_is_followed_until_it_ends(tmp_path):
     assert rest[-1] == "done"
 
 
-def test_one_step_is_shown_and_options_that_exclude_each_other_are_refused(tmp_path):
+def test_one_step_is_shown_and_options_that_exclude_each_other_are_refused(assay_here, tmp_path):
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",)).trials())[1]
-    second = subprocess.run(command(trial.path, "--step", "2"), capture_output=True, text=True, check=True).stdout
+    second = assay_here("logs", trial.path, "--step", "2").stdout
     assert "step 2" in second and "step 1" not in second and "step 3" not in second
-    refused = subprocess.run(command(trial.path, "--follow", "--json"), capture_output=True, text=True)
+    refused = assay_here("logs", trial.path, "--follow", "--json")
     assert refused.returncode == 2 and "--follow and --json exclude each other" in refused.stderr
 
 
-def test_nothing_that_an_agent_wrote_controls_the_terminal(tmp_path):
+def test_nothing_that_an_agent_wrote_controls_the_terminal(assay_here, tmp_path):
     evil = "\x1b[31mred\x1b]0;title\x07\x9b2J\u202e\r\x08over"
     texts = Texts(*[evil] * 6, label="research", reason=evil, code=evil)
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",), texts=texts).trials())[1]
-    shown = subprocess.run(command(trial.path), capture_output=True, text=True, check=True)
-    assert "red" in shown.stdout and not CONTROL.search(shown.stdout + shown.stderr)
+    shown = assay_here("logs", trial.path)
+    assert shown.returncode == 0 and "red" in shown.stdout and not CONTROL.search(shown.stdout + shown.stderr)

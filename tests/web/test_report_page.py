@@ -1,12 +1,12 @@
 """The report as one file with what happened in each trial, in real Chromium."""
 
-import subprocess
-import sys
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
 from playwright.sync_api import expect
 from sample_run import Texts, write_run
+
+from assay.cli import assay
 
 SCRIPT = "<script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>'\"><svg onload=alert(3)>"
 
@@ -18,18 +18,9 @@ def page_of(tmp_path_factory):
     def write(**options):
         folder = tmp_path_factory.mktemp("report")
         run = write_run(folder / "run", seeds=2, **options)
-        command = [
-            sys.executable,
-            "-m",
-            "assay",
-            "report",
-            str(run.path),
-            "--html",
-            str(folder / "page.html"),
-            "--trials",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        words = ["report", str(run.path), "--html", str(folder / "page.html"), "--trials"]
+        done = CliRunner().invoke(assay, words)
+        assert done.exit_code == 0, done.output
         return (folder / "page.html").as_uri()
 
     return write
