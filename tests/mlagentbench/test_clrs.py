@@ -4,7 +4,6 @@ import importlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,6 @@ from assay.grading import grade_submission
 from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task, load_plugin
 
-Run = Callable[..., str]
-
 
 @pytest.fixture
 def clrs() -> Task:
@@ -38,19 +35,24 @@ def miniature(clrs: Task, home: Home) -> Prepared:
     return prepare(home, clrs, variant="synthetic-0", progress=NoProgress())
 
 
-@pytest.fixture
-def run(clrs: Task, tmp_path: Path) -> Run:
-    """Run Python code in the task's environment, with everything of `model.py` imported; returns what it prints."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the scripts below leave their checkpoints."""
+    return tmp_path_factory.mktemp("checkpoints")
 
-    def run(code: str) -> str:
-        head = f"import sys\nsys.path.insert(0, {str(clrs.folder)!r})\nimport numpy as np\nimport torch\n"
-        head += "from model import *\ntorch.manual_seed(0)\ntorch.set_num_threads(1)\n"
-        python = find_environment(Home.default(), "torch") / "bin" / "python"
-        done = subprocess.run([python, "-B", "-c", head + code], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
-    return run
+@pytest.fixture(scope="module")
+def printed(folder: Path) -> dict[str, list[str]]:
+    """Run all scripts in the task's environment, in one process, and return the lines that each prints."""
+    place = Registry().task("mlagentbench/clrs").folder
+    head = f"import sys\nsys.path.insert(0, {str(place)!r})\nimport numpy as np\nimport torch\n"
+    head += "from model import *\ntorch.set_num_threads(1)\n"
+    code = head + "".join(f"print('##', {name!r})\ntorch.manual_seed(0)\n{text}" for name, text in SCRIPTS.items())
+    python = find_environment(Home.default(), "torch") / "bin" / "python"
+    done = subprocess.run([python, "-B", "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    parts = [part.splitlines() for part in done.stdout.split("## ")[1:]]
+    return {name: lines for name, *lines in parts}
 
 
 def predecessors(lengths: np.ndarray) -> np.ndarray:
@@ -157,40 +159,6 @@ def test_panel_scores_improve_and_the_best_counts_as_success_on_graphs(clrs: Tas
     assert scores[-1] > 1.1 * kept.baseline
 
 
-def test_inference_equals_training_mode(run: Run) -> None:
-    """Without gradients the model works node by node, with them all at once; both must give the same."""
-    output = run(
-        """
-for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints": 0, "gated": 0, "normalized": 0},
-                {"layers": 2, "steps": 3}):
-    network = Network(Settings(width=6, pointers=5, **changes))
-    graphs = torch.rand(3, 7, 7)
-    slow = network(graphs)[0]
-    with torch.no_grad():
-        quick = network(graphs)[0]
-    print(tuple(quick.shape), torch.allclose(slow, quick, atol=1e-5), len(network(graphs)[1]))
-"""
-    )
-    lines = [f"(3, 7, 7, 7) True {guesses}" for guesses in (7, 7, 7, 0, 3)]
-    assert output.splitlines() == lines
-
-
-def test_a_checkpoint_round_trips_as_plain_arrays(run: Run) -> None:
-    output = run(
-        """
-network = Network(Settings(width=5, edge_pointers=1))
-save(network, "checkpoint.npz")
-with np.load("checkpoint.npz", allow_pickle=False) as file:
-    print({file[name].dtype.kind for name in file.files})
-back = load("checkpoint.npz")
-graphs = np.random.default_rng(0).random((2, 9, 9))
-print(back.settings == network.settings, (predict(back, graphs) == predict(network, graphs)).all())
-"""
-    )
-    assert sorted(output.splitlines()[0][1:-1].replace("'", "").split(", ")) == ["f", "i"]
-    assert output.splitlines()[1] == "True True"
-
-
 FAULTS = {
     "arrays.pop('weights.output.score.bias')": "the array weights.output.score.bias is missing",
     "arrays['weights.algorithm'] = np.ones(3)": "the array weights.algorithm is not one of the model",
@@ -204,10 +172,27 @@ FAULTS = {
     "arrays.pop('settings.hints')": "settings.hints is missing or not a setting",
 }
 
-
-def test_an_invalid_checkpoint_is_refused_with_a_sentence(run: Run) -> None:
-    output = run(
-        f"""
+SCRIPTS = {
+    "inference": """
+for changes in ({}, {"edge_pointers": 1}, {"triplets": 0, "hints": 1}, {"hints": 0, "gated": 0, "normalized": 0},
+                {"layers": 2, "steps": 3}):
+    network = Network(Settings(width=6, pointers=5, **changes))
+    graphs = torch.rand(3, 7, 7)
+    slow = network(graphs)[0]
+    with torch.no_grad():
+        quick = network(graphs)[0]
+    print(tuple(quick.shape), torch.allclose(slow, quick, atol=1e-5), len(network(graphs)[1]))
+""",
+    "round trip": """
+network = Network(Settings(width=5, edge_pointers=1))
+save(network, "checkpoint.npz")
+with np.load("checkpoint.npz", allow_pickle=False) as file:
+    print(*sorted({file[name].dtype.kind for name in file.files}))
+back = load("checkpoint.npz")
+graphs = np.random.default_rng(0).random((2, 9, 9))
+print(back.settings == network.settings, (predict(back, graphs) == predict(network, graphs)).all())
+""",
+    "faults": f"""
 import warnings
 warnings.simplefilter("ignore")
 for change in {list(FAULTS)!r}:
@@ -220,23 +205,42 @@ for change in {list(FAULTS)!r}:
         load("checkpoint.npz")
     except CheckpointError as error:
         print(error)
-"""
-    )
-    assert output.splitlines() == list(FAULTS.values())
+""",
+    "to be graded": """
+network = Network(Settings(width=4))
+save(network, "untrained.npz")
+network.own.bias.data[0] = np.inf
+save(network, "corrupt.npz")
+""",
+}
+
+
+def test_inference_equals_training_mode(printed: dict[str, list[str]]) -> None:
+    """Without gradients the model works node by node, with them all at once; both must give the same."""
+    assert printed["inference"] == [f"(3, 7, 7, 7) True {guesses}" for guesses in (7, 7, 7, 0, 3)]
+
+
+def test_a_checkpoint_round_trips_as_plain_arrays(printed: dict[str, list[str]]) -> None:
+    assert printed["round trip"] == ["f i", "True True"]
+
+
+def test_an_invalid_checkpoint_is_refused_with_a_sentence(printed: dict[str, list[str]]) -> None:
+    assert printed["faults"] == list(FAULTS.values())
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("printed")
 def test_untrained_and_corrupt_weights_are_graded_in_the_lab(
-    clrs: Task, miniature: Prepared, home: Home, run: Run, tmp_path: Path
+    clrs: Task, miniature: Prepared, home: Home, folder: Path, tmp_path: Path
 ) -> None:
-    run("save(Network(Settings(width=4)), 'checkpoint.npz')")
+    shutil.copyfile(folder / "untrained.npz", tmp_path / "checkpoint.npz")
     grade = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
     assert grade.why is None and grade.sealed and grade.deterministic
     assert grade.score is not None and 0 <= grade.score < 0.6
     assert grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
-    run("network = Network(Settings(width=4)); network.own.bias.data[0] = np.inf; save(network, 'checkpoint.npz')")
-    spoilt = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
-    assert spoilt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
+    shutil.copyfile(folder / "corrupt.npz", tmp_path / "checkpoint.npz")
+    corrupt = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    assert corrupt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
 
 
 @pytest.mark.slow
@@ -258,10 +262,9 @@ def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them
     prepare_py = load_plugin(clrs.folder / "prepare.py")
     sampler = prepare_py.Sampler(ready.folder / "raw")
     public_seeds = [prepare_py.SEED + offset for offset in (0, 4, 7, 11, 13, 16, 100, 200)]
-    drawn = [sampler.draw(*prepare_py.TEST, seed=seed)["graphs"] for seed in public_seeds]
-    assert not any(np.array_equal(graphs, again) for again in drawn)
     seed = int((home.data / "mlagentbench/clrs/secret-seed").read_text())
-    assert np.array_equal(graphs, sampler.draw(*prepare_py.TEST, seed=seed)["graphs"])
+    drawn = [sampler.draw(2, 64, seed=one)["graphs"] for one in (*public_seeds, seed)]
+    assert [np.array_equal(graphs[:2], again) for again in drawn] == [False] * len(public_seeds) + [True]
     # The algorithm on whole arrays records the same numbers as the published one, to the last bit.
     sampling = load_plugin(clrs.folder / "sampling.py")
     with sampling.load_samplers(ready.folder / "raw"):

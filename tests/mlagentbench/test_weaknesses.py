@@ -56,6 +56,12 @@ def tiny(assay_here, home, tmp_path, monkeypatch):
     return run
 
 
+@pytest.fixture(scope="module")
+def nodes():
+    """The nodes of the syntax tree of every module."""
+    return {path: list(ast.walk(ast.parse(path.read_text()))) for path in SOURCE.rglob("*.py")}
+
+
 def done(trial, what):
     """The results of every call of a type, in order."""
     calls = (call for _, call in finished_calls(read_events(trial.events)))
@@ -131,7 +137,7 @@ def test_the_record_of_a_step_does_not_grow_with_the_number_of_steps(tmp_path):
     assert max(sizes) - min(sizes) <= 3  # event numbers get longer
 
 
-def test_no_code_of_assay_unpickles_or_evaluates():
+def test_no_code_of_assay_unpickles_or_evaluates(nodes):
     """W6: a submission is only data on the host; code runs in a lab, through a driver or a starter."""
     unwanted = {
         "pickle",
@@ -149,22 +155,23 @@ def test_no_code_of_assay_unpickles_or_evaluates():
     # Passes a request from one process of Assay to another; the submission in it is bytes, or a path, and stays so.
     between_own_processes = SOURCE / "grading" / "isolated.py"
     exempt = [*in_labs, between_own_processes]
-    paths = [path for path in SOURCE.rglob("*.py") if not any(path.is_relative_to(folder) for folder in exempt)]
+    paths = [path for path in nodes if not any(path.is_relative_to(folder) for folder in exempt)]
     assert len(paths) > 100
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes[path]:
             found = _names(node) & unwanted
             assert not found, f"{path}:{node.lineno}: {found}"
             if isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "weights_only"):
                 assert ast.unparse(node.value) == str(node.arg == "weights_only"), f"{path}:{node.value.lineno}"
-            assert not isinstance(node, ast.Attribute) or ast.unparse(node) != "torch.load", f"{path}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and node.attr == "load":
+                assert ast.unparse(node) != "torch.load", f"{path}:{node.lineno}"
 
 
-def test_no_code_swallows_exceptions():
+def test_no_code_swallows_exceptions(nodes):
     """W17: no bare `except`; one that catches everything re-raises it or says why nothing narrower is right."""
-    for path in SOURCE.rglob("*.py"):
+    for path, found in nodes.items():
         lines = path.read_text().splitlines()
-        for node in ast.walk(ast.parse("\n".join(lines))):
+        for node in found:
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else ""
                 assert caught, f"{path}:{node.lineno}"
