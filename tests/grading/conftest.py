@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -153,12 +153,12 @@ def squares(tmp_path: Path, prepared: Prepared) -> Task:
 
 @pytest.fixture
 def judge(squares: Task, home: Home, prepared: Prepared, tmp_path: Path) -> Judge:
-    """Grade pieces of code, put together, on the small timed task."""
+    """Grade pieces of code, put together, on the small timed task, in one round unless it is `real`."""
 
-    def graded(*code: str) -> Grade:
+    def graded(*code: str, variant: str = "synthetic-0") -> Grade:
         path = tmp_path / "squares.py"
         path.write_text("".join(map(textwrap.dedent, code)))
-        return grade_submission(path, squares, prepared, home=home)
+        return grade_submission(path, squares, replace(prepared, variant=variant), home=home)
 
     return graded
 

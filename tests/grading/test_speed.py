@@ -9,7 +9,7 @@ FAST = "def squares(numbers):\n    return numbers * numbers\n"
 
 
 def test_an_honest_gain_counts_and_no_lab_is_left_behind(judge, home):
-    grade = judge(FAST)
+    grade = judge(FAST, variant="real")
     assert grade.why is None
     assert grade.score > 2
     assert grade.sealed
