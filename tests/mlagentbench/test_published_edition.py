@@ -89,7 +89,7 @@ SMALLER = {
 }
 FLAGS = {
     "babylm": "--n_layer 1 --n_embd 16 --n_head 2 --block_size 64 --merges 32 --max_train_samples 64",
-    "clrs": "--train_steps 4 --eval_every 2 --hidden_size 8",
+    "clrs": "--train_steps 2 --eval_every 2 --batch_size 4 --hidden_size 8",
 }
 """How starters are made cheap here; what they do stays the same."""
 
