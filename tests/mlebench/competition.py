@@ -130,9 +130,14 @@ class Competition:
         assert not all(verdicts), "some perturbation must be refused"
 
     def test_a_seed_makes_one_miniature_and_another_seed_another(self, miniatures: Miniatures, tmp_path: Path) -> None:
-        raw = read_tree(miniatures.prepared(self.name).folder / "raw")
-        assert read_tree(synthesize(self.name, tmp_path / "same", seed=0)) == raw, "or preparing changes the raw data"
-        assert read_tree(synthesize(self.name, tmp_path / "other", seed=1)) != raw
+        # Each edition's raw data is made from the same seed, independently.
+        raw, again = (read_tree(miniatures.prepared(self.name, edition).folder / "raw") for edition in EDITIONS)
+        assert again == raw
+        folder = synthesize(self.name, tmp_path / "other", seed=1)
+        other = read_tree(folder)
+        assert other != raw
+        prepare_raw(self.name, folder)
+        assert read_tree(folder) == other, "preparing must not change the raw data"
 
     @pytest.mark.parametrize("edition", EDITIONS)
     def test_the_miniature_passes_every_check(self, miniatures: Miniatures, edition: str) -> None:
