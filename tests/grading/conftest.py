@@ -15,6 +15,7 @@ GRADED = "id,price\n007,10\n8,20\n9,30\n"
 
 MakeTask = Callable[..., Task]
 Judge = Callable[..., Grade]
+ReplaceFile = Callable[[Path, str | bytes], None]
 
 REFERENCE = """
 import numpy as np
@@ -50,6 +51,17 @@ class Prepared:
     private: Path
     edition: str = "v1"
     variant: str = "real"
+
+
+@pytest.fixture(scope="session")
+def replace_file() -> ReplaceFile:
+    """Write a file that may exist; removed first, because ext4 waits for the disk when a file is truncated."""
+
+    def replace_file(path: Path, content: str | bytes) -> None:
+        path.unlink(missing_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    return replace_file
 
 
 @pytest.fixture
@@ -114,13 +126,13 @@ def make_task() -> MakeTask:
 
 
 @pytest.fixture
-def graded(tmp_path: Path, prepared: Prepared) -> Judge:
+def graded(tmp_path: Path, prepared: Prepared, replace_file: ReplaceFile) -> Judge:
     """Grade a table against another one, both given as text or bytes."""
 
     def graded(task: Task, answers: str, submission: str | bytes, name: str = "submission.csv") -> Grade:
-        (prepared.private / task.data.answers).write_text(answers)
+        replace_file(prepared.private / task.data.answers, answers)
         path = tmp_path / name
-        path.write_bytes(submission.encode() if isinstance(submission, str) else submission)
+        replace_file(path, submission)
         return grade_submission(path, task, prepared, home=Home(tmp_path))
 
     return graded
