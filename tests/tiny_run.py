@@ -74,13 +74,18 @@ class TinyRun:
         paths = sorted(self.folder.path.glob("trials/*/events.jsonl"))
         return {path.parent.name: [event.kind for event in read_events(path)] for path in paths}
 
-    def wait_until(self, process: "subprocess.Popen[str]", happened: Callable[[], bool]) -> None:
-        """Wait until a condition holds or the process has ended; fail rather than wait forever."""
+    def wait_until(
+        self, process: "subprocess.Popen[str]", happened: Callable[[], bool], *, interval: float = 0.005
+    ) -> None:
+        """Wait until a condition holds or the process has ended; fail rather than wait forever.
+
+        A longer interval saves work where the condition takes long to check, and nothing is missed in between.
+        """
         deadline = time.monotonic() + PATIENCE
         while process.poll() is None and not happened():
             assert time.monotonic() < deadline, "the condition never held"
             with suppress(subprocess.TimeoutExpired):
-                process.wait(0.005)
+                process.wait(interval)
 
     def close(self) -> None:
         """Kill what a failed test left running."""

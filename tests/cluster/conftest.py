@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +14,7 @@ from patient import HALF
 from small_slurm import SmallSlurm
 
 from assay.core.home import Home
+from in_process import Assay
 from tiny_run import TinyRun, prepare_tiny
 
 PATIENT = Path(__file__).with_name("patient.py")
@@ -24,7 +25,17 @@ RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_
 
 
 class ClusterRun(TinyRun):
-    """A run of the tiny suite on a cluster."""
+    """A run of the tiny suite on a cluster; `assay` runs commands outside of it, in this process."""
+
+    def __init__(self, home: Home, out: Path, *, inside: Sequence[str], assay: Assay) -> None:
+        super().__init__(home, out, inside=inside)
+        self.assay = assay
+
+    def wait_until(
+        self, process: "subprocess.Popen[str]", happened: Callable[[], bool], *, interval: float = 0.2
+    ) -> None:
+        """Wait like any run, but look less often: asking a cluster takes a process, and trials wait at their gate."""
+        super().wait_until(process, happened, interval=interval)
 
     def patient(self, *words: str, trials: int, steps: int = 8, cost: float = 0.0) -> list[str]:
         """Return the arguments of a run whose agents wait half-way until the gate is opened."""
@@ -62,7 +73,7 @@ class ClusterRun(TinyRun):
             kinds = self.events()[folder.path.name]
             assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
             assert folder.state.steps == steps
-        verified = self.call("verify", str(self.out))
+        verified = self.assay("verify", self.out)
         assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
@@ -124,24 +135,15 @@ def ray_nodes(running_ray: list[RayNodes]) -> Iterator[RayNodes]:
 
 
 @pytest.fixture
-def on_ray(ray_nodes: RayNodes, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+def on_ray(ray_nodes: RayNodes, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder for its run on the two nodes."""
-    yield from make_ray_run(ray_nodes.inside, home, tmp_path)
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=ray_nodes.inside, assay=assay_here), RAY)
 
 
 @pytest.fixture
-def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
     """The same where no Ray is running yet."""
-    yield from make_ray_run(namespaces.inside, home, tmp_path)
-
-
-def make_ray_run(inside: list[str], home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
-    """Prepare the tiny suite and yield its run."""
-    prepare_tiny(home)
-    run = ClusterRun(home, tmp_path / "run", inside=inside)
-    run.variables = dict(RAY)
-    yield run
-    run.close()
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=namespaces.inside, assay=assay_here), RAY)
 
 
 @pytest.fixture
@@ -154,10 +156,14 @@ def slurm() -> Iterator[SmallSlurm]:
 
 
 @pytest.fixture
-def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path) -> Iterator[ClusterRun]:
+def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder that all nodes share."""
-    prepare_tiny(home)
-    run = ClusterRun(home, tmp_path / "run", inside=slurm.inside)
-    run.variables = dict(slurm.variables)
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=slurm.inside, assay=assay_here), slurm.variables)
+
+
+def make_run(run: ClusterRun, variables: Mapping[str, str]) -> Iterator[ClusterRun]:
+    """Prepare the tiny suite and yield its run, with environment variables."""
+    prepare_tiny(run.home)
+    run.variables = dict(variables)
     yield run
     run.close()
