@@ -121,6 +121,19 @@ def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, toler
     assert make_grade(b"", as_published, prepared, judged).success
 
 
+@pytest.mark.parametrize(
+    ("score", "tolerance", "success"),
+    [
+        (400.0, 1.5, True),  # at its worse end the score is 160
+        (9.0, 1.5, False),  # at its worse end the score is 3.6, below the baseline of 4
+        (9.0, 1.0, True),  # at its worse end the score is 4.5, a gain of 12.5 %
+    ],
+)
+def test_a_large_gain_in_speed_is_a_success_however_noisy_the_machine(score, tolerance, success, make_task, prepared):
+    task = make_task(direction="higher", measured=MEASURED)
+    assert make_grade(b"", task, prepared, Judgement(score=score, tolerance=tolerance)).success is success
+
+
 @pytest.mark.parametrize("other", [{"edition": "fixed"}, {"variant": "synthetic-1"}])
 def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, submitted, make_task, prepared):
     changed = dataclasses.replace(prepared, **other)

@@ -239,8 +239,13 @@ def _is_published_success(
 
 
 def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
-    """Return whether a gain of more than 10 % is left at the worse end of the score's interval, beyond the spread."""
-    worse_end = score * (1 - tolerance if metric.direction == "higher" else 1 + tolerance)
+    """Return whether a gain of more than 10 % is left at the worse end of the score's interval, beyond the spread.
+
+    A measured score is a ratio, whose interval is as wide in both directions as a factor: a tolerance of 1.5 is too much
+    to trust a gain of 2, but not one of 100.
+    """
+    factor = 1 + tolerance
+    worse_end = score / factor if metric.direction == "higher" else score * factor
     still_gains = beats_baseline(compute_improvement(worse_end, measured.baseline, metric))
     return still_gains and is_beyond_spread(score, measured, metric)
 
