@@ -241,8 +241,8 @@ def _is_published_success(
 def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
     """Return whether a gain of more than 10 % is left at the worse end of the score's interval, beyond the spread.
 
-    A measured score is a ratio, whose interval is as wide in both directions as a factor: a tolerance of 1.5 is too much
-    to trust a gain of 2, but not one of 100.
+    A measured score is a ratio, whose interval is as wide in both directions as a factor: a tolerance of 1.5 is too
+    much to trust a gain of 2, but not one of 100.
     """
     factor = 1 + tolerance
     worse_end = score / factor if metric.direction == "higher" else score * factor
