@@ -1,5 +1,6 @@
 """Tasks are loaded from their folders with the suite's defaults, and every override of the rules is a named quirk."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,10 @@ def test_task_code_imports_its_neighbors_and_what_its_suite_shares(tmp_path: Pat
         "VALUES = near, suite, everywhere\n"
     )
     assert load_plugin(task / "prepare.py").VALUES == ("near", "suite", "all")
-    (task.parent / "_shared" / "suite_wide.py").write_text("VALUE = 'edited'\n")
-    assert load_plugin(task / "prepare.py").VALUES == ("near", "edited", "all")
+    shared = task.parent / "_shared" / "suite_wide.py"
+    before = shared.stat()
+    shared.write_text("VALUE = 'again'\n")  # as long as before, and at the same time
+    os.utime(shared, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load_plugin(task / "prepare.py").VALUES == ("near", "again", "all")
     with pytest.raises(UsageError, match=r"missing\.py is missing"):
         load_plugin(task / "missing.py")

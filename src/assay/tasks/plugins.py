@@ -5,6 +5,8 @@ import importlib
 import importlib.util
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -23,13 +25,23 @@ def load_plugin(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{path} is missing")
     folder = path.absolute().parent
-    with _loading:
+    with _loading, _without_bytecode():
         package = _make_packages(folder)
         spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Write no bytecode: it is matched by size and second, so code edited twice in a second would run as it was."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _make_packages(folder: Path) -> str:
