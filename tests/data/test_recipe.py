@@ -15,6 +15,7 @@ from assay.core.errors import NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import load_prepared, prepare, recipe
+from assay.data.recipe import find_change, make_recipe
 from assay.tasks import Registry, Task
 
 SUITE = """
@@ -106,9 +107,10 @@ def test_renaming_a_class_in_task_toml_prepares_again(folder: Path, tmp_path: Pa
     ],
 )
 def test_changes_that_affect_the_bytes_make_data_stale(folder: Path, name: str, old: str, new: str) -> None:
-    before = recipe.hash_recipe(load(folder), "v1", "real")
+    before = make_recipe(load(folder), "v1", "real")
     (folder / name).write_text((folder / name).read_text().replace(old, new))
-    assert recipe.hash_recipe(load(folder), "v1", "real") != before
+    assert make_recipe(load(folder), "v1", "real") != before
+    assert Path(name).name in str(find_change(before, load(folder), "v1", "real"))
 
 
 @pytest.mark.parametrize(
@@ -127,27 +129,41 @@ def test_changes_that_affect_the_bytes_make_data_stale(folder: Path, name: str, 
     ],
 )
 def test_changes_that_do_not_affect_the_bytes_leave_data_valid(folder: Path, name: str, old: str, new: str) -> None:
-    before = recipe.hash_recipe(load(folder), "v1", "real")
+    before = make_recipe(load(folder), "v1", "real")
     (folder / name).write_text((folder / name).read_text().replace(old, new))
-    assert recipe.hash_recipe(load(folder), "v1", "real") == before
+    assert make_recipe(load(folder), "v1", "real") == before
+    assert find_change(before, load(folder), "v1", "real") is None
+
+
+def test_files_that_appear_or_disappear_make_data_stale(folder: Path) -> None:
+    before = make_recipe(load(folder), "v1", "real")
+    (folder / "more.json").write_text("{}")
+    assert find_change(before, load(folder), "v1", "real") == "toys/toy/more.json changed"
+    (folder / "more.json").unlink()
+    (folder / "../_shared/words.py").unlink()
+    (folder / "classes.json").unlink()
+    assert find_change(before, load(folder), "v1", "real") == "toys/_shared/words.py, toys/toy/classes.json changed"
 
 
 def test_starter_code_counts_where_it_is_the_reference_for_speed(folder: Path) -> None:
     toml = TASK.replace('form = "csv"', 'form = "file"').replace('kind = "tab', 'judged = "speed"\nkind = "tab')
     (folder / "task.toml").write_text(toml)
-    before = recipe.hash_recipe(load(folder), "v1", "real")
+    before = make_recipe(load(folder), "v1", "real")
     (folder / "starter/train.py").write_text("1\n")
-    assert recipe.hash_recipe(load(folder), "v1", "real") != before
+    assert find_change(before, load(folder), "v1", "real") == "toys/toy/starter/train.py changed"
 
 
 def test_a_new_version_of_a_block_makes_data_of_its_users_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [Registry().task(f"mlebench/{name}") for name in ("spaceship-titanic", "aerial-cactus-identification")]
-    before = [recipe.hash_recipe(task, "v1", "real") for task in tasks]
+    before = [make_recipe(task, "v1", "real") for task in tasks]
+
+    def changes() -> list[str | None]:
+        return [find_change(old, task, "v1", "real") for old, task in zip(before, tasks, strict=True)]
+
     monkeypatch.setitem(recipe.VERSIONS, "assay.formats.tfrecord", 2)
-    assert [recipe.hash_recipe(task, "v1", "real") for task in tasks] == before
+    assert changes() == [None, None]
     monkeypatch.setitem(recipe.VERSIONS, "assay.formats.zip_writer", 2)  # pandas_tables uses archives, which use it
-    after = [recipe.hash_recipe(task, "v1", "real") for task in tasks]
-    assert all(new != old for new, old in zip(after, before, strict=True))
+    assert changes() == ["assay.formats.zip_writer changed"] * 2
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -51,7 +51,7 @@ def test_public_is_open_and_private_is_closed(alone: Home, toy: MakeTask, wheel:
 def test_the_manifest_lists_inputs_and_outputs(alone: Home, toy: MakeTask, wheel: MakeWheel) -> None:
     ready = prepare(alone, toy(SIMPLE, wheel()), progress=NoProgress())
     kept = json.loads((alone.data / "toys/toy/v1/real/manifest.json").read_text())
-    assert kept["format"] == "prepared/1"
+    assert kept["format"] == "prepared/2"
     assert (kept["task"], kept["edition"], kept["variant"]) == ("toys/toy", "v1", "real")
     assert set(kept["public"]) == {"a.txt", "deep/er/b.txt"}
     assert kept["private"]["answers.csv"] == {"sha256": hash_file(ready.private / "answers.csv"), "size": 6}

@@ -1,4 +1,4 @@
-"""The recipe of prepared data: a hash of everything that decides its bytes.
+"""The recipe of prepared data: hashes of everything that decides its bytes.
 
 It covers the task's source, the parts of `task.toml` that `prepare.py` may read, the files of the task folder (starter
 code only where it is the reference for speed; of the folders of editions, that edition's alone), the shared modules
@@ -9,10 +9,14 @@ prepared data is stale and has to be prepared again.
 import ast
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pydantic import Field
+
 from assay.core.errors import UsageError
+from assay.core.quantities import Model, Sha256
 from assay.tasks import Task
 from assay.tasks.model import is_miniature
 
@@ -55,41 +59,78 @@ USES = {
 """The blocks that a block calls."""
 
 _NOT_USED = {"description.md", "obfuscated.md", "task.toml", "measured.json", "measured-miniature.json", "panel.py"}
+_BLOCKS_OF_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 _SUBMISSION = {"form", "file", "id", "id_with", "columns"}
 
 
-def hash_recipe(task: Task, edition: str, variant: str) -> str:
-    """Return the hash of all that decides the bytes of a task's prepared data."""
+class Recipe(Model):
+    """Everything that decides the bytes of prepared data, as it was when they were made."""
+
+    settings: Sha256 = Field(description="of what `prepare.py` may read of `task.toml`")
+    files: dict[str, Sha256] = Field(description="path, which begins with the suite -> SHA-256")
+    blocks: dict[str, int] = Field(description="building block -> its version")
+
+
+def make_recipe(task: Task, edition: str, variant: str) -> Recipe:
+    """Return the recipe by which a task's data would be prepared now."""
     task = task.in_edition(edition)
-    code = [task.path("prepare.py")]
-    if not code[0].is_file():
-        raise UsageError(f"{code[0]} is missing")
-    if is_miniature(variant):
-        code.append(task.folder / "synthetic.py")
-    own = {path for path in task.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    unused = [task.folder / other for other in task.editions if other != edition]
+    imported, blocks = _follow_imports(_code(task, variant))
+    files = _hash_files(task, _own_files(task, edition) | imported)
+    return Recipe(settings=_hash_settings(task), files=files, blocks={name: VERSIONS[name] for name in blocks})
+
+
+def find_change(recipe: Recipe, task: Task, edition: str, variant: str) -> str | None:
+    """Return what differs from the recipe by which data was prepared, in words; None if the data is up to date.
+
+    Files import the same as long as they are the same, so no code needs to be parsed for this.
+    """
+    task = task.in_edition(edition)
+    if recipe.settings != _hash_settings(task):
+        return "the source, data or columns in task.toml have changed"
+    recorded = {task.folder.parent.parent / name for name in recipe.files}
+    files = _hash_files(task, recorded | _own_files(task, edition) | _code(task, variant))
+    changed = sorted(path for path in files.keys() | recipe.files.keys() if files.get(path) != recipe.files.get(path))
+    if changed:
+        return f"{', '.join(changed)} changed"
+    newer = sorted(name for name, version in recipe.blocks.items() if VERSIONS.get(name) != version)
+    return f"{', '.join(newer)} changed" if newer else None
+
+
+def _code(task: Task, variant: str) -> set[Path]:
+    """The modules that make the data, without those that they import."""
+    code = task.path("prepare.py")
+    if not code.is_file():
+        raise UsageError(f"{code} is missing")
+    return {code, task.folder / "synthetic.py"} if is_miniature(variant) else {code}
+
+
+def _own_files(task: Task, edition: str) -> set[Path]:
+    """The files of the task folder that `prepare.py` may read."""
+    unused = {task.folder / other for other in task.editions if other != edition}
     for folder in (task.folder, task.folder / edition):
-        own -= {folder / name for name in (*_NOT_USED, "synthetic.py")}
-        if not task.timed:
-            unused.append(folder / "starter")
-    own = {path for path in own if not any(path.is_relative_to(folder) for folder in unused)}
-    imported, blocks = _follow_imports(code)
+        unused |= {folder / name for name in (*_NOT_USED, "synthetic.py", *(() if task.timed else ("starter",)))}
+    found: set[Path] = set()
+    for place, folders, files in os.walk(task.folder):
+        folder = Path(place)
+        folders[:] = [name for name in folders if name != "__pycache__" and folder / name not in unused]
+        found |= {folder / name for name in files} - unused
+    return found
+
+
+def _hash_files(task: Task, paths: Iterable[Path]) -> dict[str, str]:
+    """Return the hashes of those files that exist."""
     root = task.folder.parent.parent
-    content = {
-        "settings": _settings(task),
-        "files": {path.relative_to(root).as_posix(): _sha256(path) for path in own | imported},
-        "blocks": {name: VERSIONS[name] for name in blocks},
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return {path.relative_to(root).as_posix(): _sha256(path.read_bytes()) for path in paths if path.is_file()}
 
 
-def _settings(task: Task) -> dict[str, object]:
-    """What `prepare.py` may read of `task.toml`."""
+def _hash_settings(task: Task) -> str:
+    """Return the hash of what `prepare.py` may read of `task.toml`."""
     source = task.source.model_dump(mode="json", exclude={"about", "license"}, exclude_defaults=True)
     data = task.data.model_dump(mode="json", exclude={"checksums"}, exclude_defaults=True)
     submission = task.submission.model_dump(mode="json", include=_SUBMISSION, exclude_defaults=True)
     columns = list(task.submission.columns)  # their order, which JSON with sorted keys would lose
-    return {"source": source, "data": data, "submission": submission, "columns": columns}
+    settings = {"source": source, "data": data, "submission": submission, "columns": columns}
+    return _sha256(json.dumps(settings, sort_keys=True).encode())
 
 
 def _follow_imports(code: Iterable[Path]) -> tuple[set[Path], set[str]]:
@@ -102,12 +143,24 @@ def _follow_imports(code: Iterable[Path]) -> tuple[set[Path], set[str]]:
         if path in files:
             continue
         files.add(path)
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in _find_imports(ast.parse(path.read_bytes())):
             if isinstance(node, ast.ImportFrom) and node.level:
                 waiting += _relative_modules(path, node)
             else:
                 blocks.update(_blocks_in(node))
     return files, {block for name in blocks for block in (name, *_used_by(name))}
+
+
+def _find_imports(module: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports at any depth; expressions, which cannot contain any, are not walked."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.Module | ast.stmt | ast.ExceptHandler | ast.match_case):
+            for field in _BLOCKS_OF_STATEMENTS:
+                waiting += getattr(node, field, ())
 
 
 def _relative_modules(path: Path, node: ast.ImportFrom) -> list[Path]:
@@ -117,12 +170,10 @@ def _relative_modules(path: Path, node: ast.ImportFrom) -> list[Path]:
     return [candidate for candidate in candidates if candidate.is_file()]
 
 
-def _blocks_in(node: ast.AST) -> Iterator[str]:
-    names: list[str] = []
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+def _blocks_in(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
     return (name for name in names if name in VERSIONS)
 
 
@@ -132,5 +183,5 @@ def _used_by(block: str) -> Iterator[str]:
         yield from _used_by(name)
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -25,7 +25,7 @@ from assay.data.acquire import acquire, check_variant, needs_local_copy
 from assay.data.job import run_prepare
 from assay.data.publish import File, publish, seal
 from assay.data.raw_data import Origin, RawData
-from assay.data.recipe import hash_recipe
+from assay.data.recipe import Recipe, find_change, make_recipe
 from assay.tasks import Task
 from assay.tasks.model import WebFile, is_miniature
 
@@ -35,11 +35,11 @@ _MADE_WITH = ("numpy", "pandas", "polars")
 class Manifest(Model):
     """What was prepared, from which raw data and by which recipe."""
 
-    format: Literal["prepared/1"] = "prepared/1"
+    format: Literal["prepared/2"] = "prepared/2"
     task: str
     edition: str
     variant: str
-    recipe: str
+    recipe: Recipe
     token: str
     made: datetime
     versions: dict[str, str]
@@ -145,10 +145,9 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
         raise NotPrepared(
             f"{place}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"
         ) from None
-    if manifest.recipe != hash_recipe(task, edition, variant):
-        raise NotPrepared(
-            f"the prepared data of {task.id} is stale: the task's code, source or columns have changed; {command}"
-        )
+    change = find_change(manifest.recipe, task, edition, variant)
+    if change:
+        raise NotPrepared(f"the prepared data of {task.id} is stale: {change}; {command}")
     public = home.public / manifest.token
     if not public.is_dir():
         raise NotPrepared(f"the public files of {task.id} are missing from {public}; {command}")
@@ -229,7 +228,7 @@ class _Builder:
         from importlib.metadata import version
 
         task, edition, variant = self.task, self.edition, self.variant
-        recipe, token = hash_recipe(task, edition, variant), random_token()
+        recipe, token = make_recipe(task, edition, variant), random_token()
         folder = _new_folder(self.home, place, token)
         scratch, written, private = (folder / name for name in ("raw", "written", "private"))
         for part in (scratch, written, private):

@@ -14,6 +14,7 @@ from assay.formats import Mask
 
 _SLICE = "_slice_"  # what follows the name of the volume in the name of a slice
 _BLOCK = 8  # voxels along each side
+_MAX_PAIRS = 2**18  # of voxels whose distances are computed one by one, sooner than SciPy is imported
 _PREDICTED_TOO_MUCH = 10  # times the true voxels: such a prediction is as wrong as can be
 
 
@@ -153,6 +154,10 @@ def _farthest(volume: NDArray[np.bool_], other: NDArray[np.bool_], scale: tuple[
     outside = np.argwhere(volume & ~other)
     if len(outside) == 0:
         return 0.0
+    inside = np.argwhere(other)
+    if len(outside) * len(inside) <= _MAX_PAIRS:
+        gaps = (outside / scale)[:, None] - inside / scale
+        return float(np.sqrt((gaps**2).sum(axis=2)).min(axis=1).max())
     try:
         from scipy import ndimage, spatial
     except ImportError:

@@ -291,7 +291,8 @@ def _convert(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bo
 
 
 def _convert_numbers(text: pl.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    values = text.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()  # numbers stay as they are
+    numbers = text if text.dtype == pl.Float64 else text.cast(pl.Float64, strict=False)
+    values = (numbers.fill_null(float("nan")) if numbers.null_count() else numbers).to_numpy()
     valid = np.isfinite(values) & within_bounds(values, rule)
     if rule.values is not None:
         valid &= np.isin(values, [float(value) for value in rule.values])
