@@ -249,6 +249,29 @@ def test_changed_answers_or_other_columns_are_parsed_again(cached) -> None:
     assert len(calls) == 3
 
 
+def test_small_answers_are_parsed_again_only_if_their_content_has_changed(cached, monkeypatch) -> None:
+    answers, parse, calls = cached
+    monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 1000)
+    facts = answers.path.stat()
+    tables = [answers.load_cached(["id"], parse) for _ in range(3)]
+    assert tables[0] is tables[1] is tables[2] and len(calls) == 1
+    assert not answers.cache.exists()
+    answers.path.write_text("id,price\na,1\nb,1\n")
+    os.utime(answers.path, ns=(facts.st_atime_ns, facts.st_mtime_ns))  # nothing but the content tells
+    assert answers.load_cached(["id"], parse)["price"].to_list() == [1, 1]
+    assert len(calls) == 2
+
+
+def test_memory_for_small_answers_is_bounded(cached, monkeypatch) -> None:
+    answers, parse, calls = cached
+    monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 1000)
+    monkeypatch.setattr(answers_module, "_MAX_RECALLED_SIZE", 3 * answers.path.stat().st_size)
+    for key in [*range(20), 0]:
+        answers.load_cached([key], parse)
+    assert len(calls) == 21
+    assert len(answers_module._recalled) <= 5
+
+
 def test_a_damaged_cache_is_parsed_again(cached) -> None:
     answers, parse, calls = cached
     answers.load_cached(["id"], parse)

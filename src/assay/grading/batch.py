@@ -8,10 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,6 +211,8 @@ def _grade_in_workers(
     entries: Sequence[BatchEntry], config: BatchConfig, processes: int, advance: Advance
 ) -> dict[BatchEntry, Grade | NotGraded]:
     """Grade in worker processes. If one dies, grade the remaining entries one by one, to find out which killed it."""
+    from concurrent.futures.process import BrokenProcessPool
+
     results: dict[BatchEntry, Grade | NotGraded] = {}
     try:
         for entry, result in _map_in_pool(entries, config, min(processes, len(entries))):
@@ -232,6 +231,9 @@ def _grade_in_workers(
 def _map_in_pool(
     entries: Sequence[BatchEntry], config: BatchConfig, workers: int
 ) -> Iterator[tuple[BatchEntry, Grade | NotGraded]]:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     context = get_context("forkserver")
     context.set_forkserver_preload(["assay.grading.grade"])
     with ProcessPoolExecutor(workers, mp_context=context) as pool:

@@ -6,7 +6,6 @@ for missing values, ids that are equal as text, classes of one kind.
 """
 
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -278,6 +277,8 @@ def match_hashes(wanted: Hashes, among: Hashes) -> Places | None:
     A hash keeps its upper bits and carries the index of its row in the lower ones. So a plain sort, which processors
     do best, brings both sides into the same order and shows which row belongs to which.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     count = len(wanted)
     if len(among) != count or count > _MAX_INDEX:
         return None

@@ -107,10 +107,14 @@ class LenientAnswers(Answers):
 
     @cached_property
     def _parsed(self) -> tuple[pd.DataFrame, int]:
+        needed = self.needed_columns()
+        return self.recall(needed, lambda: self._parse(needed))
+
+    def _parse(self, needed: list[str]) -> tuple[pd.DataFrame, int]:
         content = self.read()
         try:
             frame = _read_frame(content, self.path.name)
-            check_header(list(map(str, frame.columns)), self.needed_columns(), self.path.name, extra=True)
+            check_header(list(map(str, frame.columns)), needed, self.path.name, extra=True)
         except InvalidSubmission as error:
             raise self.damaged(error) from None
         return frame, count_lines(content)
