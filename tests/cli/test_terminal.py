@@ -179,6 +179,7 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_pat
     assert [row["run"] for row in json.loads(call("ls", "--json").stdout)] == ["runs/second", "runs/first"]
     newest = call("report")
     assert "Using the newest run: runs/second" in newest.stderr
+    assert "Using the newest run: runs/second" in tiny_here.call("compare").stderr
     call("export", "runs/second", "--out", "second.zip")
     assert "1 of 1" in call("report", "second.zip").stdout
     both = call("report", "runs/first", "runs/second", "second.zip", "--csv", "--trials")

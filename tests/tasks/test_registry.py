@@ -191,5 +191,8 @@ def test_task_code_imports_its_neighbors_and_what_its_suite_shares(tmp_path: Pat
     shared.write_text("VALUE = 'again'\n")  # as long as before, and at the same time
     os.utime(shared, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert load_plugin(task / "prepare.py").VALUES == ("near", "again", "all")
+    (task / "later.py").write_text("def load():\n    from . import near\n    return near.VALUE\n")
+    assert load_plugin(task / "later.py").load() == "near"
+    assert list(tmp_path.rglob("__pycache__")) == []
     with pytest.raises(UsageError, match=r"missing\.py is missing"):
         load_plugin(task / "missing.py")

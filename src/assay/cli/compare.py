@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, open_run, print_table
+from assay.cli.complete import complete_runs
+from assay.cli.output import as_json, echo, find_newest_run, open_registry, open_run, print_table
 from assay.core.text import plural
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "descripti
 
 
 @click.command("compare")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="RUN...")
+@click.argument(
+    "runs", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[RUN]…", shell_complete=complete_runs
+)
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Compare only these. Can be repeated.")
 @click.option("--baseline", metavar="NAME", help="Compare each agent with this one only.  [default: each with each]")
 @click.option(
@@ -50,7 +53,7 @@ def compare_command(
 ) -> None:
     """Compare agents, paired by task: differences with intervals, tests and power.
 
-    RUN is a run folder or a zip file of assay export.
+    RUN is a run folder or a zip file of assay export; without one, the newest run is used.
 
     Trials are compared only if they were made under the same conditions: edition, variant, budget, hardware, network,
     description and sealing.
@@ -64,7 +67,7 @@ def compare_command(
     from assay.results.comparison import collect_trials, compare_agents
     from assay.results.inference import INTERVAL_METHOD
 
-    trials = collect_trials([open_run(run) for run in runs])
+    trials = collect_trials([open_run(run) for run in runs or [find_newest_run()]])
     strata = open_registry(folders).split_of_each({one.outcome.task for one in trials})
     comparisons = compare_agents(
         trials,

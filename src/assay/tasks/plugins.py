@@ -1,17 +1,18 @@
 """Code that is loaded by path: the files of task folders, and agents or models given as `path.py:name`."""
 
 import hashlib
-import importlib
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from assay.core.errors import UsageError
 
+_PACKAGE = "assay_plugins_"
 _loading = threading.RLock()
 
 
@@ -25,23 +26,31 @@ def load_plugin(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{path} is missing")
     folder = path.absolute().parent
-    with _loading, _without_bytecode():
+    with _loading:
         package = _make_packages(folder)
-        spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
+        name = f"{package}.{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path, loader=_PluginLoader(name, str(path)))
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     return module
 
 
-@contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Write no bytecode: it is matched by size and second, so code edited twice in a second would run as it was."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = before
+class _PluginLoader(SourceFileLoader):
+    """Compiles code each time: bytecode is matched by size and second, so code edited twice in a second is stale."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        raise OSError(f"{path}: no bytecode is read or written")
+
+
+class _PluginFinder:
+    """Finds the neighbors of a plugin whenever it imports them."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not (path and name.startswith(_PACKAGE)):
+            return None
+        return FileFinder(path[0], (_PluginLoader, [".py"])).find_spec(name)
 
 
 def _make_packages(folder: Path) -> str:
@@ -50,7 +59,9 @@ def _make_packages(folder: Path) -> str:
     The names contain a hash of the path, because two suites may have the same name. Modules imported earlier are
     dropped, so that edited files are read again.
     """
-    name = f"assay_plugins_{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+    if _PluginFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _PluginFinder)
+    name = f"{_PACKAGE}{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
     for loaded in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
         del sys.modules[loaded]
     for place in (folder.parent.parent, folder.parent, folder):
@@ -59,5 +70,4 @@ def _make_packages(folder: Path) -> str:
         sys.modules[name] = package
         if place != folder:
             name = f"{name}.{'suite' if place == folder.parent.parent else 'task'}"
-    importlib.invalidate_caches()
     return name
