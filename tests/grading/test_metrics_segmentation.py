@@ -214,6 +214,11 @@ def test_the_published_grader_stacks_predictions_by_their_own_names():
     other = [*truth[:1], parse_mask("1 1", 5, 5, "here")]
     with pytest.raises(InvalidSubmission, match="different sizes"):
         dice_hausdorff(other, other, **rows, predicted_slices=one)
+    # In a third predicted volume, which is compared with none of the two true ones.
+    four = {"slices": ["v_slice_1", "v_slice_2", "w_slice_1", "w_slice_2"], "classes": "aaaa", "merge_classes": True}
+    large_small = [*masks("1 1", "1 1"), *masks("1 1", "1 1", height=5, width=5)]
+    with pytest.raises(InvalidSubmission, match="different sizes"):
+        dice_hausdorff(large_small, large_small, **four, predicted_slices=["a", "zz", "b", "zz"])
 
 
 @given(hnp.arrays(bool, st.tuples(st.just(2), st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))))

@@ -116,20 +116,23 @@ def dice_hausdorff(
 
 
 def _group_slices(masks: Sequence[Mask], names: Sequence[str], kinds: Sequence[str]) -> list[list[list[Mask]]]:
-    """The masks of each slice of each volume and kind; volumes and slices are in the order of the slices' names."""
+    """The masks of each slice of each volume and kind; volumes and slices are in the order of the slices' names.
+
+    All volumes must have slices of one size, also those that have no counterpart.
+    """
     volumes: dict[tuple[str, str], dict[str, list[Mask]]] = {}
     for row in sorted(range(len(masks)), key=lambda row: names[row]):
         volume = volumes.setdefault((names[row].split(_SLICE)[0], kinds[row]), {})
         volume.setdefault(names[row], []).append(masks[row])
+    for volume in volumes.values():
+        if len({(mask.height, mask.width) for slice in volume.values() for mask in slice}) > 1:
+            raise InvalidSubmission("The submission puts slices of different sizes into one volume.")
     return [list(volume.values()) for volume in volumes.values()]
 
 
 def _stack(slices: Sequence[Sequence[Mask]]) -> NDArray[np.bool_]:
     """The slices as one volume of shape (slices, height, width), the masks of one laid over each other."""
-    sizes = {(mask.height, mask.width) for masks in slices for mask in masks}
-    if len(sizes) > 1:
-        raise InvalidSubmission("The submission puts slices of different sizes into one volume.")
-    volume = np.zeros((len(slices), *sizes.pop()), bool)
+    volume = np.zeros((len(slices), slices[0][0].height, slices[0][0].width), bool)
     for depth, masks in enumerate(slices):
         for mask in masks:
             if len(mask.starts):
