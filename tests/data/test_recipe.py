@@ -143,6 +143,9 @@ def test_files_that_appear_or_disappear_make_data_stale(folder: Path) -> None:
     (folder / "../_shared/words.py").unlink()
     (folder / "classes.json").unlink()
     assert find_change(before, load(folder), "v1", "real") == "toys/_shared/words.py, toys/toy/classes.json changed"
+    (folder / "near.py").write_text("")
+    (folder / "prepare.py").write_text("")
+    assert str(find_change(before, load(folder), "v1", "real")).endswith("toys/toy/near.py and 1 more changed")
 
 
 def test_starter_code_counts_where_it_is_the_reference_for_speed(folder: Path) -> None:

@@ -59,7 +59,8 @@ USES = {
 """The blocks that a block calls."""
 
 _NOT_USED = {"description.md", "obfuscated.md", "task.toml", "measured.json", "measured-miniature.json", "panel.py"}
-_BLOCKS_OF_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+_MAX_NAMED = 3
 _SUBMISSION = {"form", "file", "id", "id_with", "columns"}
 
 
@@ -90,10 +91,9 @@ def find_change(recipe: Recipe, task: Task, edition: str, variant: str) -> str |
     recorded = {task.folder.parent.parent / name for name in recipe.files}
     files = _hash_files(task, recorded | _own_files(task, edition) | _code(task, variant))
     changed = sorted(path for path in files.keys() | recipe.files.keys() if files.get(path) != recipe.files.get(path))
-    if changed:
-        return f"{', '.join(changed)} changed"
-    newer = sorted(name for name, version in recipe.blocks.items() if VERSIONS.get(name) != version)
-    return f"{', '.join(newer)} changed" if newer else None
+    changed = changed or sorted(name for name, version in recipe.blocks.items() if VERSIONS.get(name) != version)
+    more = f" and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
+    return f"{', '.join(changed[:_MAX_NAMED])}{more} changed" if changed else None
 
 
 def _code(task: Task, variant: str) -> set[Path]:
@@ -159,7 +159,7 @@ def _find_imports(module: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
         elif isinstance(node, ast.Module | ast.stmt | ast.ExceptHandler | ast.match_case):
-            for field in _BLOCKS_OF_STATEMENTS:
+            for field in _BODIES:
                 waiting += getattr(node, field, ())
 
 
