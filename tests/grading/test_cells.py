@@ -77,12 +77,16 @@ def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome
     assert outcome("id,labels\na,\nb,U+1 6\n", answers, **rules) == why
 
 
-def test_single_spaces_may_be_required(outcome):
-    codec = {"name": "points", "params": {"single_spaces": True}}
+def test_cells_may_be_split_at_each_space(outcome):
+    codec = {"name": "points", "params": {"split_at_spaces": True}}
     column = {"type": "text", "missing": "", "codec": codec, "truth": {"name": "rectangles"}}
     rules = {"columns": {"labels": column}, "metric": "point_in_box_f1"}
-    why = "submission.csv, column 'labels', id 'a': words must be separated by single spaces, with no other whitespace."
-    assert outcome("id,labels\na,U+1  5 5\n", "id,labels\na,U+1 0 0 10 10\n", **rules) == why
+    answers = "id,labels\na,U+1 0 0 10 10\n"
+    assert outcome('id,labels\na,"U+1 5\t 5\n"\n', answers, **rules) == 1.0
+    assert outcome('id,labels\na,"U+1\t 5 5"\n', answers, **rules) == 0.0
+    for text in ("U+1  5 5", " ", "U+1 5 5 "):
+        assert "are needed" in outcome(f"id,labels\na,{text}\n", answers, **rules)
+    assert "x must be a number" in outcome("id,labels\na,  \n", answers, **rules)
 
 
 def test_boxes_are_matched_by_class_and_overlap(outcome):

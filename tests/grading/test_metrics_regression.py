@@ -138,6 +138,15 @@ def test_correlation_survives_huge_and_tiny_numbers():
     truth = np.array([1.0, 2.0, 3.0])
     assert pearson(truth, truth * 1e300) == pytest.approx(1)
     assert pearson(truth * 1e-300, -truth) == pytest.approx(-1)
+    assert math.isnan(pearson(truth, np.array([1.5e308, 1.6e308, -1e308])))  # their sum is infinite
+
+
+@pytest.mark.parametrize("values", [(0.7, 0.7000000000000001, 0.6999999999999999), (1e14, 1e14 + 0.25, 1e14 + 1)])
+def test_correlation_of_numbers_that_hardly_differ_equals_that_of_scipy(values):
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        truth, prediction = random.random(30), random.choice(values, 30)
+        assert pearson(truth, prediction) == pytest.approx(scipy.stats.pearsonr(truth, prediction).statistic, abs=1e-9)
 
 
 @given(PAIRS, st.sampled_from([0.25, 3.0, 1000.0]), LEVEL)
@@ -267,6 +276,13 @@ def test_distances_are_averaged_over_trips_and_not_over_rows():
 def test_distances_between_opposite_points_are_half_way_round():
     truth, prediction = np.array([[40.0, 20.0]]), np.array([[-40.0, -160.0]])
     assert haversine_p50_p95(truth, prediction, groups=np.array([1])) == pytest.approx(180 * METRES_PER_DEGREE)
+
+
+def test_latitudes_beyond_the_poles_may_have_no_distance():
+    # For some of these opposite points, the published formula takes the arc sine of 1.0000000000000002.
+    truth = columns(np.linspace(30, 40, 5000), np.full(5000, -114.114))
+    prediction = columns(-360 - truth[:, 0], truth[:, 1] + 180)
+    assert math.isnan(haversine_p50_p95(truth, prediction, groups=np.arange(5000)))
 
 
 def test_the_sample_position_is_as_far_from_mountain_view_as_its_published_score_says():

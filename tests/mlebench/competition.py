@@ -42,7 +42,7 @@ split = partial(train_test_split, random_state=0)
 
 CELLS = (
     "", "NA", "nan", "None", "x", "inf", "-inf", "-1", "-2", "1.0", "0.5", "2", "1e3", "1e400", "1e155", "1_0", "True",
-    "false", "yes", " 1", "0x1", "1,5", "99999999999999999999999", "3.7",
+    "false", "yes", " 1", "0x1", "1,5", "9223372036854775808", "99999999999999999999999", "3.7",
 )  # fmt: skip
 """Values that a grader may read in more than one way, or refuse."""
 

@@ -1,8 +1,10 @@
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, Miniatures, find_task, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, Table, find_task, prepare_raw, split, to_csv, write_file
 from graders import require
 from scipy.stats import spearmanr
 
@@ -37,6 +39,11 @@ class TestGoogleQuestChallenge(Competition):
         predicted, true = submission.sort_values("qa_id"), answers.sort_values("qa_id")
         columns = [spearmanr(true[name], predicted[name]).statistic for name in RATINGS]
         return float(np.mean(columns))
+
+    def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+        yield from super().perturbations(table, draw)
+        for cells in (("a", "b", ""), ("True", "False", ""), ("a", "b")):
+            yield f"a column of {cells}", table.change(lambda _: {RATINGS[0]: draw.choice(cells)})  # noqa: B023
 
     def test_a_rating_that_is_constant_in_test_is_swapped_in(self, raw: Path) -> None:
         texts = {f"text_{number}": ["a", "NA", "b,\r\nc"] for number in range(10)}

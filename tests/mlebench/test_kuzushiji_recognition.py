@@ -69,6 +69,13 @@ class TestKuzushijiRecognition(Competition):
             "a b c",
             "U+306F nan inf",
             "U+306F 1e13 5",
+            "U+306F 5 5\n",
+            "U+306F 5\t 5",
+            "\u00a0 5 5",
+            " 5 5",
+            " ",
+            "  ",
+            "\t",
         ):
             yield f"points {cell!r}", table.change(lambda _: {"labels": cell}, [2])  # noqa: B023
 

@@ -1,3 +1,6 @@
+import math
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -6,6 +9,7 @@ from competition import (
     Competition,
     Files,
     Miniatures,
+    Table,
     find_task,
     prepare_raw,
     read_archive,
@@ -40,6 +44,14 @@ class TestLeafClassification(Competition):
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         require(set(submission.columns) == {"id", *self.targets})
         return log_loss(submission, answers, "id", list(self.targets))
+
+    def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
+        yield from super().perturbations(table, draw)
+        for number in range(20):
+            shares = [draw.random() for _ in self.targets]
+            scale = (1 - 1.1e-5) / math.fsum(shares)  # where the order of adding decides whether the row is valid
+            row = {target: repr(share * scale) for target, share in zip(self.targets, shares, strict=True)}
+            yield f"a sum at the tolerance {number}", table.change(lambda _: row, [0])  # noqa: B023
 
     def test_an_unlisted_species_gets_a_last_column_in_v1(self, raw: Path) -> None:
         leaves = pd.DataFrame({"id": range(1, 21), "species": "Acer_Mono", "margin1": 0.5})

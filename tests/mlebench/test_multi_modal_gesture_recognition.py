@@ -133,13 +133,13 @@ class TestMultiModalGestureRecognition(Competition):
 
 
 def count_edits(one: list[int], other: list[int]) -> int:
-    """Return the Levenshtein distance."""
+    """Return the Levenshtein distance of items that the published package compares by hash: 2^63 is 4 there."""
     row = list(range(len(other) + 1))
     for place, item in enumerate(one, start=1):
         above = row
         row = [place]
         for column, wanted in enumerate(other, start=1):
-            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (item != wanted)))
+            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (hash(item) != hash(wanted))))
     return row[-1]
 
 

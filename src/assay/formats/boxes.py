@@ -52,13 +52,22 @@ class Boxes3D:
 
 
 def parse_points(
-    text: str, where: str, *, any_number: bool = False, may_be_empty: bool = True, max_count: int = _MAX_COUNT
+    text: str,
+    where: str,
+    *,
+    any_number: bool = False,
+    split_at_spaces: bool = False,
+    may_be_empty: bool = True,
+    max_count: int = _MAX_COUNT,
 ) -> Points:
     """Parse the points in `label x y` groups, at most `max_count` of them.
 
-    With `any_number` they may be infinite or NaN, and then are in no box; kuzushiji-recognition's grader accepts both.
+    With `any_number` they may be infinite or NaN, and then are in no box. With `split_at_spaces` each space ends a
+    word, also an empty one, and other whitespace is part of a word. The published grader of kuzushiji-recognition does
+    both.
     """
-    labels, numbers = _parse_groups(text, _POINT, where, may_be_empty, max_count, any_number=any_number)
+    separator = " " if split_at_spaces else None
+    labels, numbers = _parse_groups(text, _POINT, where, may_be_empty, max_count, separator, any_number=any_number)
     return Points(labels, numbers)
 
 
@@ -77,6 +86,7 @@ def parse_boxes(
     cut_labels: bool = False,
     any_number: bool = False,
     any_corner: bool = False,
+    split_at_spaces: bool = False,
     may_be_empty: bool = True,
     max_count: int = _MAX_COUNT,
 ) -> Boxes:
@@ -84,10 +94,12 @@ def parse_boxes(
 
     With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
     covers nothing, as does one of no width. With `cut_labels` the label `3.7` is `3`, too, and with `any_number` the
-    others may be infinite or NaN: the published grader of vinbigdata-chest-xray-abnormalities-detection accepts both.
+    others may be infinite or NaN: the published grader of vinbigdata-chest-xray-abnormalities-detection accepts both,
+    and splits at each space (`split_at_spaces`), other whitespace being part of a word.
     That of siim-covid19-detection accepts corners that are infinite or NaN, but no such confidence (`any_corner`).
     """
-    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count, any_number=any_number or any_corner)
+    separator, any_value = " " if split_at_spaces else None, any_number or any_corner
+    labels, numbers = _parse_groups(text, _BOX, where, may_be_empty, max_count, separator, any_number=any_value)
     if not (any_number or np.isfinite(numbers[:, 0]).all()):
         raise InvalidSubmission(f"{where}: the confidence of a box must be finite.")
     if whole_labels or cut_labels:
@@ -112,7 +124,7 @@ def parse_boxes_3d(
     but a cell of whitespace is empty. The published grader of 3d-object-detection-for-autonomous-vehicles reads cells
     this way, and does not check all numbers.
     """
-    separator = " " if split_at_spaces else None
+    separator = " " if split_at_spaces and text.strip() else None
     labels, numbers = _parse_groups(text, _BOX_3D, where, may_be_empty, max_count, separator, any_number=any_number)
     if np.isinf(numbers[:, 7]).any():
         raise InvalidSubmission(f"{where}: the yaw of a box must not be infinite.")
@@ -137,7 +149,7 @@ def _parse_groups(
 ) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
     """Return the label of each group, and its other words as numbers, which are finite unless `any_number`."""
     size, groups = len(layout), f"groups of {len(layout)}, {' '.join(layout)}"
-    words = text.split(separator, max_count * size) if text.strip() else []
+    words = text.split(separator, max_count * size) if text else []
     if len(words) > max_count * size:
         raise InvalidSubmission(f"{where}: there are more than {max_count:,} {groups}.")
     if len(words) % size:
@@ -169,8 +181,8 @@ def _number(word: str, name: str, where: str, *, any_number: bool = False) -> fl
 def _to_integers(labels: NDArray[np.object_], where: str, *, cut: bool) -> NDArray[np.object_]:
     whole = np.empty(len(labels), object)
     for row, label in enumerate(labels):
-        value = _number(label, "label", where)
-        if value != int(value) and not cut:
+        value = _number(label, "label", where, any_number=cut)
+        if not math.isfinite(value) or (value != int(value) and not cut):
             raise InvalidSubmission(f"{where}: label must be a whole number, but is {quote(label)}.")
         whole[row] = str(int(value))
     return whole

@@ -127,9 +127,9 @@ def encode_mask(mask: Mask, *, empty: str = "") -> str:
 
 
 def _is_positive(token: str) -> bool:
-    """Whether Python reads a token as a whole number above 0 of at most 64 bits, as in `1_0`."""
+    """Whether Python reads a token as a whole number above 0, as in `1_0`."""
     try:
-        return 0 < int(token) < 2**63
+        return int(token) > 0
     except ValueError:
         return False
 

@@ -53,7 +53,7 @@ positional_prefix as positional.
 class Codec(Model):
     """How a text cell encodes something else: a mask, boxes, points, a list of words.
 
-    For parameters see `assay.formats`; `single_spaces` refuses any other whitespace.
+    For parameters see `assay.formats`.
     """
 
     name: Literal["mask", "points", "rectangles", "boxes", "boxes_3d", "words", "integers", "span"]

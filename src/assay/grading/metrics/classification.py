@@ -55,7 +55,7 @@ def _first_guess(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
         return values
     classes = np.array([int(guesses.split()[0]) for guesses in values])
-    if classes.dtype == object:  # the published grader of inaturalist-2019-fgvc6 fails on them
+    if len(classes) and classes.dtype.kind not in "iu":  # the published grader of inaturalist-2019-fgvc6 fails on them
         raise InvalidSubmission("A class must be a whole number of at most 64 bits.")
     return classes
 
@@ -118,11 +118,10 @@ def quadratic_weighted_kappa(
     so a grade that does not occur takes no room: 0 and 4 are adjacent if only they occur. The published graders of
     aptos2019-blindness-detection and learning-agency-lab-automated-essay-scoring-2 do so.
     """
-    grades = np.concatenate([truth, prediction]).astype(np.float64)
+    grades = np.concatenate([truth, prediction])
     if (grades != np.rint(grades)).any():
         return float("nan")
-    if distance_by_position:
-        grades = np.unique(grades, return_inverse=True)[1].astype(np.float64)
+    grades = (np.unique(grades, return_inverse=True)[1] if distance_by_position else grades).astype(np.float64)
     rows = len(truth)
     true, predicted = grades[:rows], grades[rows:]
     # All sums are of whole numbers, hence exact: a constant prediction has a kappa of 0 and not of nearly 0.

@@ -203,22 +203,27 @@ def _angles(truth: NDArray[Any], prediction: NDArray[Any]) -> NDArray[Any]:
 
 
 def _distance_on_sphere(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
-    """The angles in radians between points given as columns latitude and longitude in degrees."""
+    """The angles in radians between points given as columns latitude and longitude in degrees.
+
+    NaN where latitudes are so far beyond the poles that the formula has no value, as in the published grader.
+    """
     (latitude, longitude), (end_latitude, end_longitude) = np.radians(start).T, np.radians(end).T
     with np.errstate(invalid="ignore"):
         north, east = np.sin((end_latitude - latitude) / 2) ** 2, np.sin((end_longitude - longitude) / 2) ** 2
         chord = north + np.cos(latitude) * np.cos(end_latitude) * east
-    angle: NDArray[Any] = 2 * np.arcsin(np.sqrt(np.minimum(chord, 1)))
+        angle: NDArray[Any] = 2 * np.arcsin(np.sqrt(chord))
     return angle
 
 
 def _direction(values: NDArray[Any]) -> NDArray[Any]:
-    """Distances from the mean, as a vector of length 1. Scaling first keeps huge and tiny numbers in range."""
-    away: NDArray[Any] = values / np.abs(values).max()
-    away -= away.mean()
-    away /= np.abs(away).max()
-    away /= np.linalg.norm(away)
-    return away
+    """Distances from the mean, as a vector of length 1, in the steps of SciPy, which decide the last digit.
+
+    NaN for numbers so huge that their sum is infinite.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        away: NDArray[Any] = values - values.mean()
+        largest = np.abs(away).max()
+        return away / (largest * np.linalg.norm(away / largest))
 
 
 def _mean_rank(values: NDArray[Any]) -> NDArray[Any]:

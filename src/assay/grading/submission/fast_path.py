@@ -228,7 +228,8 @@ def _convert_column(text: pl.Series, rule: Column, truth: pl.Series | None, *, l
         return parse_values(text, rule, "", str)
     if rule.type in ("number", "integer"):
         numbers = parse_values(text, rule, "", str)
-        return numbers if (np.abs(numbers) < _INT64_LIMIT).all() else None
+        limit = LARGEST_EXACT_INTEGER if rule.type == "integer" else _INT64_LIMIT  # itself, it may be one more in text
+        return numbers if (np.abs(numbers) < limit).all() else None
     if truth is None:
         return text.to_numpy()
     values, true = _infer_classes(text), _infer_classes(truth)
@@ -262,7 +263,7 @@ def _infer_classes(text: pl.Series) -> NDArray[Any] | None:
         return None
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == 0:
-        whole = numbers.is_finite() & (numbers == numbers.floor()) & (numbers.abs() <= LARGEST_EXACT_INTEGER)
+        whole = numbers.is_finite() & (numbers == numbers.floor()) & (numbers.abs() < LARGEST_EXACT_INTEGER)
         return numbers.to_numpy() if whole.all() else None
     booleans = text.is_in(_BOOLEAN_WORDS)
     if booleans.all():

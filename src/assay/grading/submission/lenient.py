@@ -386,6 +386,8 @@ def _convert(
 
 def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if rule.rank_text and series.dtype == object:  # SciPy ranks text too
+        if series.isna().any() and rule.missing == "keep":  # no row has a rank where one is missing
+            return np.full(len(series), np.nan), np.ones(len(series), bool)
         return series.rank().to_numpy(np.float64), series.notna().to_numpy()
     # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
     if series.dtype == object and rule.python_numbers:  # compared one by one, which only text refuses
@@ -427,7 +429,7 @@ def _convert_integers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], ND
             integers.append(0)
             valid.append(False)
     values = np.array(integers)
-    if values.dtype == object:  # scikit-learn does not compare integers of more than 64 bits
+    if values.dtype.kind in "Of":  # scikit-learn does not compare integers of more than 64 bits, or of 64 with signs
         valid = [known and abs(value) < _INT64_LIMIT for known, value in zip(valid, integers, strict=True)]
         values = np.where(valid, values, 0).astype(np.int64)
     return values, np.array(valid, bool) & within_bounds(values, rule)
