@@ -223,7 +223,8 @@ def _direction(values: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore", invalid="ignore"):
         away: NDArray[Any] = values - values.mean()
         largest = np.abs(away).max()
-        return away / (largest * np.linalg.norm(away / largest))
+        away /= largest * np.linalg.norm(away / largest)
+    return away
 
 
 def _mean_rank(values: NDArray[Any]) -> NDArray[Any]:
