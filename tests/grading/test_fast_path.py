@@ -15,6 +15,7 @@ from assay.grading.submission import answers as answers_module
 from assay.grading.submission.fast_path import match_hashes, parse_fast
 from assay.grading.submission.lenient import parse_leniently
 from assay.grading.submission.strict import StrictAnswers, parse_strictly
+from assay.tasks import Column
 
 NUMBER, SHARE = {"type": "number"}, {"type": "number", "min": 0, "max": 1}
 TYPES = [NUMBER, NUMBER, SHARE, {"type": "integer"}, {"type": "category"}, {"type": "boolean"}]
@@ -59,6 +60,7 @@ ODD_CELLS = [
         "1 ",
     ),
     *("9999999999999999999", "99999999999999999999999", "-9223372036854775809", "9007199254740993", "1e22", "5e-324"),
+    *("9007199254740992", "9223372036854775808"),
     *("0.1000000000000000055511151231257827021181583404541015625", "0.30000000000000004", "2.2250738585072011e-308"),
     *("True", "true", "FALSE", "NA", "null", "None", "x", "yes", "", '"1"', "'1'", "1\t", "é", "3.0", "2.5"),
 ]
@@ -137,6 +139,20 @@ def _file(draw: random.Random, header: list[str], ids: list[str], kind: str) -> 
         + "\n".join([",".join(header), *rows])
         + draw.choice(["\n", "\n", "\n", "", "\n\n", "\r\n", ","])
     )
+
+
+@pytest.mark.parametrize("kind", ["integer", "category"])
+def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart_by_lenient_parsing(kind, make_task, prepared):
+    (prepared.private / "answers.csv").write_text("id,price\na,1\nb,2\nc,3\n")
+    task = make_task(Column(type=kind), lenient=True)
+    submission = b"id,price\na,9007199254740992\nb,9007199254740993\nc,3\n"
+    assert parse_fast(submission, None, task, prepared) is None
+    parsed = parse_leniently(submission, "submission.csv", task, prepared)
+    assert parsed.values.tolist() == [2**53, 2**53 + 1, 3]
+    if kind == "integer":  # in a list of Python's integers, NumPy makes 2^63 and smaller ones floats
+        mixed = submission.replace(b"9007199254740993", b"9223372036854775808")
+        with pytest.raises(InvalidSubmission, match="must hold"):
+            parse_leniently(mixed, "submission.csv", task, prepared)
 
 
 @pytest.mark.parametrize("lenient", [True, False], ids=["lenient", "strict"])

@@ -223,6 +223,13 @@ def test_other_formats_are_recognized(lenient, make_task, graded):
         assert graded(task, GOOD.decode(), zlib.compress(GOOD, level)).why.startswith("submission.csv is zlib")
 
 
+@pytest.mark.parametrize("lenient", [True, False])
+def test_text_that_begins_like_compressed_data_is_read(lenient, make_task, graded):
+    task = make_task(lenient=lenient, more_columns=True)
+    lines = [f"{first},{line}" for first, line in zip(("x^2", "1", "4", "9"), GOOD.decode().splitlines(), strict=False)]
+    assert graded(task, GOOD.decode(), "\n".join(lines)).score == 0
+
+
 MEASURE = """
 import resource, sys
 from pathlib import Path

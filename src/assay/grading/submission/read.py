@@ -35,7 +35,7 @@ _SIGNATURE_LENGTH = 4096
 # Polars unpacks compressed content by itself, also behind a byte-order mark: a small file could fill the memory.
 _SIGNATURES = (
     (rb"\x1f\x8b", "gzip-compressed"),
-    (rb"x([\x01\x9c\xda]|\^[^ -~])", "zlib-compressed"),  # "x^2" is text
+    (rb"x([\x01\x9c\xda]|\^(?![ -~\r\n]{8}))", "zlib-compressed"),  # a header that begins with "x^2" is text
     (rb"BZh[1-9]1AY&SY", "bzip2-compressed"),
     (rb"\xfd7zXZ\0", "xz-compressed"),
     (rb"\x28\xb5\x2f\xfd", "zstd-compressed"),
