@@ -160,9 +160,9 @@ def test_whole_labels_are_compared_as_numbers():
 
 
 def test_a_start_without_a_length_is_an_empty_mask_where_lengths_are_shared():
-    for text in ("7", " 1_0 "):
+    for text in ("7", " 1_0 ", "9" * 30):
         assert parse_mask(text, 3, 4, WHERE, share_length=True).area == 0
-    for text in ("0", "-1", "x", "1 2 3 4 5", "9" * 30):
+    for text in ("0", "-1", "x", "1 2 3 4 5"):
         with pytest.raises(InvalidSubmission):
             parse_mask(text, 3, 4, WHERE, share_length=True)
     with pytest.raises(InvalidSubmission, match="not pairs"):
