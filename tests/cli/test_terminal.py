@@ -19,8 +19,8 @@ from click.shell_completion import get_completion_class
 
 from assay.cli import assay
 from assay.core.home import Home
+from assay.core.layout import TableColumn, fit_table, shorten_middle
 from assay.core.progress import ProgressBars
-from assay.core.table import TableColumn, fit_table, shorten_middle
 
 COLUMNS = (
     TableColumn("name", shrinks=True, min_width=10),

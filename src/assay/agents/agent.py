@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.agents.workbench import Workbench
 from assay.core.errors import UsageError
+from assay.core.layout import shorten_middle
 from assay.core.registered import registered_agents
-from assay.core.table import shorten_middle
 from assay.core.text import describe_validation_error, did_you_mean, one_line
 from assay.lab.interface import Network
 from assay.tasks import Task, load_plugin

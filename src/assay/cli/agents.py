@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 from assay.agents.agent import Agent, agent_class, agent_names
 from assay.cli.complete import complete_agents
 from assay.cli.output import as_json, echo, print_table
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 
 
 @click.command("agents")

@@ -9,7 +9,7 @@ import click
 
 from assay.cli.output import as_json, echo, open_registry, print_table
 from assay.core.errors import UsageError
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind

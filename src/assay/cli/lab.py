@@ -7,7 +7,7 @@ import click
 
 from assay.cli.output import as_json, choose_progress, echo, print_table, quiet
 from assay.core.home import Home
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 
 
 @click.group("lab")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.core.errors import AssayError
+from assay.core.layout import TableColumn, fit_table, shorten_middle
 from assay.core.progress import Advance, Progress, ProgressBars
 from assay.core.quantities import format_duration
-from assay.core.table import TableColumn, fit_table, shorten_middle
 from assay.core.text import one_line, plural
 from assay.records import RunFolder
 from assay.results.wording import describe_failures

@@ -12,7 +12,7 @@ import click
 from assay import __version__
 from assay.cli.output import as_json, echo, print_table
 from assay.core.home import Home
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 
 if TYPE_CHECKING:
     from assay.lab.doctor import Diagnosis

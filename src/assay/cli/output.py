@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.core.home import Home
+    from assay.core.layout import TableColumn
     from assay.core.progress import Progress
-    from assay.core.table import TableColumn
     from assay.data.store import Prepared
     from assay.records import RunFolder
     from assay.tasks import Registry, Task
@@ -161,7 +161,7 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
     On a terminal the table fits its width: long cells are shortened in the middle, and columns are left out if they
     must be, which a last line says. In a file or a pipe every cell is whole, so that it can be cut and grepped.
     """
-    from assay.core.table import TableColumn, fit_table
+    from assay.core.layout import TableColumn, fit_table
 
     columns = [TableColumn(one, shrinks=True) if isinstance(one, str) else one for one in header]
     clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in rows]

@@ -12,7 +12,7 @@ import click
 from assay.cli.output import as_json, echo, list_runs, open_registry, open_run, print_table
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 from assay.records import RunFolder
 
 if TYPE_CHECKING:

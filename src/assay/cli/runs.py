@@ -12,7 +12,7 @@ import click
 from assay.cli.complete import complete_trials
 from assay.cli.output import as_json, echo, list_runs, print_table
 from assay.core.errors import RecordError, UsageError
-from assay.core.table import TableColumn
+from assay.core.layout import TableColumn
 from assay.core.text import one_line, plural
 from assay.records import RunFolder, TrialFolder, read_trials
 

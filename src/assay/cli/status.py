@@ -80,8 +80,8 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 
 def _print_status(status: "RunStatus", json_: bool) -> None:
     from assay.cli.live import summarize_status
+    from assay.core.layout import TableColumn
     from assay.core.quantities import format_cost, format_duration
-    from assay.core.table import TableColumn
     from assay.core.text import one_line
 
     if json_:

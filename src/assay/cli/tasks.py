@@ -9,8 +9,8 @@ from assay.cli.complete import complete_tasks
 from assay.cli.output import as_json, echo, open_registry, print_markdown, print_table
 from assay.core.errors import UsageError
 from assay.core.home import Home
+from assay.core.layout import TableColumn
 from assay.core.quantities import format_duration, format_size
-from assay.core.table import TableColumn
 from assay.core.text import plural
 from assay.tasks import EditionRules, Preparation, Suite, Task
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-from assay.core.table import shorten_middle
+from assay.core.layout import shorten_middle
 
 _BAR_WIDTH = 20
 

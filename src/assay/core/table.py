@@ -1,96 +1,363 @@
-"""Text tables that fit a width: one line per row, long cells shortened in the middle, columns left out in order."""
+"""Tables: one description of columns and rows, rendered to the terminal, CSV, JSON, Markdown, LaTeX and HTML.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A command, a study or a page makes a `Table` of typed values; how a value is written depends on the kind of its column
+and is decided here and in `core/values.py`, never by whoever makes the table.
+"""
 
-GAP = 2
-_SHORTEST = 8
+import csv
+import html
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from assay.core.layout import FittedTable, TableColumn, fit_table
+from assay.core.text import one_line
+from assay.core.values import (
+    NOTHING,
+    Estimate,
+    Interval,
+    Rate,
+    format_change,
+    format_cost,
+    format_count,
+    format_duration,
+    format_estimate,
+    format_interval,
+    format_moment,
+    format_number,
+    format_p,
+    format_percent,
+    format_points,
+    format_size,
+)
+
+Kind = Literal[
+    "text", "prose", "integer", "number", "percent", "points", "change", "p", "duration", "size", "cost", "date",
+    "flag", "estimate", "count", "rate", "interval",
+]  # fmt: skip
+"""What the values of a column are, which decides how they are written and aligned."""
+
+Style = Literal["", "best", "failed", "warning", "muted"]
 
 
 @dataclass(frozen=True)
-class TableColumn:
-    """A column of a table.
+class Formatted:
+    """A value that is written as `text` where people read it, and is itself in CSV and JSON."""
 
-    Where space is short, cells of a `shrinks` column are shortened to no less than `min_width`; if that is not enough,
-    columns are left out by the order of `leave_out`, the lowest number first, and never without one. Names lose their
-    middle, because their ends distinguish them; `prose` loses its end.
+    value: "Value"
+    text: str
+
+
+Value = str | int | float | bool | datetime | Estimate | Rate | Interval | Formatted | None
+Record = dict[str, Any]
+
+_LEFT: tuple[Kind, ...] = ("text", "prose", "flag", "date")
+_MAX_CELL = 200
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name in CSV and JSON, its title for people, and the kind of its values.
+
+    On a narrow terminal, text shrinks to no less than `min_width`, and columns with a `drop` are dropped, the lowest
+    number first. A `data_only` column is in CSV and JSON, but not where people read. The values of a `heading` column
+    head groups of rows on the terminal, and a `text_only` column is for people only.
     """
 
     name: str
-    right: bool = False
-    shrinks: bool = False
-    prose: bool = False
+    title: str = ""
+    kind: Kind = "text"
     min_width: int = 20
-    leave_out: int | None = None
+    drop: int | None = None
+    decimals: int = 0
+    data_only: bool = False
+    text_only: bool = False
+    heading: bool = False
+
+    @property
+    def label(self) -> str:
+        """What stands at its top."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
+    def right_aligned(self) -> bool:
+        """Whether its values are numbers."""
+        return self.kind not in _LEFT
+
+    def format(self, value: Value) -> str:
+        """Return a value as people read it."""
+        return format_value(value, self.kind, self.decimals)
 
 
 @dataclass(frozen=True)
-class FittedTable:
-    """A table as it is printed: its header and rows, padded to the width of each column, and what was left out."""
+class Table:
+    """A titled table with notes below it; `styles` has a style per row, or is empty."""
 
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: tuple[str, ...]
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    styles: tuple[Style, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further facts for JSON, such as settings that the table was made with."""
+
+    @classmethod
+    def from_records(
+        cls, name: str, columns: Sequence[Column], records: Iterable[Mapping[str, Value]], **options: Any
+    ) -> "Table":
+        """Return a table from a mapping per row; a missing key is an empty cell."""
+        rows = tuple(tuple(record.get(column.name) for column in columns) for record in records)
+        return cls(name, tuple(columns), rows, **options)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_lines(self, width: int | None = None) -> Iterator[tuple[str, Style | Literal["title", "header"]]]:
+        """Yield the lines of the table with their styles, in `width` characters; None leaves every cell as it is."""
+        shown = [index for index, column in enumerate(self.columns) if not column.data_only and not column.heading]
+        headings = [index for index, column in enumerate(self.columns) if column.heading]
+        columns = [self.columns[index] for index in shown]
+        cells = [[one_line(self.columns[i].format(row[i])) for i in shown] for row in self.rows]
+        indent = 2 if headings else 0
+        fitted = _fit(columns, cells, None if width is None else width - indent)
+        if self.title:
+            yield self.title, "title"
+        yield " " * indent + "  ".join(fitted.header).rstrip(), "header"
+        group: list[str] = []
+        for number, line in enumerate(fitted.rows):
+            names = [one_line(self.columns[i].format(self.rows[number][i])) for i in headings]
+            if headings and names != group:
+                yield "  ".join(filter(None, names)), "title"
+                group = names
+            yield " " * indent + "  ".join(line).rstrip(), self._style(number)
+        if fitted.left_out:
+            yield f"(hidden to fit the width: {', '.join(fitted.left_out)})", "muted"
+        for note in self.notes:
+            yield one_line(note, 1000), ""
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the table as plain text."""
+        return "\n".join(line for line, _ in self.to_lines(width))
+
+    def to_records(self) -> list[Record]:
+        """Return a mapping per row, with estimates and rates spread over several keys, as in the CSV."""
+        columns = [(index, column) for index, column in enumerate(self.columns) if not column.text_only]
+        return [
+            {name: item for index, column in columns for name, item in _spread(column, row[index])} for row in self.rows
+        ]
+
+    def to_csv(self) -> str:
+        """Return CSV with a header."""
+        names = [name for column in self.columns if not column.text_only for name in _spread_names(column)]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _csv_value(item) for name, item in record.items()} for record in self.to_records())
+        return text.getvalue()
+
+    def to_dict(self) -> Record:
+        """Return name, title, rows and notes as plain data that strict JSON can hold."""
+        parts: Record = {"name": self.name, "title": self.title, **self.extra, "rows": self.to_records()}
+        plain: Record = to_plain(parts | {"notes": list(self.notes)})
+        return plain
+
+    def to_json(self) -> str:
+        """Return `to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table with its title and notes."""
+        columns, rows = self._cells()
+        lines = [
+            _markdown_row([escape_markdown(column.label) for column in columns]),
+            _markdown_row(["--:" if column.right_aligned else ":--" for column in columns]),
+            *(_markdown_row([escape_markdown(cell) for cell in row]) for row in rows),
+        ]
+        parts = [f"## {escape_markdown(self.title)}"] if self.title else []
+        parts.append("\n".join(lines))
+        if self.notes:
+            parts.append("\n".join(f"- {escape_markdown(note)}" for note in self.notes))
+        return "\n\n".join(parts) + "\n"
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table; the document needs the package booktabs."""
+        columns, rows = self._cells()
+        caption = ". ".join((self.title, *(note.rstrip(".") for note in self.notes))) + "."
+        lines = [
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{escape_latex(caption)}}}",
+            f"\\begin{{tabular}}{{{''.join('r' if column.right_aligned else 'l' for column in columns)}}}",
+            "\\toprule",
+            _latex_row([column.label for column in columns]),
+            "\\midrule",
+            *map(_latex_row, rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return an HTML table; the style sheet of the page decides how it looks."""
+        columns, rows = self._cells()
+        head = "".join(_html_cell("th", column.label, column) for column in columns)
+        body = ""
+        for number, row in enumerate(rows):
+            style = self._style(number)
+            cells = "".join(_html_cell("td", cell, column) for cell, column in zip(row, columns, strict=True))
+            body += f'<tr class="{style}">{cells}</tr>' if style else f"<tr>{cells}</tr>"
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in self.notes)
+        return f'<table class="table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _cells(self) -> tuple[list[Column], list[list[str]]]:
+        shown = [index for index, column in enumerate(self.columns) if not column.data_only]
+        rows = [[one_line(self.columns[i].format(row[i]), _MAX_CELL) for i in shown] for row in self.rows]
+        return [self.columns[index] for index in shown], rows
+
+    def _style(self, number: int) -> Style:
+        return self.styles[number] if self.styles else ""
 
 
-def fit_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int | None) -> FittedTable:
-    """Fit a table into `width` characters; None leaves every cell as it is, as for a file or a pipe."""
-    kept, left_out = list(range(len(columns))), list[str]()
-    while True:
-        widths = [_natural_width(columns[place].name, [row[place] for row in rows]) for place in kept]
-        if width is not None:
-            widths = _shrink([columns[place] for place in kept], widths, width)
-        droppable = [place for place in kept if columns[place].leave_out is not None]
-        if width is None or _total(widths) <= width or not droppable:
-            break
-        dropped = min(droppable, key=lambda place: columns[place].leave_out or 0)
-        kept.remove(dropped)
-        left_out.append(columns[dropped].name)
-    if width is not None and _total(widths) > width:  # nothing else is left: shorten the widest
-        while _total(widths) > width and max(widths) > _SHORTEST:
-            widths[widths.index(max(widths))] -= 1
-    chosen = [columns[place] for place in kept]
-    header = _pad([column.name for column in chosen], chosen, widths)
-    body = tuple(_pad([row[place] for place in kept], chosen, widths) for row in rows)
-    return FittedTable(header, body, tuple(left_out))
+def format_value(value: Value, kind: Kind = "text", decimals: int = 0) -> str:
+    """Return a value as people read it; nothing and numbers that are not finite are a dash."""
+    if isinstance(value, Formatted):
+        return value.text
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NOTHING
+    if isinstance(value, Estimate):
+        return format_estimate(value)
+    if isinstance(value, Rate):
+        return format_count(value) if kind == "count" else f"{format_percent(value.value)} ({format_interval(value)})"
+    if isinstance(value, Interval):
+        if kind == "points":
+            return f"{format_points(value.low, decimals)} to {format_points(value.high, decimals)}"
+        return format_interval(value)
+    if isinstance(value, datetime):
+        return format_moment(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    return _format_number(value, kind, decimals)
 
 
-def shorten_middle(text: str, width: int) -> str:
-    """Return the start and the end of a text that is longer than `width`, with … in place of its middle."""
-    if len(text) <= width:
-        return text
-    if width < 3:
-        return text[:width]
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+def _format_number(value: float, kind: Kind, decimals: int) -> str:
+    match kind:
+        case "number":
+            return format_number(value)
+        case "percent":
+            return format_percent(value, decimals)
+        case "points":
+            return format_points(value, decimals)
+        case "change":
+            return format_change(value)
+        case "p":
+            return format_p(value)
+        case "duration":
+            return format_duration(value)
+        case "size":
+            return format_size(round(value))
+        case "cost":
+            return format_cost(value)
+        case _:
+            return f"{value:,}" if isinstance(value, int) else format_number(value)
 
 
-def _natural_width(name: str, cells: Sequence[str]) -> int:
-    return max(map(len, [name, *cells]))
+def to_plain(value: Any) -> Any:
+    """Return data that strict JSON can hold: dataclasses and models as mappings, and null for NaN and infinity."""
+    if isinstance(value, Formatted):
+        return to_plain(value.value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return to_plain(asdict(value))
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [to_plain(item) for item in value]
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + GAP * (len(widths) - 1)
+def escape_markdown(text: str) -> str:
+    """Return text on one line that is neither markup, a link, nor the end of a cell."""
+    return re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", one_line(text, _MAX_CELL))
 
 
-def _shrink(columns: Sequence[TableColumn], widths: Sequence[int], width: int) -> list[int]:
-    """Narrow the widest column that may shrink until the table fits or no column can shrink further."""
-    widths = list(widths)
-    while _total(widths) > width:
-        able = [place for place, column in enumerate(columns) if column.shrinks and widths[place] > column.min_width]
-        if not able:
-            break
-        widths[max(able, key=lambda place: widths[place])] -= 1
-    return widths
+def escape_latex(text: str) -> str:
+    """Return text on one line without anything that LaTeX would execute."""
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _pad(cells: Sequence[str], columns: Sequence[TableColumn], widths: Sequence[int]) -> tuple[str, ...]:
-    padded = []
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        shown = _shorten_end(cell, width) if column.prose else shorten_middle(cell, width)
-        padded.append(shown.rjust(width) if column.right else shown.ljust(width))
-    return tuple(padded)
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "±": r"$\pm$", "−": "$-$", "–": "--", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "…": r"\ldots{}",
+    "·": r"$\cdot$", "≥": r"$\geq$", "×": r"$\times$", "\u202f": "\\,", "*": r"$^*$",
+}  # fmt: skip
+
+_PARTS: dict[Kind, tuple[str, ...]] = {
+    "estimate": ("mean", "error"),
+    "rate": ("count", "trials", "rate", "low", "high"),
+    "count": ("count", "trials", "rate", "low", "high"),
+    "interval": ("low", "high"),
+}
 
 
-def _shorten_end(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+def _spread_names(column: Column) -> list[str]:
+    return [f"{column.name}_{part}" for part in _PARTS.get(column.kind, ())] or [column.name]
+
+
+def _spread(column: Column, value: Value) -> Iterator[tuple[str, Any]]:
+    value = value.value if isinstance(value, Formatted) else value
+    parts = _PARTS.get(column.kind)
+    if parts is None:
+        yield column.name, value
+        return
+    for part in parts:
+        name = "value" if part == "rate" else part
+        yield f"{column.name}_{part}", None if value is None else getattr(value, name)
+
+
+def _csv_value(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _fit(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None) -> FittedTable:
+    layout = [
+        TableColumn(
+            column.label,
+            right=column.right_aligned,
+            shrinks=not column.right_aligned,
+            prose=column.kind == "prose",
+            min_width=column.min_width,
+            leave_out=column.drop,
+        )
+        for column in columns
+    ]
+    return fit_table(layout, cells, width)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return f"{' & '.join(escape_latex(one_line(cell, _MAX_CELL)) for cell in cells)} \\\\"
+
+
+def _html_cell(tag: str, text: str, column: Column) -> str:
+    name = ' class="number"' if column.right_aligned else ""
+    return f"<{tag}{name}>{html.escape(text)}</{tag}>"

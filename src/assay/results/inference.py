@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.values import Interval as Interval
+
 Floats = NDArray[np.float64]
 Sample = Mapping[str, Sequence[float]]
 Statistic = Callable[[Floats], Floats]
@@ -82,19 +84,6 @@ def standard_errors(sample: Sample) -> dict[ErrorKind, float | None]:
 
 
 # Intervals
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval."""
-
-    low: float
-    high: float
-
-    @property
-    def is_point(self) -> bool:
-        """Whether it has no width, up to rounding."""
-        return self.high - self.low < _TOLERANCE
 
 
 def bootstrap_interval(

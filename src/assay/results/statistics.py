@@ -14,6 +14,8 @@ from math import atan, cos, hypot, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
 from typing import Literal, TypeVar
 
+from assay.core.values import Estimate as Estimate
+from assay.core.values import Rate as Rate
 from assay.records.state import Cause
 from assay.results.inference import (
     ErrorKind,
@@ -26,32 +28,6 @@ from assay.results.inference import (
 from assay.results.outcome import Outcome, RuleSet
 
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean with its standard error, which a single value does not have."""
-
-    n: int
-    mean: float
-    error: float | None
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A share of trials with its 95 % interval: Wilson's for one task, over several tasks a bootstrap over tasks."""
-
-    count: int
-    trials: int
-    low: float
-    high: float
-
-    @property
-    def value(self) -> float:
-        """The share itself."""
-        return self.count / self.trials
 
 
 @dataclass(frozen=True)

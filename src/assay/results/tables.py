@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assay.core.table import FittedTable, TableColumn, fit_table
+from assay.core.layout import FittedTable, TableColumn, fit_table
 from assay.results import wording
 from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
 from assay.results.outcome import Outcome

@@ -13,7 +13,7 @@ from assay.agents.agent import Agent, ModelUse, Requirements, format_label
 from assay.agents.briefing import briefing
 from assay.agents.workbench import Workbench
 from assay.core.errors import MissingDependency, ModelError
-from assay.core.table import shorten_middle
+from assay.core.layout import shorten_middle
 from assay.core.text import one_line
 from assay.records import OutOfBudget
 from assay.records.events import ExternalProcessRequest, ExternalProcessResult

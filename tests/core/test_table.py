@@ -1,0 +1,119 @@
+"""A table prints the same values everywhere: terminal, CSV, JSON, Markdown, LaTeX, HTML."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from assay.core.table import Column, Formatted, Table, format_value
+from assay.core.values import Estimate, Interval, Rate
+
+TABLE = Table(
+    name="agents",
+    title="Two agents",
+    columns=(
+        Column("task", heading=True),
+        Column("agent"),
+        Column("score", kind="estimate"),
+        Column("success", kind="rate"),
+        Column("interval", kind="interval", drop=1),
+        Column("best", kind="flag", data_only=True),
+        Column("comment", text_only=True),
+    ),
+    rows=(
+        (
+            "digits",
+            "a|b",
+            Estimate(3, 0.98149, 0.00094, 0.98, 0.99),
+            Rate(2, 3, 0.2, 0.9),
+            Interval(0.1, 0.5),
+            True,
+            "x",
+        ),
+        ("digits", "<b>\\x_1", Formatted(None, "failed"), None, None, False, None),
+    ),
+    notes=("Errors are 5% of it.",),
+    styles=("best", ""),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (0.98149, "number", "0.9815"),
+        (-1234567.0, "number", "−1234567"),
+        (12345678.0, "number", "1.235e+07"),
+        (0.667, "percent", "67%"),
+        (-0.031, "points", "−3"),
+        (0.001, "points", "0"),
+        (0.07, "change", "+7.0%"),
+        (12.3456, "change", "+1\u202f235%"),
+        (0.0004, "p", "< 0.001"),
+        (90.0, "duration", "1m30s"),
+        (4 * 10**9, "size", "4GB"),
+        (1.5, "cost", "$1.50"),
+        (1234567, "integer", "1,234,567"),
+        (True, "flag", "yes"),
+        (None, "number", "–"),
+        (float("nan"), "number", "–"),
+        (Rate(2, 3, 0.2, 0.9), "count", "2 of 3"),
+        (Rate(2, 3, 0.2, 0.9), "rate", "67% (20–90%)"),
+        (Interval(-0.05, 0.2), "points", "−5 to +20"),
+        (datetime(2026, 5, 1, 14, 30, tzinfo=UTC), "date", "2026-05-01 14:30"),
+    ],
+)
+def test_a_value_is_written_as_its_column_says(value, kind, text):
+    assert format_value(value, kind) == text
+
+
+def test_text_has_a_heading_per_group_and_hides_what_is_only_data():
+    assert TABLE.to_text().split("\n") == [
+        "Two agents",
+        "  agent              score       success  interval  comment",
+        "digits",
+        "  a|b      0.9815 ± 0.0009  67% (20–90%)    10–50%  x",
+        "  <b>\\x_1           failed             –         –  –",
+        "Errors are 5% of it.",
+    ]
+
+
+def test_a_narrow_terminal_drops_columns_and_says_so():
+    lines = TABLE.to_text(50).split("\n")
+    assert "interval" not in lines[1]
+    assert "(hidden to fit the width: interval)" in lines
+
+
+def test_csv_and_json_have_every_part_of_a_value():
+    rows = list(csv.DictReader(io.StringIO(TABLE.to_csv())))
+    assert list(rows[0]) == [
+        *("task", "agent", "score_mean", "score_error"),
+        *("success_count", "success_trials", "success_rate", "success_low", "success_high"),
+        *("interval_low", "interval_high", "best"),
+    ]
+    assert (rows[0]["score_mean"], rows[0]["success_rate"], rows[0]["best"]) == ("0.98149", str(2 / 3), "true")
+    assert set(rows[1].values()) == {"digits", "<b>\\x_1", "", "false"}
+    content = json.loads(TABLE.to_json())
+    assert content["rows"][0]["score_mean"] == 0.98149
+    assert content["rows"][1]["score_mean"] is None
+    assert content["notes"] == ["Errors are 5% of it."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TABLE.to_markdown(), "| digits | \\<b\\>\\\\x\\_1 | failed | – | – | – |"),
+        (TABLE.to_latex(), "digits & \\textless{}b\\textgreater{}\\textbackslash{}x\\_1 & failed & -- & -- & -- \\\\"),
+        (TABLE.to_html(), "<td>&lt;b&gt;\\x_1</td>"),
+        (TABLE.to_html(), '<tr class="best"><td>digits</td>'),
+    ],
+    ids=["markdown", "latex", "html", "html style"],
+)
+def test_hostile_names_are_escaped(text, expected):
+    assert expected in text
+
+
+def test_json_has_null_for_numbers_that_are_not_finite():
+    table = Table("t", (Column("x", kind="number"),), ((float("inf"),), (1.0,)))
+    assert json.loads(table.to_json())["rows"] == [{"x": None}, {"x": 1.0}]
