@@ -230,7 +230,7 @@ def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explain
     assert assay_here("prepare", leaf, "--synthetic", "--quiet").returncode == 0
     (tmp_path / "bad.py").write_text("class Bad(Agent):\n    pass\n")
     unnamed = assay_here("run", leaf, "--agent", tmp_path / "bad.py")
-    assert unnamed.returncode == 2 and f"name the class in it: {tmp_path}/bad.py:Bad" in unnamed.stderr
+    assert unnamed.returncode == 2 and f"name what it defines: {tmp_path}/bad.py:Bad" in unnamed.stderr
     checked = assay_here("check", leaf)
     assert checked.returncode == 0 and "Using synthetic-0 data" in checked.stderr
     assert "Checked 1 task" in checked.stdout

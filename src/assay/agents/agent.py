@@ -1,11 +1,8 @@
 """The base class of agents, and how an agent is found by its name."""
 
-import re
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from assay.agents.workbench import Workbench
 from assay.core.errors import UsageError
 from assay.core.layout import shorten_middle
-from assay.core.registered import registered_agents
-from assay.core.text import describe_validation_error, did_you_mean, one_line
+from assay.core.plugins import Plugins
+from assay.core.text import describe_validation_error, one_line
 from assay.lab.interface import Network
-from assay.tasks import Task, load_plugin
+from assay.tasks import Task
 
 ModelUse = Literal["none", "optional", "required"]
 _MAX_VALUE = 32
@@ -73,6 +70,9 @@ class Agent(Settings, ABC):
         """Work until done or out of budget; the submission in the workspace at the end is graded."""
 
 
+AGENTS = Plugins[type[Agent]]("agents", "agent", lambda value: isinstance(value, type) and issubclass(value, Agent))
+
+
 def format_label(name: str, settings: Mapping[str, Any]) -> str:
     """Return a name with settings, such as `aide policy=mcts`; long values are shortened."""
     shown = [name]
@@ -93,37 +93,9 @@ def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:
 
 def agent_class(name: str) -> type[Agent]:
     """Return the class of the agent registered as `name`, or `path.py:Class`."""
-    return _from_path(name) if ":" in name else _registered(name)
+    return AGENTS.load(name)
 
 
 def agent_names() -> list[str]:
     """Return the names of all registered agents."""
-    return sorted({entry.name for entry in registered_agents()})
-
-
-def _registered(name: str) -> type[Agent]:
-    for entry in registered_agents().select(name=name):
-        found: type[Agent] = entry.load()
-        return found
-    if name.endswith(".py") and Path(name).is_file():
-        found_here = [
-            text.partition("(")[0]
-            for text in re.findall(r"^class (\w+\()", Path(name).read_text("utf-8", "replace"), re.M)
-        ]
-        raise UsageError(f"{name} is a file; name the class in it: {name}:{found_here[0] if found_here else 'Class'}")
-    raise UsageError(f"no agent is called {name!r}; {did_you_mean(name, [*agent_names(), 'path.py:Class'])}")
-
-
-def _from_path(name: str) -> type[Agent]:
-    path, _, attribute = name.rpartition(":")
-    try:
-        found = getattr(load_plugin(Path(path)), attribute, None)
-    except UsageError:
-        raise
-    except Exception as error:  # anything can go wrong in the code of a user
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        line = f"{where.filename}:{where.lineno}: " if not isinstance(error, SyntaxError) else ""
-        raise UsageError(f"{path} cannot be imported: {line}{type(error).__name__}: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Agent)):
-        raise UsageError(f"{path} defines no agent class {attribute}")
-    return found
+    return AGENTS.names()

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import assay
+from assay.agents.agent import AGENTS
 from assay.core.disk import hash_file
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.core.registered import registered_agents
+from assay.core.plugins import split_path
 from assay.data.store import Prepared
 from assay.models.weights import hash_weights
 from assay.records import TrialFile
@@ -49,16 +50,14 @@ def hash_of_agent(name: str) -> str | None:
     For `path.py:Class` that is the file and everything in its folder that it imports, for a registered agent its module
     or package. The hash is part of a trial's identity: changed code is another agent.
     """
-    if ":" in name:
-        path = Path(name.rpartition(":")[0])
-        return _hash_of_sources(path) if path.is_file() else None
-    for entry in registered_agents().select(name=name):
-        spec = importlib.util.find_spec(entry.module)
-        if spec is None or spec.origin is None:
-            return None
-        origin = Path(spec.origin)
-        return hash_of_folder(origin.parent) if spec.submodule_search_locations else hash_file(origin)
-    return None
+    if file := split_path(name):
+        return _hash_of_sources(file[0]) if file[0].is_file() else None
+    entry = AGENTS.entry(name)
+    spec = importlib.util.find_spec(entry.module) if entry else None
+    if spec is None or spec.origin is None:
+        return None
+    origin = Path(spec.origin)
+    return hash_of_folder(origin.parent) if spec.submodule_search_locations else hash_file(origin)
 
 
 def is_outdated(file: TrialFile) -> bool:

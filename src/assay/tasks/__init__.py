@@ -4,6 +4,7 @@ Start with `Registry`, which finds tasks by name, and `Task`, the validated cont
 how submissions are checked and scored.
 """
 
+from assay.core.plugins import load_plugin
 from assay.core.quantities import parse_duration
 from assay.tasks.model import (
     Budget,
@@ -19,7 +20,6 @@ from assay.tasks.model import (
     Suite,
     Task,
 )
-from assay.tasks.plugins import load_plugin
 from assay.tasks.registry import Registry, load_suite, load_task
 from assay.tasks.rules import Codec, Column, EditionRules, Metric, Quirk, RowSum, Submission
 
