@@ -34,6 +34,7 @@ lint:
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/python tools/imports.py
+	@$(BIN)/python tools/names.py
 	@$(BIN)/python tools/typecheck_tasks.py
 
 docs:

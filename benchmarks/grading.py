@@ -164,15 +164,15 @@ def measure_competitions(folder: Path) -> None:
 
 def list_samples(home: Home) -> list[tuple[str, str, str]]:
     """Return each competition with its sample submission and its answers, if both are CSV files."""
-    found = []
+    samples = []
     for task in Registry().select("mlebench"):
         prepared = load_prepared(home, task, variant="synthetic-0")
         side, _, name = task.data.sample.partition("/")
         sample = (prepared.public if side == "public" else prepared.private) / name
         answers = prepared.private / prepared.task.data.answers
         if sample.suffix == answers.suffix == ".csv":
-            found.append((task.name, str(sample), str(answers)))
-    return found
+            samples.append((task.name, str(sample), str(answers)))
+    return samples
 
 
 def prepare(folder: Path, rows: int) -> dict[str, str]:

@@ -95,10 +95,10 @@ def measure_board(folder: Path) -> None:
         removed=0,
         logs=(),
     )
-    place = folder / "board" / "entries" / entry.name
-    place.mkdir(parents=True)
-    bundle.rename(place / "bundle.zip")
-    write(place / "entry.json", entry.model_dump(mode="json"))
+    entry_folder = folder / "board" / "entries" / entry.name
+    entry_folder.mkdir(parents=True)
+    bundle.rename(entry_folder / "bundle.zip")
+    write(entry_folder / "entry.json", entry.model_dump(mode="json"))
     read = seconds_for(lambda: [read_events(trial.events) for trial in run.trials()], 1)
     command = [sys.executable, "-m", "assay", "board", "build", str(folder / "board"), "--out", str(folder / "site")]
     taken = seconds_for(lambda: subprocess.run(command, check=True, capture_output=True), 1)
@@ -164,17 +164,17 @@ def first_paint(run: RunFolder, repeat: int) -> dict[str, float]:
             build_opener(HTTPCookieProcessor()).open(address, timeout=120).read()
             return time.perf_counter() - started
 
-    found = {"page sent": min(send() for _ in range(repeat))}
+    seconds = {"page sent": min(send() for _ in range(repeat))}
     executable = shutil.which("chromium")
     if executable is None:
-        return found
+        return seconds
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        found["first paint"] = min(paint_once(run, browser) for _ in range(repeat))
+        seconds["first paint"] = min(paint_once(run, browser) for _ in range(repeat))
         browser.close()
-    return found
+    return seconds
 
 
 def paint_once(run: RunFolder, browser: object) -> float:
@@ -214,12 +214,12 @@ def write_run(folder: Path, trials: int, *, agents: Sequence[str] = AGENTS, task
         seed = number // (len(agents) * len(chosen)) + 1
         file = make_file(f"{task.name}-{agent}-{seed}-{number:010d}", task.id, agent, seed)
         failed = draw.random() < 0.1
-        place = folder / "trials" / file.id
-        place.mkdir(parents=True)
+        trial_folder = folder / "trials" / file.id
+        trial_folder.mkdir(parents=True)
         names.append(file.id)
-        write(place / "trial.json", file.model_dump(mode="json"))
-        write(place / "state.json", make_state(draw, failed).model_dump(mode="json"))
-        write(place / "grade.json", make_grade(draw, task.id, failed).model_dump(mode="json"))
+        write(trial_folder / "trial.json", file.model_dump(mode="json"))
+        write(trial_folder / "state.json", make_state(draw, failed).model_dump(mode="json"))
+        write(trial_folder / "grade.json", make_grade(draw, task.id, failed).model_dump(mode="json"))
     write(folder / "run.json", {"format": "run/1", "created_at": "2026-11-16T12:00:00+00:00", "trials": names})
     return RunFolder(folder)
 

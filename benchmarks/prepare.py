@@ -102,11 +102,11 @@ def run_in_process(task: str, raw: Path, home: Path) -> tuple[float, int]:
         return pool.apply(prepare_once, (task, raw, home))
 
 
-def prepare_once(task: str, raw: Path, home: Path) -> tuple[float, int]:
+def prepare_once(name: str, raw: Path, home: Path) -> tuple[float, int]:
     """Prepare from raw data, in this process."""
-    found = Registry().task(f"mlebench/{task}")
+    task = Registry().task(f"mlebench/{name}")
     start = time.perf_counter()
-    prepare(Home(home), found, "v1", "unverified", progress=NoProgress(), local_copy=raw)
+    prepare(Home(home), task, "v1", "unverified", progress=NoProgress(), local_copy=raw)
     return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -138,7 +138,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="assay-bench-", dir="/var/tmp") as name:
-        bench = made(Path(name), asked.cores)
+        bench = make_bench(Path(name), asked.cores)
         bench.run(bench.cores, "warm")
         with watched_memory() as seen:
             bench.run(10, "watched")
@@ -233,7 +233,7 @@ def watched_memory() -> Iterator[LabPaths]:
         watcher.join()
 
 
-def made(folder: Path, cores: int) -> Bench:
+def make_bench(folder: Path, cores: int) -> Bench:
     """A home, a task in it, an agent and a script for its model."""
     folder.chmod(0o755)  # labs run as a user of their own
     (folder / "home").mkdir()

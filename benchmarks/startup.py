@@ -23,8 +23,8 @@ def main() -> None:
     for _ in range(times):
         for name, command in commands.items():
             seconds[name].append(time_command(command))
-    shown, bare = (statistics.median(seconds[name]) for name in ("help", "bare"))
-    report("assay --help", f"{1000 * shown:.0f} ms", shown / bare, f"python -c pass ({1000 * bare:.0f} ms)")
+    help_time, bare = (statistics.median(seconds[name]) for name in ("help", "bare"))
+    report("assay --help", f"{1000 * help_time:.0f} ms", help_time / bare, f"python -c pass ({1000 * bare:.0f} ms)")
 
 
 def time_command(command: list[str]) -> float:

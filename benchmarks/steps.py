@@ -115,8 +115,8 @@ async def run_bare(sandbox: Bubblewrap, command: Sequence[str]) -> None:
 async def measure_snapshots(home: Home, setup: Setup, store: Path, count: int) -> None:
     """Keep a workspace of so many small files over and over."""
     async with open_lab(home, setup) as lab:
-        made = await lab.run(["python", "-c", MAKE_FILES, str(count)], seconds=60)
-        assert made.succeeded, made.stderr.text
+        completed = await lab.run(["python", "-c", MAKE_FILES, str(count)], seconds=60)
+        assert completed.succeeded, completed.stderr.text
         await anyio.sleep(0.2)  # files that changed a moment ago are always read again
         last = await lab.snapshot(store)
         unchanged, changed = [], []
@@ -130,8 +130,8 @@ async def measure_snapshots(home: Home, setup: Setup, store: Path, count: int) -
             changed.append(time.perf_counter() - started)
             await anyio.sleep(0.2)
             last = await lab.snapshot(store, last)
-    same, other = (1000 * statistics.median(taken) for taken in (unchanged, changed))
-    print(f"a snapshot of {count:,} files: {same:.1f} ms if none has changed, {other:.1f} ms if one has")
+    unchanged_ms, changed_ms = (1000 * statistics.median(taken) for taken in (unchanged, changed))
+    print(f"a snapshot of {count:,} files: {unchanged_ms:.1f} ms if none has changed, {changed_ms:.1f} ms if one has")
 
 
 async def seconds(work: Callable[[], Awaitable[object]]) -> float:

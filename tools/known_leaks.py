@@ -46,8 +46,8 @@ def make_table() -> str:
 def make_row(task: str, leak: KnownLeak) -> tuple[str, ...]:
     """Return the cells of one leak of one competition."""
     check = f"`{leak.check}`" if leak.check else "none"
-    found = f"– ({check} looks for it)" if leak.check and leak.status == "not-here" else check
-    return f"`{task}`", leak.text, leak.source, found, STATUS[leak.status]
+    check_cell = f"– ({check} looks for it)" if leak.check and leak.status == "not-here" else check
+    return f"`{task}`", leak.text, leak.source, check_cell, STATUS[leak.status]
 
 
 if __name__ == "__main__":

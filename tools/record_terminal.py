@@ -41,10 +41,12 @@ def main() -> int:
     torn = []
     with tempfile.TemporaryDirectory() as folder:
         for width in WIDTHS:  # at the second width, the run has nothing left to do and shows its results again
-            shown = {command: record(command, width, Path(folder)) for command in COMMANDS}
-            torn += [f"{width}: {command}: {line}" for command, text in shown.items() for line in too_long(text, width)]
+            outputs = {command: record(command, width, Path(folder)) for command in COMMANDS}
+            torn += [
+                f"{width}: {command}: {line}" for command, text in outputs.items() for line in too_long(text, width)
+            ]
             if width == WIDTHS[0] and len(sys.argv) > 1:
-                parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in shown.items()]
+                parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in outputs.items()]
                 Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
     for line in torn:
         sys.stderr.write(f"torn at {line}\n")
@@ -59,7 +61,7 @@ def record(command: str, width: int, folder: Path) -> str:
     words = [sys.executable, "-m", *command.split()]
     process = subprocess.Popen(words, stdout=terminal, stderr=terminal, env=variables, cwd=folder)
     os.close(terminal)
-    shown = b""
+    output = b""
     while True:
         try:
             part = os.read(main_end, 65536)
@@ -67,11 +69,11 @@ def record(command: str, width: int, folder: Path) -> str:
             break
         if not part:
             break
-        shown += part
+        output += part
     os.close(main_end)
     if process.wait() != 0:
-        raise SystemExit(f"{command} failed:\n{shown.decode()}")
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r\n", "\n"))
+        raise SystemExit(f"{command} failed:\n{output.decode()}")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode().replace("\r\n", "\n"))
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 

@@ -107,7 +107,7 @@ class Trial:
         """Return every finished call of a type: its request and result, what was used, and for models the prompt."""
         events = read_events(self.events)
         prompts = Prompts(events)
-        found = []
+        calls = []
         for _, call in finished_calls(events):
             if call.request.type != kind:
                 continue
@@ -116,8 +116,8 @@ class Trial:
             if kind == "model":
                 about["messages"] = [message.model_dump(mode="json") for message in prompts.messages(call.number)]
                 result |= result["reply"] or {}
-            found.append({**request, **result, "about": about, "used": call.used.model_dump()})
-        return found
+            calls.append({**request, **result, "about": about, "used": call.used.model_dump()})
+        return calls
 
     def actions(self) -> list[tuple[str, str | None]]:
         """Return the actions so far, each with the cause of its failure."""

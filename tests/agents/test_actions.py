@@ -152,8 +152,8 @@ async def test_wrong_arguments_are_named_together_with_the_usage(trial):
         ):
             assert fault in observed
         assert do.last.cause == "arguments"
-        shown = await do("Inspect Script Lines", script_name="train.py", start_line_number="1", end_line_number=1)
-        assert shown.endswith('1  """Guesses tails for every coin."""\n')
+        observation = await do("Inspect Script Lines", script_name="train.py", start_line_number="1", end_line_number=1)
+        assert observation.endswith('1  """Guesses tails for every coin."""\n')
 
 
 async def test_overlong_names_and_numbers_are_refused(trial):
@@ -172,8 +172,8 @@ async def test_inspected_lines_are_numbered_and_limited_to_a_hundred(trial):
         do = ActionDriver(bench)
         await do("Write File", file_name="long.py", content="".join(f"line {n}\n" for n in range(1, 251)))
         lines = {"script_name": "long.py", "start_line_number": 99, "end_line_number": 101}
-        shown = await do("Inspect Script Lines", **lines)
-        assert shown == ("Lines 99 to 101 of 250 in long.py:\n\n 99  line 99\n100  line 100\n101  line 101\n")
+        observation = await do("Inspect Script Lines", **lines)
+        assert observation == ("Lines 99 to 101 of 250 in long.py:\n\n 99  line 99\n100  line 100\n101  line 101\n")
         for first, last, observed in (
             (151, 250, "Lines 151 to 250"),
             (240, 300, "Lines 240 to 250"),

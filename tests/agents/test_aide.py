@@ -107,11 +107,11 @@ def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, setti
     first, second = (trials.run(policy=policy, debug_prob=1, **settings) for _ in range(2))
     assert first.state.status == "done", first.state.reason
     assert tree(first) == tree(second)
-    found = journal(first)
-    assert len(found.nodes) == 8 == first.state.steps
-    assert {"draft", "debug", "improve"} <= {node.operator for node in found.nodes}
+    search = journal(first)
+    assert len(search.nodes) == 8 == first.state.steps
+    assert {"draft", "debug", "improve"} <= {node.operator for node in search.nodes}
     # Scripts are honest, so the grade is the best node's own metric.
-    assert first.grade.score == coins(round(found.best.metric * COINS))
+    assert first.grade.score == coins(round(search.best.metric * COINS))
     assert first.grade.score >= 12 / COINS
     if score:
         assert first.grade.score == coins(score)
@@ -124,10 +124,10 @@ def test_every_policy_beats_the_starter_on_house_prices(prepared_home, tmp_path,
     trials = Trials(prepared_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
     trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
     assert trial.state.status == "done", trial.state.reason
-    found = read_journal(read_events(trial.events), "lower")
-    assert {node.operator for node in found.nodes} >= {"draft", "debug", "improve"}
-    assert "Beauty" in found.nodes[0].execution.output
-    assert found.best.metric == min(node.metric for node in found.good) and "all numbers" in found.best.plan
+    search = read_journal(read_events(trial.events), "lower")
+    assert {node.operator for node in search.nodes} >= {"draft", "debug", "improve"}
+    assert "Beauty" in search.nodes[0].execution.output
+    assert search.best.metric == min(node.metric for node in search.good) and "all numbers" in search.best.plan
     assert trial.grade.score < task.measured.baseline
     (best,) = [node for node in grade_nodes(trial, task, prepared_home) if node.best]
     assert best.score == trial.grade.score and best.metric != best.score
@@ -458,7 +458,7 @@ def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
     replies = [proposal(script(9)), proposal("print('<b>oh</b>')\nraise SystemExit(3)"), *[proposal(script(12))] * 2]
     trial = trials.run(replies=replies, plan={"steps": 4}, drafts=2, debug_prob=1.0, parallel=1)
     tree = make_tree(journal(trial), trial, "Coins", "tree0")
-    assert [(shown.node.id, shown.depth, shown.kind) for shown in tree.nodes] == [
+    assert [(entry.node.id, entry.depth, entry.kind) for entry in tree.nodes] == [
         (0, 0, "good"), (1, 0, "buggy"), (2, 1, "best-node"), (3, 2, "good"),
     ]  # fmt: skip
     assert tree.svg.count("<circle") == 4 and tree.svg.count("<line") == 2
@@ -471,5 +471,5 @@ def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
 def test_a_long_chain_of_nodes_can_be_drawn():
     nodes = [Node(id=0, operator="draft"), *(Node(id=n, operator="improve", parents=(n - 1,)) for n in range(1, 3000))]
     nodes.append(Node(id=3000, operator="crossover", parents=(0, 2999)))
-    places = place_nodes(Journal("higher", tuple(nodes)))
-    assert places[2999] == (0, 2999) and places[3000] == (1, 1) and places[0] == (0.5, 0)
+    positions = place_nodes(Journal("higher", tuple(nodes)))
+    assert positions[2999] == (0, 2999) and positions[3000] == (1, 1) and positions[0] == (0.5, 0)

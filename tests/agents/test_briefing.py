@@ -99,10 +99,10 @@ def test_an_obfuscated_description_replaces_the_plain_one():
     assert trial_file(LEAF, **other).id != trial_file(LEAF, **plain).id
 
 
-@pytest.mark.parametrize("place", ["tiny/coin.md", "coin.md", "coin/description.md"])
-def test_a_custom_description_is_found_and_recorded(coin, tmp_path, place):
-    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / place).write_text("Heads or tails?")
+@pytest.mark.parametrize("path", ["tiny/coin.md", "coin.md", "coin/description.md"])
+def test_a_custom_description_is_found_and_recorded(coin, tmp_path, path):
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("Heads or tails?")
     chosen = chosen_description(coin, "plain", tmp_path)
     assert chosen == {"describe": "own", "description": "Heads or tails?"}
     file = trial_file("tiny/coin", **chosen)

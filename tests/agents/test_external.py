@@ -25,11 +25,11 @@ def external_agent(trial):
     """Makes an external agent from one of the small scripts, for a lab with an endpoint."""
     trial.lab_wishes = {"network": "models"}
 
-    def made(name, *words, **settings):
+    def make_agent(name, *words, **settings):
         program = (SCRIPTS / f"{name}.py").read_text()
         return External(command=shlex.join(["python", "-c", program, *words]), **settings)
 
-    return made
+    return make_agent
 
 
 def submissions(trial):
@@ -61,8 +61,8 @@ async def test_its_environment_reveals_nothing_about_the_host(trial, external_ag
 async def test_a_spy_finds_no_network_keys_or_answers_and_only_one_socket(trial, external_agent, script, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     left = await trial.work(external_agent("spy"), {"main": script()})
-    found = json.loads(left["found.json"])
-    assert found == {
+    report = json.loads(left["report.json"])
+    assert report == {
         "keys": [],
         "reached": [],
         "sockets": ["/lab/models"],

@@ -484,8 +484,8 @@ async def test_no_client_or_model_makes_a_record_that_cannot_be_verified(trial, 
     calls = [{"name": "f", "arguments": {"a": value}, "id": name} for name, value in hostile.items()]
     async with reached({"tool_calls": calls}, "Fine.") as door, door.http() as client:
         answer = await client.post("/v1/chat/completions", content=chat_body(tools=[tool_with({})]))
-        made = answer.json()["choices"][0]["message"]["tool_calls"]
-        assert [call["function"]["arguments"] for call in made] == ["{}", "{}"]
+        tool_calls = answer.json()["choices"][0]["message"]["tool_calls"]
+        assert [call["function"]["arguments"] for call in tool_calls] == ["{}", "{}"]
         for value in hostile.values():
             call = {"id": "a", "function": {"name": "f", "arguments": json.dumps({"a": value})}}
             for body in (

@@ -25,9 +25,9 @@ TESTS = Path(__file__).parent.parent
 
 @pytest.fixture
 def person():
-    made = Person()
-    yield made
-    made.close()
+    human = Person()
+    yield human
+    human.close()
 
 
 async def work(trial, person, act, agent=None):

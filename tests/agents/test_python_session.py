@@ -62,8 +62,8 @@ async def test_a_hanging_command_ends_the_session_and_its_output_is_shown(trial)
     async with trial.bench() as bench:
         do = ActionDriver(bench, session_seconds=2.0)
         await do("Python REPL", command="x = 1")
-        shown = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
-        assert "was killed because it exceeded its time limit" in shown and shown.endswith("begun")
+        observation = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
+        assert "was killed because it exceeded its time limit" in observation and observation.endswith("begun")
         assert do.last.cause == "time"
         assert "NameError" in await do("Python REPL", command="x")
         assert "interrupted" not in do.last.text
@@ -72,8 +72,8 @@ async def test_a_hanging_command_ends_the_session_and_its_output_is_shown(trial)
 async def test_after_a_session_dies_the_next_command_starts_a_new_one(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
-        shown = await do("Python REPL", command="import os; print('last words', flush=True); os._exit(3)")
-        assert "The session has ended" in shown and "last words" in shown
+        observation = await do("Python REPL", command="import os; print('last words', flush=True); os._exit(3)")
+        assert "The session has ended" in observation and "last words" in observation
         assert do.last.cause == "crash"
         assert await do("Python REPL", command="1 + 1") == "2"
 
@@ -81,10 +81,10 @@ async def test_after_a_session_dies_the_next_command_starts_a_new_one(trial):
 async def test_endless_output_ends_the_session_and_is_cut(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench, session_seconds=300.0)
-        shown = await do("Python REPL", command="while True: print('x' * 10_000)")
-        assert "it printed too much" in shown
+        observation = await do("Python REPL", command="while True: print('x' * 10_000)")
+        assert "it printed too much" in observation
         assert do.last.cause == "output"
-        assert len(shown) < 25_000
+        assert len(observation) < 25_000
 
 
 async def test_a_session_survives_closing_its_streams(trial):
@@ -106,9 +106,9 @@ async def test_a_resumed_trial_says_that_the_session_is_new(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)
         assert await do("Python REPL", command="x = 1; open('made', 'w').close()") == "(no output)"
-        shown = await do("Python REPL", command="x")
-        assert shown.startswith("The previous session was interrupted; this is a new one, without its variables.")
-        assert "NameError" in shown
+        observation = await do("Python REPL", command="x")
+        assert observation.startswith("The previous session was interrupted; this is a new one, without its variables.")
+        assert "NameError" in observation
         assert await do("Python REPL", command="2") == "2"
         assert "made" in await trial.workspace()
 

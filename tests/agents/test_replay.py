@@ -63,7 +63,9 @@ def test_a_replay_can_be_replayed(tiny, tmp_path):
     second = run(tiny, tmp_path / "second", "--agent", f"replay,trial={first.path}")
     third = run(tiny, tmp_path / "third", "--agent", f"replay,trial={second.path}")
     assert verdict(third) == (True, [])
-    assert [one.command for one in requests(third, "command")] == [one.command for one in requests(first, "command")]
+    assert [request.command for request in requests(third, "command")] == [
+        request.command for request in requests(first, "command")
+    ]
 
 
 def test_a_replay_uses_the_recorded_seed(tiny, tmp_path):
@@ -87,8 +89,8 @@ def test_differences_are_recorded(tiny, tmp_path):
     )
     first = run(tiny, tmp_path / "first", "--agent", f"{agent}:Chance")
     again = run(tiny, tmp_path / "again", "--agent", f"replay,trial={first.path}")
-    same, differences = verdict(again)
-    assert not same
+    equal, differences = verdict(again)
+    assert not equal
     assert any(line.startswith("the submission is ") and ", and was " in line for line in differences)
     codes = [line for line in differences if line.startswith("step ")]
     # Both of two rolls of 100 codes repeat once in 10,000 runs. Codes above 128 would mean signals.

@@ -258,9 +258,9 @@ async def test_long_observations_are_summarized_by_the_fast_model(trial, script)
     summary = "(summary of "
     assert summary in prompts_of(trial)[2] and "It printed lines 0 to 1499." in prompts_of(trial)[2]
     assert "line 77\n" not in prompts_of(trial)[2]
-    one, two, merge = prompts_of(trial, "fast")
-    assert "part 1 of 2" in one and "line 0\n" in one and "I print." in one
-    assert "part 2 of 2" in two and "line 1499" in two
+    first, second, merge = prompts_of(trial, "fast")
+    assert "part 1 of 2" in first and "line 0\n" in first and "I print." in first
+    assert "part 2 of 2" in second and "line 1499" in second
     assert "first half" in merge and "second half" in merge
     assert "line 77\n" in trial.calls("action")[1]["observation"]
 

@@ -166,7 +166,7 @@ async def test_a_resumed_trial_repeats_no_request(trial, script):
     await trial.work(Shell(), {"main": script(*story)})
     whole, asked = observations(trial), len(trial.calls("model"))
     lines = trial.events.read_bytes().splitlines(keepends=True)
-    snapshot = next(place for place, line in enumerate(lines) if b'"kind":"snapshot_taken"' in line)
+    snapshot = next(index for index, line in enumerate(lines) if b'"kind":"snapshot_taken"' in line)
     trial.events.write_bytes(b"".join(lines[: snapshot + 1]))
     files = await trial.work(Shell(), {"main": script(*story)})
     assert files["visits"] == b"x\n"

@@ -45,7 +45,7 @@ def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay_here, tmp_pat
 def test_a_folder_needs_no_task(assay_here, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
-    rows = pd.DataFrame({"row": range(200), "price": [7.5 * (place % 17) + place / 1000 for place in range(200)]})
+    rows = pd.DataFrame({"row": range(200), "price": [7.5 * (row % 17) + row / 1000 for row in range(200)]})
     rows["twin"] = 2 * rows["price"]
     rows[:100].to_csv(folder / "train.csv", index=False)
     rows[100:].drop(columns="price").to_csv(folder / "test.csv", index=False)

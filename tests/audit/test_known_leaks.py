@@ -31,7 +31,7 @@ def find(prepared: Prepared, home: Home, leaks: list[KnownLeak]) -> list[AuditFi
     titles = {leak.check.partition(":")[0] for leak in leaks if leak.check}
     findings = audit_task(prepared, home, progress=NoProgress(), only=titles).findings
     assert not [finding for finding in findings if "could not be read" in finding.text]
-    return [finding for finding in findings if finding.found]
+    return [finding for finding in findings if finding.is_defect]
 
 
 def shows(leak: KnownLeak, findings: list[AuditFinding]) -> bool:
@@ -53,10 +53,12 @@ def prepare_miniature(home: Home, name: str, edition: str) -> Prepared:
 @pytest.mark.parametrize("name", sorted({task for leak in KNOWN if leak.check for task in leak.tasks}))
 def test_every_known_leak_is_found_where_it_is_and_nowhere_else(miniatures: Home, name: str) -> None:
     leaks = [leak for leak in KNOWN if leak.check and name in leak.tasks]
-    found = {edition: find(prepare_miniature(miniatures, name, edition), miniatures, leaks) for edition in EDITIONS}
+    by_edition = {
+        edition: find(prepare_miniature(miniatures, name, edition), miniatures, leaks) for edition in EDITIONS
+    }
     for leak in leaks:
-        where = {edition for edition, findings in found.items() if shows(leak, findings)}
-        assert where == FOUND[leak.status], (leak.text, found)
+        where = {edition for edition, findings in by_edition.items() if shows(leak, findings)}
+        assert where == FOUND[leak.status], (leak.text, by_edition)
 
 
 def plant_look_alikes(public: Path) -> None:
@@ -69,8 +71,8 @@ def plant_look_alikes(public: Path) -> None:
 
 def plant_old_files(public: Path) -> None:
     """Copy test files to where the data of the earlier competition is."""
-    for place, source in enumerate(sorted((public / "test").rglob("*.npy"))[:3]):
-        target = public / "old_leaky_data" / "test_old" / f"{place}.npy"
+    for number, source in enumerate(sorted((public / "test").rglob("*.npy"))[:3]):
+        target = public / "old_leaky_data" / "test_old" / f"{number}.npy"
         target.parent.mkdir(exist_ok=True)
         shutil.copy(source, target)
 
@@ -94,7 +96,7 @@ def test_a_description_that_names_another_id_than_the_grader_is_found(miniatures
     task = data.task.model_copy(update={"submission": renamed})
     subject = Subject(task.id, data.public, key=AnswerKey(replace(data, task=task)))
     (finding,) = check_described_columns(subject)
-    assert finding.found and "does not name ImageId" in finding.text
+    assert finding.is_defect and "does not name ImageId" in finding.text
 
 
 def test_the_table_names_tasks_that_exist_and_repairs_that_are_stated() -> None:

@@ -84,8 +84,8 @@ class Data:
         audited = Subject.of_folder(self.folder, "label", "id", self.answers)
         return list(audit_folder(audited, progress=NoProgress(), only=only).findings)
 
-    def found(self, *only: str) -> list[AuditFinding]:
-        return [finding for finding in self.audit(*only) if finding.found]
+    def find_defects(self, *only: str) -> list[AuditFinding]:
+        return [finding for finding in self.audit(*only) if finding.is_defect]
 
     def noise_image(self) -> Image.Image:
         blocks = self.draw.integers(0, 256, (12, 12), dtype=np.uint8)
@@ -109,9 +109,9 @@ def encode(image: Image.Image, format_: str = "PNG", **options: object) -> bytes
 def test_clean_data_has_no_finding(data: Data) -> None:
     data.add_files(".png", lambda side, label: encode(data.noise_image()))
     findings = data.audit()
-    assert [finding for finding in findings if finding.found] == []
-    made = {finding.check for finding in findings if finding.severity == "none"}
-    assert made >= {
+    assert [finding for finding in findings if finding.is_defect] == []
+    passed = {finding.check for finding in findings if finding.severity == "none"}
+    assert passed >= {
         "single predictors",
         "duplicate files",
         "near-duplicate images",
@@ -156,18 +156,18 @@ def plant_windows(data: Data) -> None:
 
 def plant_files(data: Data) -> None:
     data.add_files(".bin", lambda side, label: data.draw.bytes(64))
-    for place in range(10):
-        copied = (data.folder / "train" / f"{data.ids['train'][place]}.bin").read_bytes()
-        (data.folder / "test" / f"{data.ids['test'][-place - 1]}.bin").write_bytes(copied)
+    for row in range(10):
+        copied = (data.folder / "train" / f"{data.ids['train'][row]}.bin").read_bytes()
+        (data.folder / "test" / f"{data.ids['test'][-row - 1]}.bin").write_bytes(copied)
 
 
 def plant_images(data: Data) -> None:
     """Ten test images are training images: smaller, brighter, and compressed."""
     data.add_files(".jpg", lambda side, label: encode(data.noise_image(), "JPEG", quality=95))
-    for place in range(10):
-        with Image.open(data.folder / "train" / f"{data.ids['train'][place]}.jpg") as image:
+    for row in range(10):
+        with Image.open(data.folder / "train" / f"{data.ids['train'][row]}.jpg") as image:
             changed = image.resize((80, 80)).point(lambda level: min(255, level + 3))
-        path = data.folder / "test" / f"{data.ids['test'][place]}.jpg"
+        path = data.folder / "test" / f"{data.ids['test'][row]}.jpg"
         path.write_bytes(encode(changed, "JPEG", quality=80))
 
 
@@ -235,8 +235,8 @@ def plant_split(data: Data) -> None:
     """The test rows are those that a split with seed 42 draws from the sorted ids."""
     union = sorted([*data.ids["train"], *data.ids["test"]])
     drawn = np.random.RandomState(42).permutation(len(union))
-    data.tables["test"]["id"] = [union[place] for place in drawn[:ROWS]]
-    data.tables["train"]["id"] = [union[place] for place in drawn[ROWS:]]
+    data.tables["test"]["id"] = [union[row] for row in drawn[:ROWS]]
+    data.tables["train"]["id"] = [union[row] for row in drawn[ROWS:]]
 
 
 def plant_side_table(data: Data) -> None:
@@ -298,7 +298,7 @@ PLANTED: dict[str, Callable[[Data], None]] = {
 def test_a_planted_leak_is_found(data: Data, name: str) -> None:
     check = name.partition(",")[0]
     PLANTED[name](data)
-    findings = data.found(check)
+    findings = data.find_defects(check)
     assert {finding.check for finding in findings} == {check}
     assert all(finding.computed_on for finding in findings)
 
@@ -355,7 +355,7 @@ TAGGED = {".png": tag_png, ".jpg": tag_jpeg, ".wav": tag_wav, ".flac": tag_flac,
 @pytest.mark.parametrize("suffix", TAGGED)
 def test_metadata_that_reveals_labels_is_found(data: Data, suffix: str) -> None:
     data.add_files(suffix, lambda side, label: TAGGED[suffix](side, label, data))
-    (finding,) = data.found("metadata of test files")
+    (finding,) = data.find_defects("metadata of test files")
     assert finding.severity == "high"
     expected = {".png": "Comment", ".jpg": "ImageDescription", ".wav": "INAM", ".flac": "GENRE", ".dcm": "PatientID"}
     assert expected.get(suffix, "Video.Labels") in finding.text
@@ -372,10 +372,10 @@ def test_labels_in_test_records_are_found_and_those_in_training_records_are_fine
             for id, label in zip(table["id"], table["label"].tolist(), strict=True)
         ]
         tfrecord.write(data.folder / f"{side}00.tfrec", examples)
-    assert data.found("metadata of test files") == []
+    assert data.find_defects("metadata of test files") == []
     examples = [{"image_name": [id.encode()], "target": [1]} for id in data.ids["test"]]
     tfrecord.write(data.folder / "test00.tfrec", examples)
-    (finding,) = data.found("metadata of test files")
+    (finding,) = data.find_defects("metadata of test files")
     assert "target" in finding.text
 
 
@@ -387,12 +387,12 @@ def test_metadata_is_read_inside_of_archives_of_archives(data: Data, tmp_path: P
         info = tarfile.TarInfo("Sample1.zip")
         info.size = len(inner.getvalue())
         archive.addfile(info, io.BytesIO(inner.getvalue()))
-    (finding,) = data.found("metadata of test files")
+    (finding,) = data.find_defects("metadata of test files")
     assert finding.evidence[0].startswith("test.tar.gz/Sample1.zip/Sample1_data.mat: Video.Labels")
     (data.folder / "test.tar.gz").unlink()
     (tmp_path / "data.mat").write_bytes(tag_mat("test", 1, data))
     seven_zip.pack(data.folder / "test.7z", [("deep/Sample1.mat", tmp_path / "data.mat")])
-    (finding,) = data.found("metadata of test files")
+    (finding,) = data.find_defects("metadata of test files")
     assert finding.evidence[0].startswith("test.7z/deep/Sample1.mat: Video.Labels")
 
 
@@ -428,15 +428,15 @@ def test_rows_of_one_group_do_not_count_as_many_rows(data: Data) -> None:
     test["label"] = np.repeat([0, 0, 0, 1] * 5 + [0] + [1] * 9, 4)
     data.tables["train"]["breath_id"] = [f"t{row // 4}" for row in range(ROWS)]
     test["breath_id"] = [f"b{row // 4}" for row in range(ROWS)]
-    assert data.found("order of ids and rows") == []
+    assert data.find_defects("order of ids and rows") == []
     test["breath_id"] = test["id"]
-    assert [finding.check for finding in data.found("order of ids and rows")] != []
+    assert [finding.check for finding in data.find_defects("order of ids and rows")] != []
 
 
 def test_commas_inside_of_quotes_do_not_count_as_fields(data: Data) -> None:
     (data.folder / "a.csv").write_text('name,labels\n1,"x,y"\n')
     (data.folder / "b.csv").write_text("name,labels\n1,x\n")
-    assert data.found("headers of text files") == []
+    assert data.find_defects("headers of text files") == []
 
 
 def test_damaged_files_do_not_stop_the_audit(data: Data) -> None:
@@ -464,7 +464,7 @@ def test_samples_are_bounded_and_named(data: Data, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(subject, "MAX_CELLS", 0)
     monkeypatch.setattr(duplicates, "MAX_TEXTS", 50)
     data.tables = {side: pd.concat([table] * 10, ignore_index=True) for side, table in data.tables.items()}
-    (finding,) = data.found("duplicate rows")
+    (finding,) = data.find_defects("duplicate rows")
     assert finding.computed_on == "the first 1,000 rows of train.csv, the first 1,000 rows of test.csv; 3 columns"
     texts = data.audit("near-duplicate texts")
     assert "the first 50 training and 50 test texts" in texts[0].computed_on

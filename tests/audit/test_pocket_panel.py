@@ -28,13 +28,13 @@ def test_every_task_names_what_agents_without_a_model_need(task: Task) -> None:
 
 
 def test_panel_scores_ascend(task: Task) -> None:
-    scores = [one.score for one in recorded(task).panel]
+    scores = [solution.score for solution in recorded(task).panel]
     assert len(scores) >= 12
     assert scores == sorted(scores, reverse=task.metric.direction == "lower")
 
 
 def test_the_starter_is_neither_best_nor_worst(task: Task) -> None:
-    scores = [one.score for one in recorded(task).panel]
+    scores = [solution.score for solution in recorded(task).panel]
     beaten = sum(task.metric.better(recorded(task).baseline, score) for score in scores)
     assert 1 <= beaten <= len(scores) / 2
 
@@ -46,8 +46,11 @@ def test_the_figures_name_the_versions_they_were_measured_with(task: Task) -> No
 @pytest.mark.slow
 def test_measuring_again_gives_the_recorded_figures(task: Task, prepared_home: Home) -> None:
     """The starter and the two fastest solutions stand for the panel, whose other solutions take minutes."""
-    expected = {one.name: one.score for one in sorted(recorded(task).panel, key=lambda one: one.seconds)[:2]}
+    expected = {
+        solution.name: solution.score
+        for solution in sorted(recorded(task).panel, key=lambda solution: solution.seconds)[:2]
+    }
     measured = measure_panel(prepared_home, task, seeds=2, solutions=expected, progress=NoProgress())
     # The same seed may round differently on another processor somewhere in a tree or a solver.
-    assert {one.name: one.score for one in measured.panel} == pytest.approx(expected, abs=0.01)
+    assert {solution.name: solution.score for solution in measured.panel} == pytest.approx(expected, abs=0.01)
     assert abs(measured.baseline - recorded(task).baseline) < 4 * recorded(task).baseline_spread

@@ -225,7 +225,9 @@ def test_answers_are_found_in_every_format(tmp_path: Path, name: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     table = pd.DataFrame({"noise": range(40), "seen": TRUTH, "who": IDS}).sample(frac=0.75, random_state=0)
     LEAKING_FILES[name](path, table)
-    search = search_tables(tmp_path, pd.DataFrame({"id": IDS}), pd.DataFrame({"label": [f"{one}.0" for one in TRUTH]}))
+    search = search_tables(
+        tmp_path, pd.DataFrame({"id": IDS}), pd.DataFrame({"label": [f"{label}.0" for label in TRUTH]})
+    )
     assert search.leak and (search.leak.column, search.leak.target) == ("seen", "label")
     assert search.leak.table.startswith(name)
 

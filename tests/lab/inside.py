@@ -23,11 +23,11 @@ async def shell(lab: Lab, script: str, seconds: float = 30) -> Completed:
 
 def host_processes(word: str) -> Sequence[int]:
     """Return the processes on the host that have `word` in their command line."""
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and word.encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+                pids.append(int(folder.name))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
-    return found
+    return pids

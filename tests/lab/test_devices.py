@@ -18,11 +18,11 @@ def stand_ins() -> list[Path]:
 
 @pytest.mark.anyio
 async def test_a_lab_sees_its_devices_and_no_others(home: Home, core: Path):
-    given, other = stand_ins()
-    seen = f"test -c /dev/{given.name} && ! test -e /dev/{other.name}"
-    async with open_lab(home, Setup(core, devices=(given,))) as lab:
+    device, other = stand_ins()
+    seen = f"test -c /dev/{device.name} && ! test -e /dev/{other.name}"
+    async with open_lab(home, Setup(core, devices=(device,))) as lab:
         result = await lab.run(["sh", "-c", seen], seconds=300)
         assert result.succeeded, result.stderr.text
         assert not (await lab.run(["sh", "-c", "touch /dev/new"], seconds=300)).succeeded
     async with open_lab(home, Setup(core)) as lab:
-        assert not (await lab.run(["test", "-e", f"/dev/{given.name}"], seconds=300)).succeeded
+        assert not (await lab.run(["test", "-e", f"/dev/{device.name}"], seconds=300)).succeeded

@@ -196,12 +196,12 @@ async def test_a_lab_ends_at_its_deadline_while_the_event_loop_is_blocked(opened
 
 
 async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Home):
-    async with opened() as one, opened() as other:
+    async with opened() as first, opened() as other:
         assert len(list(home.labs.iterdir())) == 2
-        await one.write("mine", b"1")
+        await first.write("mine", b"1")
         assert [path async for path in other.files()] == []
         if os.geteuid() == 0:
-            assert one.sealing.enforced["user"] != other.sealing.enforced["user"]
+            assert first.sealing.enforced["user"] != other.sealing.enforced["user"]
     assert leftovers(home) == []
 
 
@@ -212,14 +212,14 @@ def fresh_number() -> str:
 
 def leftovers(home: Home, name: str = "") -> list[str]:
     """Return what is left of the labs in a home: folders, mounts, loop devices, control groups."""
-    found = [str(folder) for folder in home.labs.iterdir() if name in folder.name]
+    remains = [str(folder) for folder in home.labs.iterdir() if name in folder.name]
     where = str(home.labs / name) if name else str(home.labs)
-    found += [line for line in Path("/proc/mounts").read_text().splitlines() if where in line]
+    remains += [line for line in Path("/proc/mounts").read_text().splitlines() if where in line]
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
-            found += [str(backing)] if where in backing.read_text() else []
+            remains += [str(backing)] if where in backing.read_text() else []
         except FileNotFoundError:
             continue
     if name:
-        found += [place for place, _, _ in os.walk("/sys/fs/cgroup") if name in place]
-    return found
+        remains += [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if name in folder]
+    return remains

@@ -51,10 +51,10 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["mlebench", "torch"])
 async def test_every_package_can_be_imported_in_a_sealed_lab(home: Home, name: str):
-    found = {each.package.lower(): each for each in await check_imports(home, name)}
-    assert {name: each.error for name, each in found.items() if each.error} == {}
+    packages = {each.package.lower(): each for each in await check_imports(home, name)}
+    assert {name: each.error for name, each in packages.items() if each.error} == {}
     assert {"mlebench": ("bson", "gridfs", "pymongo"), "torch": ("functorch", "torch", "torchgen")}[name] == (
-        found["pymongo" if name == "mlebench" else "torch"].modules
+        packages["pymongo" if name == "mlebench" else "torch"].modules
     )
 
 
@@ -83,10 +83,10 @@ def test_the_environment_does_not_contain_the_data_of_a_task(core: Path):
 
 
 def test_a_file_to_exclude_must_exist(own: Home, tmp_path: Path):
-    wanted = tmp_path / "wanted.txt"
-    wanted.write_text("without no/such/file.csv\n")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("without no/such/file.csv\n")
     with pytest.raises(LabError, match="no package has this file"):
-        build_environment(own, str(wanted), NoProgress())
+        build_environment(own, str(requirements), NoProgress())
 
 
 def test_every_user_can_read_it_and_only_its_owner_can_write(core: Path):
@@ -107,11 +107,11 @@ def test_concurrent_builds_make_one_relocatable_environment(own: Home, tmp_path:
     bare = tmp_path / "bare.txt"
     bare.write_text("# nothing but Python\n")
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda _: build_environment(own, str(bare), NoProgress()), range(2))
-    assert one == other == find_environment(own, str(bare))
-    assert [folder.name for folder in own.environments.iterdir()] == [one.name]
+        first, other = pool.map(lambda _: build_environment(own, str(bare), NoProgress()), range(2))
+    assert first == other == find_environment(own, str(bare))
+    assert [folder.name for folder in own.environments.iterdir()] == [first.name]
     moved = tmp_path / "moved"
-    one.rename(moved)
+    first.rename(moved)
     look = "import json, sys; print(sys.prefix, json.__cached__.endswith('.pyc'), 'test' in sys.modules)"
     done = subprocess.run(
         [moved / "bin/python", "-I", "-c", look],
@@ -160,21 +160,21 @@ def write_wheel(path: Path, name: str, code: str) -> None:
 
 
 def test_a_failed_build_leaves_no_environment(own: Home, tmp_path: Path):
-    wanted = tmp_path / "wanted.txt"
-    wanted.write_text("no-such-package-of-anybody==0.0.1\n")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("no-such-package-of-anybody==0.0.1\n")
     with pytest.raises(LabError, match="pip could not install"):
-        build_environment(own, str(wanted), NoProgress())
+        build_environment(own, str(requirements), NoProgress())
     assert all(folder.name.startswith(".") for folder in own.environments.iterdir())
     with pytest.raises(LabError, match="assay lab build"):
-        find_environment(own, str(wanted))
+        find_environment(own, str(requirements))
 
 
 @pytest.mark.parametrize("line", ["numpy", "numpy>=2", "-r other.txt", "--index-url x", "git+ssh://x"])
 def test_only_exact_pins_are_accepted(home: Home, tmp_path: Path, line: str):
-    wanted = tmp_path / "wanted.txt"
-    wanted.write_text(f"{line}\n")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"{line}\n")
     with pytest.raises(UsageError, match="exact pin"):
-        find_environment(home, str(wanted))
+        find_environment(home, str(requirements))
 
 
 def test_an_unknown_name_lists_the_known_ones(home: Home):

@@ -81,12 +81,12 @@ sys.exit(os.wait()[1])
         assert (await python(lab, eat)).ended == "memory"
 
 
-@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
-async def test_filling_a_memory_disk_stops_at_its_size(opened: Open, place: str):
+@pytest.mark.parametrize("path", ["/tmp", "/dev/shm"])
+async def test_filling_a_memory_disk_stops_at_its_size(opened: Open, path: str):
     fill = "import sys; open(sys.argv[1] + '/full', 'wb').write(bytes(60_000_000))"
     async with opened(limits=SMALL) as lab:
-        assert "No space left" in (await python(lab, fill, place)).stderr.text
-        assert (await python(lab, fill.replace("60_000", "20_000"), place)).succeeded
+        assert "No space left" in (await python(lab, fill, path)).stderr.text
+        assert (await python(lab, fill.replace("60_000", "20_000"), path)).succeeded
 
 
 async def test_memory_disks_count_as_memory(opened: Open):
@@ -127,8 +127,8 @@ async def test_one_huge_file_stops_at_the_file_limit(opened: Open):
     limits = dataclasses.replace(SMALL, file_size=10**6)
     huge = "import sys; open(sys.argv[1], 'wb').truncate(2_000_000)"
     async with opened(limits=limits) as lab:
-        for place in ("huge", "/tmp/huge", "/dev/shm/huge"):
-            assert "File too large" in (await python(lab, huge, place)).stderr.text
+        for path in ("huge", "/tmp/huge", "/dev/shm/huge"):
+            assert "File too large" in (await python(lab, huge, path)).stderr.text
         assert (await python(lab, huge.replace("2_000", "900"), "small")).succeeded
 
 

@@ -27,9 +27,9 @@ def report(home: Home, core: Path, public: Path) -> dict:
         code = home.root / "code"
         shutil.copytree(SOURCE, code / "assay")
         for name in ("anyio", "idna", "typing_extensions"):
-            found = find_spec(name)
-            assert found and found.origin
-            part = Path(found.origin)
+            module = find_spec(name)
+            assert module and module.origin
+            part = Path(module.origin)
             if part.name == "__init__.py":
                 shutil.copytree(part.parent, code / name)
             else:

@@ -133,9 +133,9 @@ while time.process_time() < end:
         done = await lab.run(["python", "-c", code], seconds=300)
     assert done.succeeded, done.stderr.text
     samples = done.samples
-    assert [one.seconds for one in samples] == sorted({one.seconds for one in samples})
+    assert [sample.seconds for sample in samples] == sorted({sample.seconds for sample in samples})
     assert 1.5 < samples[-1].cpu < 10 and samples[-1].seconds <= done.seconds
-    assert max(one.memory for one in samples) > 150 * 2**20
+    assert max(sample.memory for sample in samples) > 150 * 2**20
     assert samples[-1].disk > 25 * 2**20
 
 

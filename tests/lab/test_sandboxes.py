@@ -23,12 +23,12 @@ def test_a_busy_machine_is_not_mistaken_for_a_cpu_limit():
 
 
 def test_the_doctor_checks_every_protection_on_this_machine(home: Home):
-    found = {finding.name: finding for finding in diagnose(home)}
+    findings = {finding.name: finding for finding in diagnose(home)}
     limits = {f"{limit} limit" for limit in ("memory", "processes", "disk", "cpu")}
-    assert set(found) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
+    assert set(findings) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
     for name in ("bubblewrap", "lab", "network", "system calls", "environment core", "memory limit", "disk limit"):
-        assert found[name].state != "missing", found[name]
-    assert all(finding.remedy for finding in found.values() if finding.state != "ok")
+        assert findings[name].state != "missing", findings[name]
+    assert all(finding.remedy for finding in findings.values() if finding.state != "ok")
 
 
 @pytest.mark.anyio

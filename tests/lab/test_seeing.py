@@ -116,10 +116,10 @@ async def test_the_assay_package_is_not_importable(opened: Open):
 
 
 async def test_software_of_the_machine_owner_is_not_seen(opened: Open):
-    places = [place for place in map(Path, ("/usr/local", "/usr/lib/python3/dist-packages")) if place.is_dir()]
-    assert any(list(place.iterdir()) for place in places), "the probe must have something to find"
+    folders = [folder for folder in map(Path, ("/usr/local", "/usr/lib/python3/dist-packages")) if folder.is_dir()]
+    assert any(list(folder.iterdir()) for folder in folders), "the probe must have something to find"
     async with opened() as lab:
-        assert (await shell(lab, f"find {' '.join(map(str, places))} -mindepth 1")).stdout.text == ""
+        assert (await shell(lab, f"find {' '.join(map(str, folders))} -mindepth 1")).stdout.text == ""
 
 
 async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers: Path, secret: str):

@@ -23,13 +23,13 @@ cat data/train.csv
 
 
 @pytest.mark.parametrize(
-    "place", ["/opt/env", "/opt/env/lib", "/usr", "/usr/local", "/lab", "/etc", "/", "/dev", "/opt", "/var"]
+    "path", ["/opt/env", "/opt/env/lib", "/usr", "/usr/local", "/lab", "/etc", "/", "/dev", "/opt", "/var"]
 )
-async def test_writing_outside_the_workspace_fails(opened: Open, place: str):
+async def test_writing_outside_the_workspace_fails(opened: Open, path: str):
     # The agent's user owns the lab's root, so only read-only mounts prevent this.
     attack = "import sys; open(sys.argv[1] + '/planted', 'w').write('x'); print('written')"
     async with opened() as lab:
-        tried = await python(lab, attack, place)
+        tried = await python(lab, attack, path)
         assert (await python(lab, attack, "/workspace")).stdout.text == "written\n"
     assert "Read-only file system" in tried.stderr.text
 
@@ -56,10 +56,10 @@ async def test_a_running_command_sees_the_budget_change(opened: Open):
 
 async def test_no_privileged_file_is_created_on_the_host(opened: Open):
     async with opened() as lab:
-        made = await python(
+        completed = await python(
             lab, "import os; os.mkfifo('pipe'); os.chmod('.', 0o6777); os.mknod('disk', 0o60600, 0x700)"
         )
-    assert "PermissionError" in made.stderr.text or "Operation not permitted" in made.stderr.text
+    assert "PermissionError" in completed.stderr.text or "Operation not permitted" in completed.stderr.text
     if os.geteuid() == 0:
         async with opened() as lab:
             status = (await shell(lab, "cat /proc/self/status")).stdout.text

@@ -103,19 +103,19 @@ def chat_completion(say: Say, model: str) -> dict[str, Any]:
 def response(say: Say, model: str) -> dict[str, Any]:
     """Return a response of OpenAI's newer API."""
     output: list[dict[str, Any]] = []
-    for place, part in enumerate(say.parts):
+    for index, part in enumerate(say.parts):
         if isinstance(part, Thought):
             summary = [{"type": "summary_text", "text": part.text}]
             output.append(
-                {"type": "reasoning", "id": f"rs_{place}", "summary": summary, "encrypted_content": part.signature}
+                {"type": "reasoning", "id": f"rs_{index}", "summary": summary, "encrypted_content": part.signature}
             )
         elif isinstance(part, Call):
             call = {"call_id": part.id, "name": part.name, "arguments": part.encoded_arguments, "status": "completed"}
-            output.append({"type": "function_call", "id": f"fc_{place}", **call})
+            output.append({"type": "function_call", "id": f"fc_{index}", **call})
         elif isinstance(part, str):
             content = [{"type": "output_text", "text": part, "annotations": []}]
             message = {"role": "assistant", "status": "completed", "content": content}
-            output.append({"type": "message", "id": f"msg_{place}", **message})
+            output.append({"type": "message", "id": f"msg_{index}", **message})
     used = say.used
     input_tokens = used.input + used.cached + used.written
     cut = {"status": "incomplete", "incomplete_details": {"reason": say.stop}} if say.stop else {"status": "completed"}

@@ -75,11 +75,11 @@ AGENTS = Plugins[type[Agent]]("agents", "agent", lambda value: isinstance(value,
 
 def format_label(name: str, settings: Mapping[str, Any]) -> str:
     """Return a name with settings, such as `aide policy=mcts`; long values are shortened."""
-    shown = [name]
+    parts = [name]
     for key, value in settings.items():
         text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
-        shown.append(f"{key}={shorten_middle(one_line(text), _MAX_VALUE)}")
-    return " ".join(shown)
+        parts.append(f"{key}={shorten_middle(one_line(text), _MAX_VALUE)}")
+    return " ".join(parts)
 
 
 def find_agent(name: str, settings: Mapping[str, Any] | None = None) -> Agent:

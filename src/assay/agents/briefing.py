@@ -67,17 +67,17 @@ def remaining_model_budget(bench: Workbench) -> list[str]:
     return parts
 
 
-def _describe_submission(wanted: Submission) -> str:
-    if wanted.form == "csv":
-        names = [*([wanted.id] if wanted.id else []), *wanted.id_with, *wanted.columns]
+def _describe_submission(rules: Submission) -> str:
+    if rules.form == "csv":
+        names = [*([rules.id] if rules.id else []), *rules.id_with, *rules.columns]
         if len(names) <= MAX_COLUMNS:
             columns = f"with the columns {', '.join(f'`{name}`' for name in names)}"
         else:
             columns = f"with {len(names)} columns"
-        what = f"Submit the CSV file `{wanted.file}` in the top folder of the workspace, {columns}"
+        what = f"Submit the CSV file `{rules.file}` in the top folder of the workspace, {columns}"
     else:
-        what = f"Submit the file `{wanted.file}` in the top folder of the workspace"
-    return f"{what}, of at most {format_size(wanted.max_size)}."
+        what = f"Submit the file `{rules.file}` in the top folder of the workspace"
+    return f"{what}, of at most {format_size(rules.max_size)}."
 
 
 def _describe_budget(budget: Budget) -> str:

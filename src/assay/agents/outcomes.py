@@ -19,8 +19,8 @@ NO_OUTPUT = "(no output)"
 
 async def check_submission(bench: Workbench) -> str:
     """Check the format of the submission in the workspace, and describe the result."""
-    fault = await bench.validate()
-    return VALID if fault is None else f"The submission is invalid: {fault.rstrip('.')}."
+    reason = await bench.validate()
+    return VALID if reason is None else f"The submission is invalid: {reason.rstrip('.')}."
 
 
 def describe_end(completed: CommandResult) -> tuple[FailureCause | None, str]:

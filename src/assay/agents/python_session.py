@@ -63,11 +63,11 @@ class PythonSession:
         await self._process.send(json.dumps({"command": code, "mark": marker.decode()}).encode() + b"\n")
         while output.total <= MAX_OUTPUT:
             self._received += await self._process.receive_some(_CHUNK)
-            before, found, after = self._received.partition(marker)
+            before, end_marker, after = self._received.partition(marker)
             # The last bytes received may be the beginning of the marker.
-            complete = before if found else self._received[: max(0, len(self._received) - len(marker) + 1)]
+            complete = before if end_marker else self._received[: max(0, len(self._received) - len(marker) + 1)]
             output.add(complete)
-            self._received = after if found else self._received[len(complete) :]
-            if found:
+            self._received = after if end_marker else self._received[len(complete) :]
+            if end_marker:
                 return True
         return False

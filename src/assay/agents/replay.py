@@ -61,10 +61,10 @@ class Replay(Agent):
     def _check_log(cls, digest: str, info: ValidationInfo) -> str:
         if "trial" not in info.data:
             return digest
-        found = hash_file(TrialFolder(info.data["trial"]).events)
-        if digest not in ("", found):
+        actual = hash_file(TrialFolder(info.data["trial"]).events)
+        if digest not in ("", actual):
             raise ValueError(f"the log of {info.data['trial']} has changed since the replay was planned")
-        return found
+        return actual
 
     def label(self, name: str) -> str:
         """Return its name in reports, which contains the trial's."""
@@ -139,8 +139,8 @@ class Repetition:
             case WriteRequest() as request, WriteResult() as before:
                 return await self._write(request, before)
             case ValidationRequest() as request, ValidationResult() as before:
-                problem = await bench.validate(request.path)
-                return _compare(problem or "valid", before.problem or "valid")
+                reason = await bench.validate(request.path)
+                return _compare(reason or "valid", before.problem or "valid")
         return "it cannot be repeated, because it depended on more than the agent"
 
     async def _write(self, request: WriteRequest, before: WriteResult) -> str | None:

@@ -32,7 +32,7 @@ def render_card(audit: TaskAudit) -> str:
         finalize=lambda value: strip_control(value) if type(value) is str else value,
     )
     sections = [
-        ("Found", audit.found()),
+        ("Found", audit.defects()),
         ("Nothing found", [finding for finding in audit.findings if finding.severity == "none"]),
         ("Skipped", [finding for finding in audit.findings if finding.severity == "skipped"]),
     ]

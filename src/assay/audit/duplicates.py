@@ -67,8 +67,8 @@ def check_texts(subject: Subject) -> list[AuditFinding]:
                 findings.append(_compare_texts(column, train, test))
     if not findings:
         return [AuditFinding(TEXTS, "skipped", "train and test have no column of texts in common")]
-    found = [finding for finding in findings if finding.found]
-    return found or findings[:1]
+    defects = [finding for finding in findings if finding.is_defect]
+    return defects or findings[:1]
 
 
 def check_values(subject: Subject) -> list[AuditFinding]:
@@ -80,7 +80,7 @@ def check_values(subject: Subject) -> list[AuditFinding]:
     ]
     if not findings:
         return [AuditFinding(VALUES, "skipped", f"there are no two tables of {_MIN_COLUMNS} or more measurements")]
-    return [finding for finding in findings if finding.found] or findings[:1]
+    return [finding for finding in findings if finding.is_defect] or findings[:1]
 
 
 def split_words(text: str) -> list[str]:
@@ -153,19 +153,19 @@ def _open_array(path: Path) -> NDArray[Any] | None:
 
 def _compare_values(name: str, train: NDArray[Any], test: NDArray[Any]) -> AuditFinding:
     tested = test[np.linspace(0, len(test) - 1, min(MAX_TESTED, len(test))).astype(int)]
-    values, places = np.unique(train.ravel(), return_inverse=True)
-    order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(places[order], np.arange(len(values) + 1))
+    values, codes = np.unique(train.ravel(), return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(values) + 1))
     matched = 0
     for row in tested:
-        wanted = np.unique(row[np.isfinite(row)])
-        found = np.searchsorted(values, wanted)
-        known = [at for at, one in zip(found, wanted, strict=True) if at < len(values) and values[at] == one]
+        numbers = np.unique(row[np.isfinite(row)])
+        positions = np.searchsorted(values, numbers)
+        known = [at for at, number in zip(positions, numbers, strict=True) if at < len(values) and values[at] == number]
         rows: Counter[int] = Counter()
         for at in known:
             if starts[at + 1] - starts[at] <= _MAX_REPEATS:
                 rows.update({int(cell) // train.shape[1] for cell in order[starts[at] : starts[at + 1]]})
-        matched += max(rows.values(), default=0) >= max(_MIN_COLUMNS // 2, _MIN_SHARED_VALUES * len(wanted))
+        matched += max(rows.values(), default=0) >= max(_MIN_COLUMNS // 2, _MIN_SHARED_VALUES * len(numbers))
     share = matched / len(tested) if len(tested) else 0.0
     text = f"{matched:,} of {len(tested):,} test rows ({share:.1%}) share most of their numbers with a training row"
     computed_on = f"{name}: {len(tested):,} test rows spread over the file, the first {len(train):,} training rows"
@@ -176,5 +176,5 @@ def _compare_values(name: str, train: NDArray[Any], test: NDArray[Any]) -> Audit
 
 def describe_examples(values: Sequence[str], limit: int = 3) -> str:
     """Name the first few of many values."""
-    shown = ", ".join(str(value)[:40] for value in list(values)[:limit])
-    return f"{shown}, …" if len(values) > limit else shown
+    examples = ", ".join(str(value)[:40] for value in list(values)[:limit])
+    return f"{examples}, …" if len(values) > limit else examples

@@ -40,17 +40,17 @@ def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArr
 
     `rows` gives the row of an id, or of the path of a file; `labels` the true values of all rows by column.
     """
-    found: dict[int, Facts] = {}
+    facts_of_row: dict[int, Facts] = {}
     for name, facts in _describe_files(public):
         row = next((rows[spelling] for spelling in spellings(name) if spelling in rows), None)
         if row is not None:
-            found.setdefault(row, {}).update(facts)
-    with_file = sorted(found)
+            facts_of_row.setdefault(row, {}).update(facts)
+    with_file = sorted(facts_of_row)
     if len(with_file) < _MIN_FILES:
         return len(with_file), []
     leaks = []
     for property_ in PROPERTIES:
-        values = [found[row].get(property_) for row in with_file]
+        values = [facts_of_row[row].get(property_) for row in with_file]
         if any(value is None for value in values) or len(set(values)) == 1:
             continue
         ranks = rank(np.unique(np.array(values), return_inverse=True)[1])
@@ -120,7 +120,7 @@ def strongest_association(ranks: NDArray[Any], labels: NDArray[Any]) -> tuple[st
         return "", float(abs(correlation) * np.sqrt(len(labels) - 1))
     if len(classes) < 2:
         return "", 0.0
-    deviations = [(str(one), _rank_sum_deviation(ranks, labels == one)) for one in classes]
+    deviations = [(str(label), _rank_sum_deviation(ranks, labels == label)) for label in classes]
     return max(deviations, key=lambda pair: pair[1])
 
 

@@ -78,10 +78,10 @@ def _read_wav(content: bytes) -> Fields:
     if content[:4] != b"RIFF" or content[8:12] != b"WAVE":
         return {}
     fields: Fields = {}
-    place = 12
-    while place + 8 <= len(content):
-        name, (size,) = content[place : place + 4], struct.unpack_from("<I", content, place + 4)
-        body = content[place + 8 : place + 8 + size]
+    offset = 12
+    while offset + 8 <= len(content):
+        name, (size,) = content[offset : offset + 4], struct.unpack_from("<I", content, offset + 4)
+        body = content[offset + 8 : offset + 8 + size]
         if name == b"fmt " and len(body) >= 16:
             fields |= {
                 "channels": str(struct.unpack_from("<H", body, 2)[0]),
@@ -93,17 +93,17 @@ def _read_wav(content: bytes) -> Fields:
             fields |= _read_info(body[4:])
         else:
             fields[f"chunk {name.decode('latin-1')}"] = body[:_MAX_TEXT].decode("utf-8", "replace").strip("\0 ")
-        place += 8 + size + size % 2
+        offset += 8 + size + size % 2
     return fields
 
 
 def _read_info(body: bytes) -> Fields:
     fields: Fields = {}
-    place = 0
-    while place + 8 <= len(body):
-        name, (size,) = body[place : place + 4].decode("latin-1"), struct.unpack_from("<I", body, place + 4)
-        fields[name] = body[place + 8 : place + 8 + min(size, _MAX_TEXT)].decode("utf-8", "replace").strip("\0 ")
-        place += 8 + size + size % 2
+    offset = 0
+    while offset + 8 <= len(body):
+        name, (size,) = body[offset : offset + 4].decode("latin-1"), struct.unpack_from("<I", body, offset + 4)
+        fields[name] = body[offset + 8 : offset + 8 + min(size, _MAX_TEXT)].decode("utf-8", "replace").strip("\0 ")
+        offset += 8 + size + size % 2
     return fields
 
 
@@ -112,10 +112,10 @@ def _read_flac(content: bytes) -> Fields:
     fields: Fields = {}
     if content[:4] != b"fLaC":
         return fields
-    place, last = 4, False
-    while not last and place + 4 <= len(content):
-        head, size = content[place], int.from_bytes(content[place + 1 : place + 4], "big")
-        last, body = bool(head & 0x80), content[place + 4 : place + 4 + size]
+    offset, last = 4, False
+    while not last and offset + 4 <= len(content):
+        head, size = content[offset], int.from_bytes(content[offset + 1 : offset + 4], "big")
+        last, body = bool(head & 0x80), content[offset + 4 : offset + 4 + size]
         if head & 0x7F == 4:
             at = 4 + struct.unpack_from("<I", body)[0]
             (count,), at = struct.unpack_from("<I", body, at), at + 4
@@ -124,7 +124,7 @@ def _read_flac(content: bytes) -> Fields:
                 name, _, value = body[at + 4 : at + 4 + length].decode("utf-8", "replace").partition("=")
                 fields[name] = value[:_MAX_TEXT]
                 at += 4 + length
-        place += 4 + size
+        offset += 4 + size
     return fields
 
 

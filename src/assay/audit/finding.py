@@ -28,6 +28,6 @@ class AuditFinding:
     computed_on: str = ""
 
     @property
-    def found(self) -> bool:
+    def is_defect(self) -> bool:
         """Whether this is a defect, and not the report that there is none."""
         return self.severity in ("high", "medium", "low")

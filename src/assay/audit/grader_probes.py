@@ -26,7 +26,7 @@ from assay.tasks.rules import Column, expand_columns
 CHECK = "grader"
 
 _MAX_ROWS = 500_000
-_SAME = 2e-5
+_TOLERANCE = 2e-5
 _FAR = 100_000.0
 _PAIRS = 5
 _MISSING = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "n/a", "<NA>")
@@ -128,10 +128,10 @@ def _probe_order(grader: Grader) -> ProbeResult:
         names = [grader.id, *grader.task.submission.id_with]
         keys = perfect[names].agg("\x1f".join, axis=1) if len(names) > 1 else perfect[names[0]]
         if keys.duplicated().any():
-            places = pd.Series(order)
-            order = places.groupby(keys.to_numpy()[order]).transform(lambda group: sorted(group)).to_numpy()
+            positions = pd.Series(order)
+            order = positions.groupby(keys.to_numpy()[order]).transform(lambda group: sorted(group)).to_numpy()
     score = grader.score(perfect.iloc[order])
-    if _same(score, grader.base):
+    if _is_close(score, grader.base):
         return None
     text = "the answers in another order " + ("are refused" if score is None else f"score {score:g}")
     return "medium", f"rows are paired by their place: {text}", ()
@@ -142,7 +142,7 @@ def _probe_columns(grader: Grader) -> ProbeResult:
         return None
     others = [name for name in grader.perfect.columns if name not in grader.targets]
     score = grader.score(grader.perfect[[*others, *reversed(grader.targets)]])
-    if score is None or _same(score, grader.base):
+    if score is None or _is_close(score, grader.base):
         return None
     return (
         "medium",
@@ -203,7 +203,7 @@ def _probe_scale(grader: Grader) -> ProbeResult:
     if numbers is None or grader.base is None:
         return None
     score = grader.score(grader.perfect.assign(**{name: 0.4 * numbers[name] for name in grader.targets}))
-    if _same(score, grader.base):
+    if _is_close(score, grader.base):
         return None
     text = "are refused" if score is None else f"score {score:g}"
     return (
@@ -315,7 +315,7 @@ def _probe_missing_words(grader: Grader) -> ProbeResult:
         return None
     score = grader.score(grader.set_targets(lambda column: column.where(~column.isin(_MISSING), "nan")))
     others = grader.score(grader.set_targets(lambda column: column.where(~column.isin(_MISSING), "null")))
-    if not _same(score, grader.base) or not _same(others, grader.base):
+    if not _is_close(score, grader.base) or not _is_close(others, grader.base):
         return None
     return "low", f"words such as NA, null and nan count as equal, or were lost: {cells:,} answers", ()
 
@@ -336,7 +336,7 @@ def _probe_zeros(grader: Grader) -> ProbeResult:
         if tokens[0] and tokens[1] and padded[0] > 0.9 and padded[1] < 0.1:
             evidence = (f"sample {min(tokens[0])}, answers {min(tokens[1])}",)
             score = grader.score(grader.set_targets(lambda column: column.str.replace(r"\b(?=\d)", "0", regex=True)))
-            if not _same(score, grader.base):
+            if not _is_close(score, grader.base):
                 return (
                     "medium",
                     "numbers with leading zeros, as in the sample submission, never match the answers",
@@ -382,8 +382,8 @@ def _probe_classes(grader: Grader) -> ProbeResult:
         if not listed:
             continue
         for name, table in (("the answers", grader.perfect), ("the sample submission", sample)):
-            found = {*table[target]} if table is not None and target in table.columns else set()
-            outside = sorted(found - listed - {one.capitalize() for one in listed})
+            labels = {*table[target]} if table is not None and target in table.columns else set()
+            outside = sorted(labels - listed - {label.capitalize() for label in listed})
             if outside:
                 text = f"{len(outside)} labels of {name} are no class of the competition"
                 return "medium", text, (f"for example: {', '.join(map(repr, outside[:5]))}",)
@@ -419,7 +419,7 @@ def _probe_kappa(grader: Grader) -> ProbeResult:
     with TemporaryDirectory() as folder:
         answers = grader.task.data.answers
         grader.subject.table[kept].to_csv(Path(folder, answers), index=False)
-        submission = grader.perfect[kept].assign(**{target: [f"{one:g}" for one in guess]})
+        submission = grader.perfect[kept].assign(**{target: [f"{grade:g}" for grade in guess]})
         score = grader.score(submission, replace(grader.prepared, private=Path(folder)))
     observed = ((truth - guess) ** 2).mean()
     chance = ((truth[:, None] - guess[None, :]) ** 2).mean()
@@ -455,10 +455,10 @@ PROBES: dict[str, Callable[[Grader], ProbeResult]] = {
 }
 
 
-def _same(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one == other or abs(one - other) <= _SAME
+def _is_close(score: float | None, other: float | None) -> bool:
+    if score is None or other is None:
+        return score is other
+    return score == other or abs(score - other) <= _TOLERANCE
 
 
 def _holds_words(grader: Grader) -> bool:
@@ -490,5 +490,5 @@ def _change_boxes(text: str, far: bool) -> str:
                 if far
                 else [left, top, (left + right) / 2, (top + bottom) / 2]
             )
-            words[start + 2 : start + 6] = [f"{one:g}" for one in changed]
+            words[start + 2 : start + 6] = [f"{edge:g}" for edge in changed]
     return " ".join(words)

@@ -52,7 +52,7 @@ def check_files(subject: Subject) -> list[AuditFinding]:
     text = f"{len(shared):,} of {len(sides['test']):,} test files ({share:.1%}) are in train with the same content"
     if len(shared) < _MIN_COUNT or share < _MIN_SHARE:
         return [AuditFinding(FILES, "none", text, (), computed_on)]
-    evidence = tuple(f"{sides['test'][one]} = {sides['train'][one]}" for one in shared[:3])
+    evidence = tuple(f"{sides['test'][digest]} = {sides['train'][digest]}" for digest in shared[:3])
     return [AuditFinding(FILES, "high" if share >= 0.1 else "medium", text, evidence, computed_on)]
 
 
@@ -70,14 +70,14 @@ def check_images(subject: Subject) -> list[AuditFinding]:
     computed_on = f"{len(train):,} training and {len(test):,} test images, at most {_MAX_IMAGES:,} of each"
     if not train or not test:
         return [AuditFinding(IMAGES, "skipped", "there are no images with contrast on both sides", (), computed_on)]
-    bits = np.stack([one[1] for one in train])
-    looks = np.stack([one[2] for one in train])
+    bits = np.stack([image[1] for image in train])
+    looks = np.stack([image[2] for image in train])
     pairs = []
     for name, pattern, look in test:
         distance = (bits != pattern).sum(axis=1)
-        for place in np.flatnonzero(distance <= _MAX_DISTANCE):
-            if np.abs(looks[place] - look).mean() <= _MAX_DIFFERENCE:
-                pairs.append((name, train[place][0], int(distance[place])))
+        for candidate in np.flatnonzero(distance <= _MAX_DISTANCE):
+            if np.abs(looks[candidate] - look).mean() <= _MAX_DIFFERENCE:
+                pairs.append((name, train[candidate][0], int(distance[candidate])))
                 break
     share = len(pairs) / len(test)
     text = f"{len(pairs):,} of {len(test):,} test images ({share:.1%}) look like a training image"
@@ -120,12 +120,12 @@ def _files_by_side(subject: Subject, limit: int) -> list[tuple[PublicFile, str]]
     """
     files = list(list_files(subject.public, limit))
     named = [bool(match_rows(file.name, subject.rows_of_id)) for file in files]
-    found = []
+    sides = []
     for file, is_test in zip(files, named, strict=True):
         if is_test:
-            found.append((file, "test"))
+            sides.append((file, "test"))
         elif any(named) and find_side(file.name.partition("/")[0]) != "test":
-            found.append((file, "train"))
+            sides.append((file, "train"))
         elif file.side:
-            found.append((file, file.side))
-    return found
+            sides.append((file, file.side))
+    return sides

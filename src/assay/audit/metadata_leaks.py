@@ -70,7 +70,7 @@ def _read_all(subject: Subject) -> Iterator[tuple[str, dict[str, str], list[int]
         for fields in read_examples(path, _MAX_EXAMPLES):
             rows = next((subject.rows_of_id[value] for value in fields.values() if value in subject.rows_of_id), [])
             rows = rows or next(
-                (found for value in fields.values() if (found := match_rows(value, subject.rows_of_id))), []
+                (matches for value in fields.values() if (matches := match_rows(value, subject.rows_of_id))), []
             )
             if rows:
                 yield path.name, fields, rows

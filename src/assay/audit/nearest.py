@@ -35,10 +35,10 @@ def copy_nearest_labels(subject: Subject, perfect: pd.DataFrame, targets: list[s
         sides = [_to_features(side[columns], train[columns]) for side in (train, test)]
         test_ids = test[id].tolist()
     else:
-        found = _read_images(subject, train)
-        if found is None:
+        images = _read_images(subject, train)
+        if images is None:
             return None
-        rows, test_ids, *sides = found
+        rows, test_ids, *sides = images
         train = train.iloc[rows]
     if not {*perfect[id]} <= {*test_ids}:
         return None
@@ -58,7 +58,7 @@ def _to_features(side: pd.DataFrame, reference: pd.DataFrame) -> Features:
             columns += list(_hash_words(side[name]).T)
             continue
         else:
-            ranks = {value: place for place, value in enumerate(reference[name].value_counts().index)}
+            ranks = {value: rank for rank, value in enumerate(reference[name].value_counts().index)}
             known, values = reference[name].map(ranks), side[name].map(ranks).fillna(len(ranks))
         spread = float(known.std()) or 1.0
         columns.append(((values - known.mean()) / spread).to_numpy(np.float32))
@@ -80,12 +80,12 @@ def _read_images(subject: Subject, train: pd.DataFrame) -> tuple[list[int], list
     name = (subject.prepared.task.data.id if subject.prepared else None) or subject.ids[0]
     if name not in train.columns:
         return None
-    places = {id: [row] for row, id in enumerate(train[name])}
+    rows_of_id = {id: [row] for row, id in enumerate(train[name])}
     train_looks: dict[int, NDArray[Any]] = {}
     test_looks: dict[str, NDArray[Any]] = {}
     try:
         for file in list_files(subject.public, 2 * MAX_IMAGES):
-            test_rows, train_rows = match_rows(file.name, subject.rows_of_id), match_rows(file.name, places)
+            test_rows, train_rows = match_rows(file.name, subject.rows_of_id), match_rows(file.name, rows_of_id)
             if (test_rows or train_rows) and (hashed := hash_image(file.read())):
                 if test_rows:
                     test_looks.setdefault(subject.table[subject.ids[0]].iloc[test_rows[0]], hashed[1])
@@ -99,7 +99,7 @@ def _read_images(subject: Subject, train: pd.DataFrame) -> tuple[list[int], list
 
 
 def _find_nearest(train: Features, test: Features) -> NDArray[np.int64]:
-    squares, found = (train**2).sum(axis=1), []
+    squares, nearest = (train**2).sum(axis=1), []
     for start in range(0, len(test), 256):
-        found.append((squares - 2 * test[start : start + 256] @ train.T).argmin(axis=1))
-    return np.concatenate(found)
+        nearest.append((squares - 2 * test[start : start + 256] @ train.T).argmin(axis=1))
+    return np.concatenate(nearest)

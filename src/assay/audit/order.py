@@ -33,16 +33,16 @@ def check_order(subject: Subject) -> list[AuditFinding]:
         return [AuditFinding(ORDER, "skipped", f"the answers belong to fewer than {_MIN_ROWS} groups")]
     computed_on = f"{len(chosen):,} answers, one for each id or first part of it"
     findings, tried = [], []
-    for name, places in _orders(subject):
+    for name, positions in _orders(subject):
         tried.append(name)
-        found = [
+        associations = [
             (f"{target} {label}".strip(), deviations)
             for target in subject.labels.columns
             for label, deviations in [
-                strongest_association(rank(places[chosen]), parse_numbers(subject.labels[target])[chosen])
+                strongest_association(rank(positions[chosen]), parse_numbers(subject.labels[target])[chosen])
             ]
         ]
-        label, deviations = max(found, key=lambda pair: pair[1])
+        label, deviations = max(associations, key=lambda pair: pair[1])
         if deviations > _MAX_DEVIATIONS:
             text = f"{name} is associated with {label}: {deviations:.1f} standard deviations from chance"
             findings.append(AuditFinding(ORDER, "medium", text, (), computed_on))
@@ -110,8 +110,8 @@ def _orders(subject: Subject) -> Iterator[tuple[str, NDArray[Any]]]:
     if subject.test is not None and {*subject.ids} <= {*subject.test.table.columns}:
         from assay.audit.subject import index_rows, join_ids
 
-        places = index_rows(join_ids(subject.test.table, subject.ids))
-        known = np.array([places.get(id, -1) for id in subject.row_ids])
+        positions = index_rows(join_ids(subject.test.table, subject.ids))
+        known = np.array([positions.get(id, -1) for id in subject.row_ids])
         if (known >= 0).all():
             yield "the place in the test table", known
 

@@ -145,8 +145,8 @@ def associated(values: Sequence[str | None], labels: pd.DataFrame) -> tuple[str,
     codes = numbers.to_numpy(float) if numbers.notna().all() else np.unique(present, return_inverse=True)[1]
     if len(set(codes)) < 2:
         return "", 0.0
-    found = []
+    associations = []
     for target in labels.columns:
         label, deviations = strongest_association(rank(codes), parse_numbers(labels[target])[rows])
-        found.append((f"{target} {label}".strip(), deviations))
-    return max(found, key=lambda pair: pair[1], default=("", 0.0))
+        associations.append((f"{target} {label}".strip(), deviations))
+    return max(associations, key=lambda pair: pair[1], default=("", 0.0))

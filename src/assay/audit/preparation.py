@@ -63,7 +63,7 @@ def check_archives(subject: Subject) -> list[AuditFinding]:
 def check_lines(subject: Subject) -> list[AuditFinding]:
     """Look for text files in which most lines begin with a number and a comma, and some have the number alone."""
     texts = (path for path in sorted(subject.public.rglob("*")) if path.suffix in (".txt", ".csv", ".tsv"))
-    found, count = [], 0
+    evidence, count = [], 0
     for path in islice((path for path in texts if path.is_file() and path.stat().st_size <= _MAX_BYTES), _MAX_FILES):
         head, *lines = path.read_text("utf-8", errors="replace").splitlines() or [""]
         count += 1
@@ -71,11 +71,11 @@ def check_lines(subject: Subject) -> list[AuditFinding]:
         complete = sum(line.partition(",")[0].isdigit() for line in lines if "," in line)
         if "," in head and complete > bare > 0 and complete + bare == len(lines):
             name = path.relative_to(subject.public).as_posix()
-            found.append(f"{name}: {bare} of {len(lines):,} lines have no comma after their number")
+            evidence.append(f"{name}: {bare} of {len(lines):,} lines have no comma after their number")
     computed_on = f"{count:,} text files (at most {_MAX_FILES:,}, of up to {_MAX_BYTES // 10**6} MB)"
-    if found:
+    if evidence:
         text = "lines with nothing after their number have no comma, unlike all others"
-        return [AuditFinding(LINES, "low", text, tuple(found), computed_on)]
+        return [AuditFinding(LINES, "low", text, tuple(evidence), computed_on)]
     return [AuditFinding(LINES, "none" if count else "skipped", computed_on, (), computed_on)]
 
 

@@ -46,8 +46,8 @@ def check_references(subject: Subject) -> list[AuditFinding]:
     only_test = keys["test"] - keys["train"]
     computed_on = f"{len(texts)} training tables, {len(only_test):,} tokens that only the test side defines"
     findings = []
-    for name, found in texts.items():
-        if named := sorted(found & only_test):
+    for name, tokens in texts.items():
+        if named := sorted(tokens & only_test):
             text = f"{name} names {len(named):,} items that only the test side has"
             findings.append(AuditFinding(NAMED, "medium", text, (describe_examples(named),), computed_on))
     return findings or [AuditFinding(NAMED, "none", "no training table names a test item", (), computed_on)]
@@ -64,11 +64,11 @@ def check_inputs(subject: Subject) -> list[AuditFinding]:
             continue
         table = take_rows(public.chunks())
         for column, (train, test) in sides.items():
-            found = {*table[column]} if column in table.columns else set()
-            if not found or not train or len(found & train) < _MIN_SHARE * len(train):
+            values = {*table[column]} if column in table.columns else set()
+            if not values or not train or len(values & train) < _MIN_SHARE * len(train):
                 continue
             compared += 1
-            covered = len(found & test) / len(test)
+            covered = len(values & test) / len(test)
             if covered < 0.1:
                 text = f"{public.name} has all training values of {column} and {covered:.0%} of the test's"
                 findings.append(AuditFinding(LACKING, "low", text, (), f"{len(train):,} and {len(test):,} values"))
@@ -132,7 +132,7 @@ def check_lost_words(subject: Subject) -> list[AuditFinding]:
     """Look for columns of words with a few empty cells, in which no cell reads NA, null or the like."""
     if subject.train is None:
         return [AuditFinding(LOST, "skipped", "there is no training table")]
-    table, found, tried = subject.train.table, [], 0
+    table, evidence, tried = subject.train.table, [], 0
     for column in table.columns:
         cells = table[column]
         empty = int((cells == "").sum())
@@ -141,14 +141,14 @@ def check_lost_words(subject: Subject) -> list[AuditFinding]:
             continue
         tried += 1
         if 0 < empty <= max(2, _MAX_EMPTY * len(cells)) and not cells.isin(_MISSING).any():
-            found.append(f"{column}: {empty} of {len(cells):,} cells are empty")
+            evidence.append(f"{column}: {empty} of {len(cells):,} cells are empty")
     computed_on = f"{tried} columns of words; {subject.train.name}"
     if not tried:
         return [AuditFinding(LOST, "skipped", "no column holds words", (), computed_on)]
-    if not found:
+    if not evidence:
         return [AuditFinding(LOST, "none", "no column has a few empty cells", (), computed_on)]
     text = "a few cells are empty where all others are words: words such as NA and null may have been lost"
-    return [AuditFinding(LOST, "low", text, tuple(found), computed_on)]
+    return [AuditFinding(LOST, "low", text, tuple(evidence), computed_on)]
 
 
 def _json_files(public: Path) -> Iterator[Path]:
@@ -176,11 +176,11 @@ def _key_columns(subject: Subject) -> dict[str, tuple[set[str], set[str]]]:
     from assay.audit.groups import names_group
 
     assert subject.train is not None
-    found: dict[str, tuple[set[str], set[str]]] = {}
+    keys: dict[str, tuple[set[str], set[str]]] = {}
     test = subject.test_rows.table if subject.test_rows is not None else subject.table
     for column in subject.train.table.columns:
         if column in test.columns and (column in subject.ids or names_group(column) or column.endswith("name")):
             sides = {*subject.train.table[column]}, {*test[column]}
             if min(map(len, sides)) >= 5:
-                found[column] = sides
-    return found
+                keys[column] = sides
+    return keys

@@ -71,10 +71,10 @@ def _find_numbers(subject: Subject, files: list[PublicFile], rows_of: dict[str, 
         matched = total = 0
         for file in files[:200]:
             numbers = _numbers(file.read())
-            wanted = truth[rows_of[file.name]]
+            answers = truth[rows_of[file.name]]
             if len(numbers):
-                total += len(wanted)
-                matched += int((_distance(numbers, wanted) <= tolerance).sum())
+                total += len(answers)
+                matched += int((_distance(numbers, answers) <= tolerance).sum())
         if matched >= _MIN_VALUES and matched >= _MIN_MATCHED * total:
             return f"{matched:,} of {total:,} values of {target} are in them"
     return None
@@ -90,11 +90,11 @@ def _numbers(content: bytes) -> NDArray[np.float64]:
     return np.unique([*plain, *degrees])
 
 
-def _distance(numbers: NDArray[np.float64], wanted: NDArray[Any]) -> NDArray[np.float64]:
-    places = np.searchsorted(numbers, wanted)
-    below = numbers[np.clip(places - 1, 0, len(numbers) - 1)]
-    above = numbers[np.clip(places, 0, len(numbers) - 1)]
-    nearest: NDArray[np.float64] = np.minimum(np.abs(below - wanted), np.abs(above - wanted))
+def _distance(numbers: NDArray[np.float64], answers: NDArray[Any]) -> NDArray[np.float64]:
+    positions = np.searchsorted(numbers, answers)
+    below = numbers[np.clip(positions - 1, 0, len(numbers) - 1)]
+    above = numbers[np.clip(positions, 0, len(numbers) - 1)]
+    nearest: NDArray[np.float64] = np.minimum(np.abs(below - answers), np.abs(above - answers))
     return nearest
 
 
@@ -125,9 +125,9 @@ def _polygons(content: bytes) -> list[list[tuple[float, float]]]:
         document = json.loads(content)
     except ValueError:
         return []
-    found: list[list[tuple[float, float]]] = []
+    polygons: list[list[tuple[float, float]]] = []
     pending = [document]
-    while pending and len(found) < 10_000:
+    while pending and len(polygons) < 10_000:
         item = pending.pop()
         if isinstance(item, dict):
             pending += item.values()
@@ -137,10 +137,10 @@ def _polygons(content: bytes) -> list[list[tuple[float, float]]]:
                 isinstance(number, int | float) and math.isfinite(number) for point in points for number in point
             )
             if len(points) == len(item) >= 3 and numeric:
-                found.append([(float(x), float(y)) for x, y in points])
+                polygons.append([(float(x), float(y)) for x, y in points])
             else:
                 pending += item
-    return found
+    return polygons
 
 
 def _overlap(polygons: list[list[tuple[float, float]]], text: str, height: int, width: int, order: str) -> float:

@@ -43,7 +43,7 @@ def check_rebuild(subject: Subject) -> list[AuditFinding]:
     for name, ids in _orders(subject, train, test):
         for seed in _SEEDS:
             drawn = np.random.RandomState(seed).permutation(len(ids))[: len(test)]
-            if {ids[place] for place in drawn} == {*test}:
+            if {ids[position] for position in drawn} == {*test}:
                 text = f"a random split with seed {seed} of the ids in {name} gives the test rows"
                 evidence = ("anyone with the labeled raw data and this rule has the answers",)
                 return [AuditFinding(REBUILD, "low", text, evidence, computed_on)]
@@ -65,10 +65,10 @@ def _orders(subject: Subject, train: Sequence[str], test: Sequence[str]) -> Iter
         yield "numerical order", sorted(union, key=int)
     if subject.raw is None:
         return
-    wanted = {*union}
+    all_ids = {*union}
     for table in find_tables(subject.raw):
         rows = take_rows(table.chunks())
         for column in rows.columns:
-            ids = [id for id in dict.fromkeys(rows[column]) if id in wanted]
-            if len(ids) == len(wanted) and math.isclose(len(ids), len(union)):
+            ids = [id for id in dict.fromkeys(rows[column]) if id in all_ids]
+            if len(ids) == len(all_ids) and math.isclose(len(ids), len(union)):
                 yield f"raw {table.name}", ids

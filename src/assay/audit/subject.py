@@ -163,7 +163,7 @@ class Subject:
         """
         if not self.ids:
             return
-        places = {id: row for row, id in reversed(list(enumerate(self.row_ids)))}
+        row_of_id = {id: row for row, id in reversed(list(enumerate(self.row_ids)))}
         for number, public in enumerate(find_tables(self.public)):
             if number == _MAX_TABLES:
                 return
@@ -171,11 +171,11 @@ class Subject:
                 continue
             table = take_rows(public.chunks())
             for ids in _candidate_ids(table, self.ids):
-                found = pd.Series(ids).map(places)
-                known = found.notna()
-                if found[known].nunique() < _MIN_SHARE * len(places) or known.sum() > 2 * len(places):
+                matches = pd.Series(ids).map(row_of_id)
+                known = matches.notna()
+                if matches[known].nunique() < _MIN_SHARE * len(row_of_id) or known.sum() > 2 * len(row_of_id):
                     continue
-                rows = found[known].astype(int).to_numpy()
+                rows = matches[known].astype(int).to_numpy()
                 for column in table.columns:
                     values: list[str | None] = [None] * len(self.row_ids)
                     for row, value in zip(rows, table.loc[known.to_numpy(), column], strict=True):
@@ -189,8 +189,8 @@ def read_sample(folder: Path, name: str) -> TableSample | None:
     path = folder / name
     if not path.is_file():
         return None
-    found = [table for table in find_tables(path.parent) if table.path == path] if name.endswith(".json") else []
-    public = found[0] if found else PublicTable(name, path)
+    tables = [table for table in find_tables(path.parent) if table.path == path] if name.endswith(".json") else []
+    public = tables[0] if tables else PublicTable(name, path)
     table = take_rows(public.chunks())
     if not len(table.columns):
         return None

@@ -80,7 +80,7 @@ class _Truth:
 
     index: pd.Index
     """The different ids."""
-    places: pd.Index
+    keys: pd.Index
     """Id and occurrence as one number, for each answer."""
     repeats: int
     """How often the most frequent id occurs."""
@@ -163,7 +163,7 @@ class _Candidate:
         occurrence = pd.Series(codes).groupby(codes).cumcount().to_numpy() + np.where(known, self.seen[codes], 0)
         self.seen += np.bincount(codes[known], minlength=len(self.seen))
         within = known & (occurrence < self.truth.repeats)
-        return np.where(within, self.truth.places.get_indexer(pd.Index(codes * self.truth.repeats + occurrence)), -1)
+        return np.where(within, self.truth.keys.get_indexer(pd.Index(codes * self.truth.repeats + occurrence)), -1)
 
 
 def _equal_pairs(columns: _HashedColumns, rows: NDArray[np.bool_], true: dict[str, Hashes]) -> list[tuple[str, str]]:

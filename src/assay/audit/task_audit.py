@@ -55,9 +55,9 @@ class TaskAudit:
         """How many findings have this severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
-    def found(self) -> list[AuditFinding]:
+    def defects(self) -> list[AuditFinding]:
         """The defects, the most serious first."""
-        defects = [finding for finding in self.findings if finding.found]
+        defects = [finding for finding in self.findings if finding.is_defect]
         return sorted(defects, key=lambda finding: SEVERITIES.index(finding.severity))
 
     def to_json(self) -> dict[str, Any]:

@@ -161,10 +161,10 @@ def _check_tables(key: AnswerKey) -> CheckResult:
 def _check_private_files(prepared: Prepared) -> CheckResult:
     """Look for links out of the public files, and for copies of private files under any name."""
     name = "no private file is public"
-    shown = {hashlib.sha256(content).hexdigest() for content in prepared.task.starter.values()}
+    starter = {hashlib.sha256(content).hexdigest() for content in prepared.task.starter.values()}
     private, sizes = {}, set()
     for path in prepared.private.rglob("*"):
-        if path.is_file() and (digest := hash_file(path)) not in shown:
+        if path.is_file() and (digest := hash_file(path)) not in starter:
             private[digest] = path.name
             sizes.add(path.stat().st_size)
     count = 0

@@ -119,7 +119,7 @@ def audit_command(
 def _print(audit: "TaskAudit", all_: bool) -> None:
     where = f", edition {audit.edition}, {audit.variant} data" if audit.edition else ""
     echo(f"{audit.name}{where}")
-    shown = [*audit.found(), *(finding for finding in audit.findings if all_ and not finding.found)]
+    shown = [*audit.defects(), *(finding for finding in audit.findings if all_ and not finding.is_defect)]
     for finding in shown:
         echo(f"  {finding.severity:<7} {finding.check}: {finding.text}")
         for line in finding.evidence:

@@ -47,9 +47,9 @@ class _Matcher(difflib.SequenceMatcher[str]):
 def _compare(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
     """Return what turns `before` into `after`, as `difflib.SequenceMatcher.get_opcodes` does."""
     shorter = min(len(before), len(after))
-    head = next((place for place in range(shorter) if before[place] != after[place]), shorter)
+    head = next((index for index in range(shorter) if before[index] != after[index]), shorter)
     longest_tail = shorter - head
-    tail = next((place for place in range(longest_tail) if before[-1 - place] != after[-1 - place]), longest_tail)
+    tail = next((index for index in range(longest_tail) if before[-1 - index] != after[-1 - index]), longest_tail)
     end, new_end = len(before) - tail, len(after) - tail
     middle: list[Opcode] = [("replace", 0, end - head, 0, new_end - head)]
     if (end - head) * (new_end - head) <= _MAX_COMPARED:

@@ -37,21 +37,21 @@ def fit_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], wid
     """Fit a table into `width` characters; None leaves every cell as it is, as for a file or a pipe."""
     kept, left_out = list(range(len(columns))), list[str]()
     while True:
-        widths = [_natural_width(columns[place].name, [row[place] for row in rows]) for place in kept]
+        widths = [_natural_width(columns[index].name, [row[index] for row in rows]) for index in kept]
         if width is not None:
-            widths = _shrink([columns[place] for place in kept], widths, width)
-        droppable = [place for place in kept if columns[place].leave_out is not None]
+            widths = _shrink([columns[index] for index in kept], widths, width)
+        droppable = [index for index in kept if columns[index].leave_out is not None]
         if width is None or _total(widths) <= width or not droppable:
             break
-        dropped = min(droppable, key=lambda place: columns[place].leave_out or 0)
+        dropped = min(droppable, key=lambda index: columns[index].leave_out or 0)
         kept.remove(dropped)
         left_out.append(columns[dropped].name)
     if width is not None and _total(widths) > width:  # nothing else is left: shorten the widest
         while _total(widths) > width and max(widths) > _SHORTEST:
             widths[widths.index(max(widths))] -= 1
-    chosen = [columns[place] for place in kept]
+    chosen = [columns[index] for index in kept]
     header = _pad([column.name for column in chosen], chosen, widths)
-    body = tuple(_pad([row[place] for place in kept], chosen, widths) for row in rows)
+    body = tuple(_pad([row[index] for index in kept], chosen, widths) for row in rows)
     return FittedTable(header, body, tuple(left_out))
 
 
@@ -77,18 +77,18 @@ def _shrink(columns: Sequence[TableColumn], widths: Sequence[int], width: int) -
     """Narrow the widest column that may shrink until the table fits or no column can shrink further."""
     widths = list(widths)
     while _total(widths) > width:
-        able = [place for place, column in enumerate(columns) if column.shrinks and widths[place] > column.min_width]
+        able = [index for index, column in enumerate(columns) if column.shrinks and widths[index] > column.min_width]
         if not able:
             break
-        widths[max(able, key=lambda place: widths[place])] -= 1
+        widths[max(able, key=lambda index: widths[index])] -= 1
     return widths
 
 
 def _pad(cells: Sequence[str], columns: Sequence[TableColumn], widths: Sequence[int]) -> tuple[str, ...]:
     padded = []
     for cell, column, width in zip(cells, columns, widths, strict=True):
-        shown = _shorten_end(cell, width) if column.prose else shorten_middle(cell, width)
-        padded.append(shown.rjust(width) if column.right else shown.ljust(width))
+        fitted = _shorten_end(cell, width) if column.prose else shorten_middle(cell, width)
+        padded.append(fitted.rjust(width) if column.right else fitted.ljust(width))
     return tuple(padded)
 
 

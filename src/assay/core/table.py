@@ -120,10 +120,10 @@ class Table:
 
     def to_lines(self, width: int | None = None) -> Iterator[tuple[str, Style | Literal["title", "header"]]]:
         """Yield the lines of the table with their styles, in `width` characters; None leaves every cell as it is."""
-        shown = [index for index, column in enumerate(self.columns) if not column.data_only and not column.heading]
+        printed = [index for index, column in enumerate(self.columns) if not column.data_only and not column.heading]
         headings = [index for index, column in enumerate(self.columns) if column.heading]
-        columns = [self.columns[index] for index in shown]
-        cells = [[one_line(self.columns[i].format(row[i])) for i in shown] for row in self.rows]
+        columns = [self.columns[index] for index in printed]
+        cells = [[one_line(self.columns[i].format(row[i])) for i in printed] for row in self.rows]
         indent = 2 if headings else 0
         fitted = _fit(columns, cells, None if width is None else width - indent)
         if self.title:
@@ -221,9 +221,9 @@ class Table:
         return self.to_html()
 
     def _cells(self) -> tuple[list[Column], list[list[str]]]:
-        shown = [index for index, column in enumerate(self.columns) if not column.data_only]
-        rows = [[one_line(self.columns[i].format(row[i]), _MAX_CELL) for i in shown] for row in self.rows]
-        return [self.columns[index] for index in shown], rows
+        printed = [index for index, column in enumerate(self.columns) if not column.data_only]
+        rows = [[one_line(self.columns[i].format(row[i]), _MAX_CELL) for i in printed] for row in self.rows]
+        return [self.columns[index] for index in printed], rows
 
     def _style(self, number: int) -> Style:
         return self.styles[number] if self.styles else ""

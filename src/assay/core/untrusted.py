@@ -46,13 +46,13 @@ def open_plain(path: Path, max_size: int) -> BinaryIO:
         raise
     except (OSError, ValueError) as error:  # ELOOP: it is a link; ValueError: a NUL character in the name
         raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         os.close(handle)
         raise RecordError(f"{path} is not a regular file")
-    if found.st_size > max_size:
+    if status.st_size > max_size:
         os.close(handle)
-        raise RecordError(f"{path} has {found.st_size:,} bytes; at most {max_size:,} are read")
+        raise RecordError(f"{path} has {status.st_size:,} bytes; at most {max_size:,} are read")
     return os.fdopen(handle, "rb")
 
 
@@ -89,12 +89,12 @@ def find_unrecordable(value: object) -> str | None:
     level = [value]
     for _ in range(MAX_VALUE_DEPTH):
         below: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                below.extend(one.values())
-            elif isinstance(one, list | tuple):
-                below.extend(one)
-            elif isinstance(one, int) and abs(one) >= 10 ** (_MAX_DIGITS - 1):
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list | tuple):
+                below.extend(item)
+            elif isinstance(item, int) and abs(item) >= 10 ** (_MAX_DIGITS - 1):
                 return f"a number has more than {_MAX_DIGITS - 1} digits"
         if not below:
             return None
@@ -215,11 +215,11 @@ def _check_depth(value: Any, name: object) -> None:
     level = [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                below.extend(one.values())
-            elif isinstance(one, list):
-                below.extend(one)
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
         if not below:
             return
         level = below

@@ -69,15 +69,15 @@ def is_built(home: Home, name: str) -> bool:
 
 def describe_size(name: str) -> str:
     """Return how much there is to install for an environment: its size where that is known, else its packages."""
-    wanted = _read_requirements(name)
-    packages = len(wanted.pins) + len(wanted.alone) + len(wanted.node)
-    return f"{packages} packages, about {wanted.size}" if wanted.size else f"{packages} packages"
+    requirements = _read_requirements(name)
+    packages = len(requirements.pins) + len(requirements.alone) + len(requirements.node)
+    return f"{packages} packages, about {requirements.size}" if requirements.size else f"{packages} packages"
 
 
 def build_environment(home: Home, name: str, progress: Progress) -> Path:
     """Build an environment unless it exists, and return its folder."""
-    wanted = _read_requirements(name)
-    folder = _folder(home, wanted)
+    requirements = _read_requirements(name)
+    folder = _folder(home, requirements)
     if folder.is_dir():
         return folder
     with file_lock(home.locks / f"environment-{folder.name}"):
@@ -87,20 +87,20 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         with progress.stage(f"Copying Python {platform.python_version()}"):
             interpreter = _copy_interpreter(unfinished)
-        if wanted.pins:
-            with progress.stage(f"Installing {len(wanted.pins)} packages", len(wanted.pins)) as advance:
-                _install(interpreter, wanted.pins, advance)
-        if wanted.alone:
-            stage = f"Installing {len(wanted.alone)} packages without dependencies"
-            with progress.stage(stage, len(wanted.alone)) as advance:
-                _install(interpreter, wanted.alone, advance, "--no-deps")
-        if wanted.node:
-            with progress.stage(f"Installing {', '.join(wanted.node)}"):
-                _install_node(interpreter, wanted.node)
-        _exclude_files(interpreter, wanted.without)
+        if requirements.pins:
+            with progress.stage(f"Installing {len(requirements.pins)} packages", len(requirements.pins)) as advance:
+                _install(interpreter, requirements.pins, advance)
+        if requirements.alone:
+            stage = f"Installing {len(requirements.alone)} packages without dependencies"
+            with progress.stage(stage, len(requirements.alone)) as advance:
+                _install(interpreter, requirements.alone, advance, "--no-deps")
+        if requirements.node:
+            with progress.stage(f"Installing {', '.join(requirements.node)}"):
+                _install_node(interpreter, requirements.node)
+        _exclude_files(interpreter, requirements.without)
         with progress.stage("Compiling"):
             _compile(interpreter.folder)
-        _write_manifest(interpreter, name, wanted)
+        _write_manifest(interpreter, name, requirements)
         _make_readable(unfinished)
         unfinished.rename(folder)
     return folder
@@ -144,9 +144,9 @@ def _read_requirements(name: str) -> _Requirements:
         known = ", ".join(sorted(file.stem for file in _BUNDLED.glob("*.txt")))
         raise UsageError(f"unknown environment {name!r}; choose from {known}, or pass a requirements file (*.txt)")
     lines = (line.split(" #")[0].strip() for line in path.read_text("utf-8").splitlines())
-    wanted = sorted(line for line in lines if line and not line.startswith("#"))
-    marked = {word: _arguments(wanted, word) for word in _DIRECTIVES}
-    pins = tuple(line for line in wanted if line.partition(" ")[0] not in _DIRECTIVES)
+    requirements = sorted(line for line in lines if line and not line.startswith("#"))
+    marked = {word: _arguments(requirements, word) for word in _DIRECTIVES}
+    pins = tuple(line for line in requirements if line.partition(" ")[0] not in _DIRECTIVES)
     for line in (*pins, *marked["alone"]):
         if not re.match(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+", line):
             raise UsageError(f"{path}: {line!r} is not an exact pin; write name==version")
@@ -161,9 +161,9 @@ def _arguments(lines: list[str], directive: str) -> tuple[str, ...]:
     return tuple(line.removeprefix(f"{directive} ") for line in lines if line.startswith(f"{directive} "))
 
 
-def _folder(home: Home, wanted: _Requirements) -> Path:
-    lines = (*wanted.pins, *(f"without {file}" for file in wanted.without))
-    lines += (*(f"alone {line}" for line in wanted.alone), *(f"npm {line}" for line in wanted.node))
+def _folder(home: Home, requirements: _Requirements) -> Path:
+    lines = (*requirements.pins, *(f"without {file}" for file in requirements.without))
+    lines += (*(f"alone {line}" for line in requirements.alone), *(f"npm {line}" for line in requirements.node))
     parts = (_FORMAT, sys.implementation.cache_tag, platform.python_version(), platform.machine(), *lines)
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
 
@@ -211,8 +211,8 @@ def _find_site_packages(folder: Path, executable: Path) -> Path:
     answer = subprocess.run([executable, "-I", "-c", code], env=settings, capture_output=True, text=True)
     prefix, folders = json.loads(answer.stdout) if answer.returncode == 0 else (None, [])
     if prefix != str(folder):
-        why = answer.stderr.strip() or f"its prefix is {prefix}"
-        raise LabError(f"a copy of {sys.executable} does not work in another folder: {why}")
+        reason = answer.stderr.strip() or f"its prefix is {prefix}"
+        raise LabError(f"a copy of {sys.executable} does not work in another folder: {reason}")
     return Path(folders[0])
 
 
@@ -310,8 +310,8 @@ def _allow_bytecode() -> Iterator[None]:
         sys.dont_write_bytecode = before
 
 
-def _write_manifest(interpreter: _Interpreter, name: str, wanted: _Requirements) -> None:
-    found = importlib.metadata.distributions(path=[str(interpreter.packages)])
+def _write_manifest(interpreter: _Interpreter, name: str, requirements: _Requirements) -> None:
+    distributions = importlib.metadata.distributions(path=[str(interpreter.packages)])
     write_json(
         interpreter.folder / "environment.json",
         {
@@ -319,10 +319,10 @@ def _write_manifest(interpreter: _Interpreter, name: str, wanted: _Requirements)
             "name": Path(name).stem,
             "python": platform.python_version(),
             "machine": platform.machine(),
-            "requirements": hashlib.sha256("\n".join((*wanted.pins, *wanted.alone)).encode()).hexdigest(),
-            "without": list(wanted.without),
-            "node": list(wanted.node),
-            "packages": dict(sorted((package.metadata["Name"], package.version) for package in found)),
+            "requirements": hashlib.sha256("\n".join((*requirements.pins, *requirements.alone)).encode()).hexdigest(),
+            "without": list(requirements.without),
+            "node": list(requirements.node),
+            "packages": dict(sorted((package.metadata["Name"], package.version) for package in distributions)),
         },
     )
 

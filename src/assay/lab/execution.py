@@ -87,9 +87,9 @@ class RunningCommand:
                     await self.stop("output")
                     return
 
-    async def stop(self, why: Ended) -> None:
+    async def stop(self, reason: Ended) -> None:
         """Kill the command because of a limit; the first reason counts."""
-        self._stopped = self._stopped or why
+        self._stopped = self._stopped or reason
         await self.end()
 
     async def end(self) -> None:
@@ -165,9 +165,9 @@ class RunningCommand:
 
 def _disk_is_full(folder: Path) -> bool:
     """Whether the machine's own disk is full, so that writes of the lab may be lost."""
-    found = os.statvfs(folder)
-    left = found.f_bfree if os.geteuid() == 0 else found.f_bavail
-    return left * found.f_frsize < _MIN_FREE_BYTES
+    filesystem = os.statvfs(folder)
+    left = filesystem.f_bfree if os.geteuid() == 0 else filesystem.f_bavail
+    return left * filesystem.f_frsize < _MIN_FREE_BYTES
 
 
 class ResourceSamples:

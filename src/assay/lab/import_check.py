@@ -33,5 +33,5 @@ async def check_imports(home: Home, name: str) -> list[ImportedPackage]:
         done = await lab.run(["python", script.name], seconds=_SECONDS)
     if not done.succeeded:
         raise LabError(f"the imports of environment {name} were not checked: {one_line(done.stderr.text[-500:])}")
-    found = [json.loads(line) for line in done.stdout.text.splitlines()]
-    return [ImportedPackage(each["package"], tuple(each["modules"]), each["error"]) for each in found]
+    reports = [json.loads(line) for line in done.stdout.text.splitlines()]
+    return [ImportedPackage(each["package"], tuple(each["modules"]), each["error"]) for each in reports]

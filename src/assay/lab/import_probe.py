@@ -23,8 +23,8 @@ def main() -> None:
         if len(results) < len(remaining):
             results.append(f"ended with status {status}")
         for package, error in zip(remaining, results, strict=False):
-            found = {"package": package, "modules": sorted(modules[package]), "error": error}
-            sys.stdout.write(json.dumps(found) + "\n")
+            report = {"package": package, "modules": sorted(modules[package]), "error": error}
+            sys.stdout.write(json.dumps(report) + "\n")
         sys.stdout.flush()
         remaining = remaining[len(results) :]
 

@@ -287,16 +287,16 @@ def _store_file(
     entry: WorkspaceEntry, objects: Path, settled_ns: int, digests: dict[int, str], quota: StoreQuota
 ) -> SnapshotFile:
     """Store a file; `digests` has those of the inodes that were stored before under another name."""
-    found = entry.stat
-    sha256 = digests.get(found.st_ino)
+    status = entry.stat
+    sha256 = digests.get(status.st_ino)
     if sha256 is None:
-        if not quota.has_space(found.st_blocks * 512):
+        if not quota.has_space(status.st_blocks * 512):
             raise UnsafePath(f"{entry.path!r} does not fit into the space for snapshots")
         with workspace.open_at(entry.folder, entry.name, entry.path) as source:
-            sha256 = _store_content(source, found.st_size, objects, quota)
-        digests[found.st_ino] = sha256
-    changed_ns = found.st_ctime_ns if found.st_ctime_ns <= settled_ns else 0
-    return SnapshotFile(sha256, found.st_mode & 0o777, found.st_size, changed_ns, found.st_mtime_ns, found.st_ino)
+            sha256 = _store_content(source, status.st_size, objects, quota)
+        digests[status.st_ino] = sha256
+    changed_ns = status.st_ctime_ns if status.st_ctime_ns <= settled_ns else 0
+    return SnapshotFile(sha256, status.st_mode & 0o777, status.st_size, changed_ns, status.st_mtime_ns, status.st_ino)
 
 
 def _store_content(source: BinaryIO, size: int, objects: Path, quota: StoreQuota) -> str:

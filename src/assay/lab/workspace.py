@@ -47,10 +47,10 @@ def change_stamp(root: Path, path: str) -> tuple[int, ...] | None:
     *folders, name = split_path(path)
     try:
         with _folder(root, folders, path) as folder:
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except (OSError, UnsafePath):
         return None
-    return (found.st_ino, found.st_size, found.st_ctime_ns) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_ino, status.st_size, status.st_ctime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 @contextmanager
@@ -172,18 +172,18 @@ def walk(
                 os.close(folder)
                 continue
             try:
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            kind = _kind(found.st_mode)
-            characters += len(prefix) + len(name) + (found.st_size if kind == "link" else 0)
+            kind = _kind(status.st_mode)
+            characters += len(prefix) + len(name) + (status.st_size if kind == "link" else 0)
             if characters > MAX_CHARACTERS:
                 raise UnsafePath(f"the paths in the workspace have more than {MAX_CHARACTERS:,} characters in all")
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
                 enter(inner, f"{prefix}{name}/")
             yield WorkspaceEntry(
-                prefix + name, kind, found, folder, name, readable=kind != "folder" or inner is not None
+                prefix + name, kind, status, folder, name, readable=kind != "folder" or inner is not None
             )
     finally:
         for folder, _, _ in open_folders:
@@ -252,11 +252,11 @@ def _folder(root: Path, parts: list[str], path: str, make_for: tuple[Owner | Non
 
 def _make(folder: int, name: str, owner: Owner | None) -> int:
     os.mkdir(name, 0o755, dir_fd=folder)
-    made = os.open(name, _FOLDER, dir_fd=folder)
-    os.fchmod(made, 0o755)
+    subfolder = os.open(name, _FOLDER, dir_fd=folder)
+    os.fchmod(subfolder, 0o755)
     if owner:
-        os.fchown(made, *owner)
-    return made
+        os.fchown(subfolder, *owner)
+    return subfolder
 
 
 def _refusal(path: str, error: OSError) -> UnsafePath:

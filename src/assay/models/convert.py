@@ -125,8 +125,8 @@ def _refuse_arguments(message: ChatMessageAssistant) -> ChatMessageAssistant:
     if not any(reasons):
         return message
     calls = [
-        replace(call, arguments={}, parse_error=f"The arguments cannot be used: {why}.") if why else call
-        for call, why in zip(message.tool_calls or (), reasons, strict=True)
+        replace(call, arguments={}, parse_error=f"The arguments cannot be used: {reason}.") if reason else call
+        for call, reason in zip(message.tool_calls or (), reasons, strict=True)
     ]
     return message.model_copy(update={"tool_calls": calls})
 

@@ -48,8 +48,8 @@ def request_error(name: str, error: Exception) -> ModelError:
     # Inspect's own message repeats the whole conversation; the provider's is enough.
     message = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
     status = getattr(error, "status_code", None)
-    problem = _problem(status, type(error).__name__)
-    text = f"{name} {problem}{attempts}: {one_line(str(message), MAX_LENGTH)}"
+    summary = _summarize(status, type(error).__name__)
+    text = f"{name} {summary}{attempts}: {one_line(str(message), MAX_LENGTH)}"
     if _is_transient(status, type(error).__name__):
         return ModelUnavailable(text)
     if status in (401, 403):
@@ -75,7 +75,7 @@ def _is_transient(status: int | None, kind: str) -> bool:
     return any(word in kind for word in ("Connection", "Timeout", "Protocol", "Decode", "Validation"))
 
 
-def _problem(status: int | None, kind: str) -> str:
+def _summarize(status: int | None, kind: str) -> str:
     if status in (401, 403):
         return "rejected the API key (check the environment variable that holds it)"
     if status == 404:

@@ -124,13 +124,13 @@ class InspectClient:
 def _logprobs(reported: Logprobs | None) -> tuple[TokenLogprob, ...] | None:
     if reported is None:
         return None
-    found = []
-    for one in reported.content:
+    logprobs = []
+    for token in reported.content:
         top: dict[str, float] = {}
-        for other in one.top_logprobs or ():
+        for other in token.top_logprobs or ():
             top.setdefault(other.token, other.logprob)  # parts of a character look alike; the most likely comes first
-        found.append(TokenLogprob(token=one.token, logprob=one.logprob, top=top))
-    return tuple(found)
+        logprobs.append(TokenLogprob(token=token.token, logprob=token.logprob, top=top))
+    return tuple(logprobs)
 
 
 def _tool_choice(choice: str | None, tools: Sequence[Tool]) -> ToolChoice | None:

@@ -111,8 +111,8 @@ class Local(ModelAPI):
         if not self._plain:
             return self._engine.chat(request)
         answer = self._engine.complete(request)
-        wanted = "error" not in answer and "logprobs" in request and request["max_tokens"] == 1
-        if wanted and not answer["choices"][0].get("logprobs"):
+        needs_logprobs = "error" not in answer and "logprobs" in request and request["max_tokens"] == 1
+        if needs_logprobs and not answer["choices"][0].get("logprobs"):
             # The token is a part of a character, for which llama.cpp returns none. Those of the most likely tokens do
             # not depend on which token is drawn, so a line break is forced.
             answer = self._engine.complete(request | {"logit_bias": [["\n", 1000]]})

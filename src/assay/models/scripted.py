@@ -206,7 +206,7 @@ def _logprobs(reply: ScriptedReply) -> Logprobs | None:
     if not reply.top_logprobs:
         return None
     top = [TopLogprob(token=token, logprob=value) for token, value in reply.top_logprobs.items()]
-    first = max(top, key=lambda one: one.logprob)
+    first = max(top, key=lambda candidate: candidate.logprob)
     return Logprobs(content=[Logprob(token=first.token, logprob=first.logprob, top_logprobs=top)])
 
 

@@ -51,13 +51,13 @@ def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
     Two files at the same path, one after the other, are two models. The names may come from an untrusted record, so
     only GGUF files are read: not, for example, the endless `/proc/kcore`.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for role, model in models.items():
         name = model.removeprefix(LOCAL)
         if name == model:
             continue
         if name in _PACKAGES:
-            (found[role],) = _PACKAGES[name].members.values()
+            (digests[role],) = _PACKAGES[name].members.values()
         else:
             path = Path(name).expanduser().resolve()
             try:
@@ -65,10 +65,10 @@ def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
                     return None
             except OSError:
                 return None
-            found[role] = _hash_once(path, home)
-    if len(set(found.values())) == 1:
-        return next(iter(found.values()))  # the SHA-256 of the file itself, which can be looked up
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else None
+            digests[role] = _hash_once(path, home)
+    if len(set(digests.values())) == 1:
+        return next(iter(digests.values()))  # the SHA-256 of the file itself, which can be looked up
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest() if digests else None
 
 
 def _is_gguf(path: Path) -> bool:

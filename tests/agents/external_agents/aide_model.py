@@ -30,11 +30,13 @@ def answer(messages, tools):
     text = "\n".join(message.text for message in messages)
     if tools:
         (tool,) = tools
-        found = re.findall(r"validation accuracy: ([0-9.]+)", text)
-        bug = not found
+        accuracies = re.findall(r"validation accuracy: ([0-9.]+)", text)
+        bug = not accuracies
         review = {"is_bug": bug, "summary": "It crashed." if bug else "It works.", "lower_is_better": False}
         return {
-            "tool_calls": [{"name": tool.name, "arguments": {**review, "metric": float(found[-1]) if found else None}}]
+            "tool_calls": [
+                {"name": tool.name, "arguments": {**review, "metric": float(accuracies[-1]) if accuracies else None}}
+            ]
         }
     program = next(PROGRAMS)
     return f"A short plan.\n\n```python\n{program}```\n"

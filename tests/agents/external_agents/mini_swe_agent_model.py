@@ -19,5 +19,5 @@ COMMANDS = ["ls data", TRAIN, CHECK, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT
 def answer(messages, tools):
     """Return the next command."""
     (tool,) = tools
-    given = sum(message.role == "assistant" for message in messages)
-    return {"text": "Next.", "tool_calls": [{"name": tool.name, "arguments": {"command": COMMANDS[given]}}]}
+    answered = sum(message.role == "assistant" for message in messages)
+    return {"text": "Next.", "tool_calls": [{"name": tool.name, "arguments": {"command": COMMANDS[answered]}}]}

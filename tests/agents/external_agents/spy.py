@@ -5,13 +5,13 @@ import os
 import pathlib
 import socket
 
-found = {"keys": [name for name in os.environ if "KEY" in name and os.environ[name] != "no-key-is-needed"]}
-found["reached"] = []
+report = {"keys": [name for name in os.environ if "KEY" in name and os.environ[name] != "no-key-is-needed"]}
+report["reached"] = []
 for host, port in (("1.1.1.1", 443), ("8.8.8.8", 53), ("10.0.0.1", 80), ("127.0.0.1", 22)):
     with socket.socket() as connection:
         connection.settimeout(2)
         if connection.connect_ex((host, port)) == 0:
-            found["reached"].append(host)
+            report["reached"].append(host)
 sockets, secrets = [], []
 for top in ("/lab", "/run", "/var", "/tmp", "/home", "/root", "/opt/env/..", "/workspace"):
     for folder, _, names in os.walk(top):
@@ -21,13 +21,13 @@ for top in ("/lab", "/run", "/var", "/tmp", "/home", "/root", "/opt/env/..", "/w
                 sockets.append(str(path))
             if "answers" in name or name == "events.jsonl":
                 secrets.append(str(path))
-found["sockets"], found["secrets"] = sockets, secrets
+report["sockets"], report["secrets"] = sockets, secrets
 try:
     pathlib.Path("/lab/models").unlink()
-    found["removed"] = True
+    report["removed"] = True
 except OSError:
-    found["removed"] = False
+    report["removed"] = False
 lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
 names = [line.split()[-1] for line in lines if len(line.split()) == 8]
-found["seen"] = [name for name in names[1:] if "assay" in name]
-pathlib.Path("found.json").write_text(json.dumps(found))
+report["seen"] = [name for name in names[1:] if "assay" in name]
+pathlib.Path("report.json").write_text(json.dumps(report))

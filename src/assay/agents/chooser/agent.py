@@ -59,8 +59,8 @@ class Chooser(Agent):
         await bench.write("evaluate.py", files("assay.agents.chooser").joinpath("evaluate.py").read_bytes())
         try:
             await _Search(bench, choose, templates, self).run()
-        except UnreadableReply as fault:
-            await bench.note(GAVE_UP, cause="format", reason=str(fault))
+        except UnreadableReply as error:
+            await bench.note(GAVE_UP, cause="format", reason=str(error))
 
 
 class _Search:
@@ -96,11 +96,11 @@ class _Search:
         return kept.with_value(what, await self._decide(question, kept.other_values(what)))
 
     async def _decide(self, question: str, options: Sequence[str]) -> str:
-        task, shown = self._bench.task, self._settings.description_length
+        task, max_length = self._bench.task, self._settings.description_length
         explained = [f"{name} is {DESCRIPTIONS[name]}" for name in options if name in DESCRIPTIONS]
         prompt = self._templates.fill(
             "decision",
-            description=one_line(self._bench.description, shown) if shown else task.title,
+            description=one_line(self._bench.description, max_length) if max_length else task.title,
             metric=task.metric.name.replace("_", " "),
             tried="\n".join(f"- {line}" for line in self._tried[-SHOWN_TRIES:]) or "- nothing yet",
             question=question,

@@ -38,8 +38,8 @@ def choose_by_model(bench: Workbench, system: str, attempts: int) -> Choose:
             reply = await bench.ask(MAIN, messages, [tool], tool_choice=TOOL, sampling=sampling)
             try:
                 return read_choice(reply, options)
-            except UnreadableReply as fault:
-                await bench.note("unreadable reply", cause="format", reason=str(fault))
+            except UnreadableReply as error:
+                await bench.note("unreadable reply", cause="format", reason=str(error))
         raise UnreadableReply(f"{attempts} consecutive replies chose none of the options")
 
     return choose

@@ -146,9 +146,9 @@ class Endpoint:
         if self._validations > MAX_VALIDATIONS:
             message = f"the format may be checked at most {MAX_VALIDATIONS} times"
             return json_response(429, {"result": message})
-        fault = await self._validate()
-        result = "Submission is valid." if fault is None else f"Submission invalid! {fault}"
-        return json_response(200, {"result": result, "valid": fault is None})
+        reason = await self._validate()
+        result = "Submission is valid." if reason is None else f"Submission invalid! {reason}"
+        return json_response(200, {"result": result, "valid": reason is None})
 
     def _end(self, error: OutOfBudget | ModelError) -> None:
         self.ended_by = self.ended_by or error

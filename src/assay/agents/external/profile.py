@@ -81,7 +81,7 @@ def _read(source: Traversable) -> dict[str, Any]:
 
 def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
     """Return the text of files in the folder of a profile."""
-    found = {}
+    texts = {}
     for name in names:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
@@ -89,15 +89,15 @@ def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
         try:
             # A profile may be untrusted: a link would bring a file of this machine into the lab.
             refuse_links(*(folder / above for above in (path, *path.parents[:-1])))
-            found[path.as_posix()] = read_plain(folder / path, MAX_INCLUDED).decode()
+            texts[path.as_posix()] = read_plain(folder / path, MAX_INCLUDED).decode()
         except OSError as error:
             raise ValueError(f"include: {folder / path} cannot be read: {error.strerror}") from None
         except RecordError as error:
             raise ValueError(f"include: {error}") from None
-    return found
+    return texts
 
 
 def profile_names() -> list[str]:
     """Return the names of the shipped profiles."""
-    found = (entry.name for entry in files("assay.agents.external").joinpath("profiles").iterdir())
-    return sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+    names = (entry.name for entry in files("assay.agents.external").joinpath("profiles").iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))

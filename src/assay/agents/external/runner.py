@@ -174,27 +174,27 @@ class ExternalAgentProcess:
 
     async def _record_submission(self, path: str) -> None:
         """Record the submission at `path`, which becomes the trial's submission so far."""
-        bench, wanted = self._bench, self._bench.task.submission
+        bench, rules = self._bench, self._bench.task.submission
         try:
-            content = await bench.lab.read(path, max_size=wanted.max_size)
+            content = await bench.lab.read(path, max_size=rules.max_size)
         except UnsafePath:
             return
         digest = hashlib.sha256(content).hexdigest()
         if digest == self._recorded_digest:
             return
-        if path != wanted.file and not await self._write_submission(content):
+        if path != rules.file and not await self._write_submission(content):
             return
         self._recorded_digest = digest
         await bench.snapshot(force=True)
-        fault = await bench.check_submission(content)
-        if fault is None:
+        reason = await bench.check_submission(content)
+        if reason is None:
             self._valid_digest = digest
-        await bench.note("submission", sha256=digest, size=len(content), path=path, fault=fault)
+        await bench.note("submission", sha256=digest, size=len(content), path=path, fault=reason)
 
     async def _record_final(self) -> None:
         """Record the last submission; if the agent was stopped while writing it, restore the last valid one."""
-        bench, wanted = self._bench, self._bench.task.submission
-        for path in (*self._command.submissions, wanted.file):
+        bench, rules = self._bench, self._bench.task.submission
+        for path in (*self._command.submissions, rules.file):
             if await bench.lab.change_stamp(path) not in (None, self._recorded_stamps.get(path)):
                 await self._record_submission(path)
         if self.stopped_by and self._valid_digest and self._recorded_digest != self._valid_digest:
@@ -264,12 +264,12 @@ async def _wait_for_first(*waits: Callable[[], Awaitable[object]]) -> None:
     """Return when one of the awaitables does."""
     async with anyio.create_task_group() as tasks:
 
-        async def one(wait: Callable[[], Awaitable[object]]) -> None:
+        async def wait_and_cancel(wait: Callable[[], Awaitable[object]]) -> None:
             await wait()
             tasks.cancel_scope.cancel()
 
         for wait in waits:
-            tasks.start_soon(one, wait)
+            tasks.start_soon(wait_and_cancel, wait)
 
 
 def _free_port() -> int:

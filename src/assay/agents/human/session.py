@@ -54,12 +54,12 @@ class HumanSession:
 
         With `resumed`, the person is informed that the shell is a new one.
         """
-        process, shown = self._process or await self._start(resumed), OutputBuffer()
+        process, screen = self._process or await self._start(resumed), OutputBuffer()
         reason: HumanPeriodEnd = "time"
         try:
             await process.unpause()
             with anyio.move_on_after(self._bench.clock.seconds_left):
-                reason = await self._wait_for_event(process, shown)
+                reason = await self._wait_for_event(process, screen)
             ended = None
             if reason in FINAL_REASONS:
                 ended = await self._end(process, reason)
@@ -69,7 +69,7 @@ class HumanSession:
             with anyio.CancelScope(shield=True):
                 await self.close()
             raise
-        return HumanPeriodResult(reason=reason, ended=ended, screen=shown.output().text)
+        return HumanPeriodResult(reason=reason, ended=ended, screen=screen.output().text)
 
     async def answer(self, text: str, code: int) -> None:
         """Answer the command that waits for the host, if it still does."""
@@ -103,9 +103,9 @@ class HumanSession:
             raise LabError(f"cannot start a shell in the lab: {completed.stderr.text.strip()[-2000:]}")
         return completed.ended
 
-    async def _wait_for_event(self, process: Process, shown: OutputBuffer) -> HumanPeriodEnd:
+    async def _wait_for_event(self, process: Process, screen: OutputBuffer) -> HumanPeriodEnd:
         """Forward input and output and monitor the submission concurrently; return the first event."""
-        found: list[HumanPeriodEnd | LabError] = []
+        events: list[HumanPeriodEnd | LabError] = []
         async with anyio.create_task_group() as tasks:
 
             async def run(part: Callable[[], Awaitable[HumanPeriodEnd | None]]) -> None:
@@ -114,15 +114,15 @@ class HumanSession:
                 except LabError as error:
                     event = error
                 if event is not None:
-                    found.append(event)
+                    events.append(event)
                     tasks.cancel_scope.cancel()
 
             tasks.start_soon(run, partial(self._forward_input, process))
-            tasks.start_soon(run, partial(self._forward_output, process, shown))
+            tasks.start_soon(run, partial(self._forward_output, process, screen))
             tasks.start_soon(run, self._monitor)
-        if isinstance(found[0], LabError):
-            raise found[0]
-        return found[0]
+        if isinstance(events[0], LabError):
+            raise events[0]
+        return events[0]
 
     async def _forward_input(self, process: Process) -> HumanPeriodEnd | None:
         """Send what is typed into the lab, until the terminal is closed."""
@@ -139,7 +139,7 @@ class HumanSession:
             except LabError:
                 return None  # the process has ended; `_forward_output` knows how
 
-    async def _forward_output(self, process: Process, shown: OutputBuffer) -> HumanPeriodEnd:
+    async def _forward_output(self, process: Process, screen: OutputBuffer) -> HumanPeriodEnd:
         """Show what the shell prints and handle the person's commands, until one of them ends the period."""
         while True:
             while (frame := self._next_frame()) is not None:
@@ -147,7 +147,7 @@ class HumanSession:
                 if kind == b"x":
                     return "left"
                 if kind == b"o":
-                    shown.add(content)
+                    screen.add(content)
                     await self._terminal.write(content)
                 elif kind == b"r" and (reason := await self._handle_request(content)):
                     return reason

@@ -107,16 +107,16 @@ class ActionAgent(Agent):
         )
         state = AgentState(context, self.offered_actions(), self.callable_actions())
         while (call := await self._next_call(state)) is not None:
-            if self.rules == "published" and (fault := _find_fault(state, call)):
-                if not await self._add_malformed(state, call, fault):
+            if self.rules == "published" and (reason := _find_mismatch(state, call)):
+                if not await self._add_malformed(state, call, reason):
                     return
                 continue
             state.turns = [turn for turn in state.turns if not turn.malformed]
             observation = await self._perform(state, call)
             if call.action == FINAL_ANSWER and observation.cause is None:
                 return
-            shown = await self.shorten_observation(state, call, observation.text)
-            if not await self._add_turn(state, call, shown):
+            text = await self.shorten_observation(state, call, observation.text)
+            if not await self._add_turn(state, call, text):
                 return
             await self.update_memory(state)
 
@@ -175,10 +175,10 @@ class ActionAgent(Agent):
                 return None
             try:
                 return self.parse_reply(state, reply)
-            except UnreadableReply as fault:
-                await bench.note("unreadable reply", cause="format", reason=str(fault))
+            except UnreadableReply as error:
+                await bench.note("unreadable reply", cause="format", reason=str(error))
                 cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
-                complaint = state.context.templates.fill("retry", fault=f"{fault}{cut_off}")
+                complaint = state.context.templates.fill("retry", fault=f"{error}{cut_off}")
         await bench.note(GAVE_UP, cause="format", reason=f"none of {self.max_attempts} replies was readable")
         return None
 
@@ -205,32 +205,32 @@ class ActionAgent(Agent):
             return await bench.act(call.action, {}, fail)
         return await perform_action(state.context, call.action, call.arguments, state.callable_actions)
 
-    async def _add_malformed(self, state: AgentState, call: ActionCall, fault: str) -> bool:
+    async def _add_malformed(self, state: AgentState, call: ActionCall, reason: str) -> bool:
         """Add a turn for a call that takes no step; return False when there were too many in a row."""
         bench = state.context.bench
-        await bench.note("malformed action", cause="format", reason=fault)
-        state.turns.append(Turn(call, fault, malformed=True))
+        await bench.note("malformed action", cause="format", reason=reason)
+        state.turns.append(Turn(call, reason, malformed=True))
         count = sum(turn.malformed for turn in state.turns)
         if count < MAX_MALFORMED:
             return True
         await bench.note(GAVE_UP, cause="format", reason=f"{count} malformed actions in a row")
         return False
 
-    async def _add_turn(self, state: AgentState, call: ActionCall, shown: str) -> bool:
+    async def _add_turn(self, state: AgentState, call: ActionCall, text: str) -> bool:
         """Add a turn; return False when the agent keeps repeating itself and should stop."""
         last = state.turns[-1].call if state.turns else None
-        same = last is not None and (last.action, last.arguments) == (call.action, call.arguments)
-        state.repeats = state.repeats + 1 if same else 1
+        repeated = last is not None and (last.action, last.arguments) == (call.action, call.arguments)
+        state.repeats = state.repeats + 1 if repeated else 1
         limit = self._repeat_limit()
         if limit and state.repeats >= limit:
-            why = f"{call.action} was called {state.repeats} times in a row with the same arguments"
-            await state.context.bench.note(GAVE_UP, cause="repeats", reason=why)
+            reason = f"{call.action} was called {state.repeats} times in a row with the same arguments"
+            await state.context.bench.note(GAVE_UP, cause="repeats", reason=reason)
             return False
         if limit and state.repeats >= WARN_AFTER_REPEATS:
-            shown += f"\n\n(You have done exactly this {state.repeats} times in a row. Try something else.)"
+            text += f"\n\n(You have done exactly this {state.repeats} times in a row. Try something else.)"
         if call.ignored:
-            shown += f"\n\n(Only the first of your {call.ignored + 1} calls was executed. Call one tool at a time.)"
-        state.turns.append(Turn(call, shown))
+            text += f"\n\n(Only the first of your {call.ignored + 1} calls was executed. Call one tool at a time.)"
+        state.turns.append(Turn(call, text))
         return True
 
     def _repeat_limit(self) -> int:
@@ -278,17 +278,17 @@ class ActionAgent(Agent):
         if not turns:
             return "# Previous steps\n\nNone; this is the first step."
         first = len(state.turns) - len(turns) + 1
-        shown = [
+        sections = [
             f"## Step {first + index}\n\n{format_turn(turn, with_observation=len(turns) - index <= observed)}"
             for index, turn in enumerate(turns)
         ]
-        return "\n\n".join(["# Previous steps", *shown])
+        return "\n\n".join(["# Previous steps", *sections])
 
     def _tools(self, state: AgentState) -> list[Tool]:
         return make_tools(state.actions, self.thoughts) if self.protocol == "tools" else []
 
 
-def _find_fault(state: AgentState, call: ActionCall) -> str | None:
+def _find_mismatch(state: AgentState, call: ActionCall) -> str | None:
     """Return why the arguments of a call cannot be passed to its action, or None if they can."""
     if call.parse_error:
         return call.parse_error

@@ -75,11 +75,11 @@ class Research(ActionAgent):
             return ""
         plan = state.turns[-1].call.thoughts.get(PLAN.name, "")
         try:
-            found = await search_log(state.context, log.decode(errors="replace"), plan)
+            memories = await search_log(state.context, log.decode(errors="replace"), plan)
         except ActionFailed as failure:
             await state.context.bench.note("no retrieval", cause=failure.observation.cause, reason=str(failure))
             return ""
-        return state.context.templates.fill("memory", found=found) if found else ""
+        return state.context.templates.fill("memory", found=memories) if memories else ""
 
     async def update_memory(self, state: AgentState) -> None:
         """Add an entry about the last turn to the research log, if there is one; this takes no step."""
@@ -90,8 +90,8 @@ class Research(ActionAgent):
         try:
             entry = await ask_for_text(context.bench, FAST, prompt)
             await append_to_log(context, f"[Step {len(state.turns)}]\n{entry}")
-        except (ModelError, PromptTooLong, ActionFailed) as fault:
-            await context.bench.note("no entry in the research log", reason=str(fault))
+        except (ModelError, PromptTooLong, ActionFailed) as error:
+            await context.bench.note("no entry in the research log", reason=str(error))
         await context.bench.snapshot()
 
     async def _summarize(self, state: AgentState, call: ActionCall, observation: str, max_length: int) -> str:
@@ -108,8 +108,8 @@ class Research(ActionAgent):
                 thought=thought,
                 action=action,
             )
-        except (ModelError, PromptTooLong) as fault:
-            await context.bench.note("no summary", reason=str(fault))
+        except (ModelError, PromptTooLong) as error:
+            await context.bench.note("no summary", reason=str(error))
             return cut_middle(observation, max_length)
         return f"(summary of {len(observation):,} characters)\n{cut_middle(summary, max_length)}"
 

@@ -56,9 +56,9 @@ def parse_text(text: str, thoughts: Sequence[ThoughtField], actions: Sequence[Ac
     if not action:
         raise UnreadableReply(f'It has no "{ACTION.name}".')
     known = find_action(action, actions)
-    arguments, fault = _parse_arguments(sections[INPUT.name], list(known.usage()) if known else [])
+    arguments, reason = _parse_arguments(sections[INPUT.name], list(known.usage()) if known else [])
     kept = {field.name: sections[field.name].strip() for field in thoughts}
-    return ActionCall(kept, action, arguments, fault)
+    return ActionCall(kept, action, arguments, reason)
 
 
 def format_turn(turn: Turn, *, with_observation: bool) -> str:
@@ -136,8 +136,8 @@ def _parse_arguments(text: str, names: Sequence[str]) -> tuple[Mapping[str, Any]
             return {}, f"The {INPUT.name} is not JSON: {error}, near {near!r}."
     if not isinstance(value, dict):
         return {}, f'The {INPUT.name} must be a JSON object such as {{"name": "value"}}, not {type(value).__name__}.'
-    if why := find_unserializable(value):
-        return {}, f"The {INPUT.name} contains values that cannot be serialized: {why}."
+    if reason := find_unserializable(value):
+        return {}, f"The {INPUT.name} contains values that cannot be serialized: {reason}."
     return value, None
 
 
@@ -176,20 +176,20 @@ def _match_arguments(text: str, names: Sequence[str]) -> dict[str, str] | None:
     start = text.find("{")
     end = text.rfind("}")
     body = text[start + 1 : end if end > start else len(text)].strip("{} \t\r\n")
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     for name in reversed(names):
-        place = body.rfind(f'"{name}":')
-        value = body[place + len(name) + 3 :].strip()
-        if found and not value.endswith(","):
+        name_start = body.rfind(f'"{name}":')
+        value = body[name_start + len(name) + 3 :].strip()
+        if arguments and not value.endswith(","):
             return None
         value = value.removesuffix(",").rstrip()
         quoted = len(value) >= 2 and value[0] == value[-1] == '"'
-        if start < 0 or place < 0 or not (quoted or (value and '"' not in value and "\n" not in value)):
+        if start < 0 or name_start < 0 or not (quoted or (value and '"' not in value and "\n" not in value)):
             return None
         inner = value[1:-1] if quoted else value
-        found[name] = re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), inner)
-        body = body[:place]
-    return found
+        arguments[name] = re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), inner)
+        body = body[:name_start]
+    return arguments
 
 
 def _enumerate(names: Sequence[str]) -> str:

@@ -51,10 +51,10 @@ class Shell(Agent):
             history.append(reply.message)
             try:
                 commands = parse_commands(reply, self.protocol)
-            except UnreadableReply as fault:
+            except UnreadableReply as error:
                 errors += 1
-                await bench.note("unreadable reply", cause="format", reason=str(fault))
-                history += rejection_messages(reply, str(fault))
+                await bench.note("unreadable reply", cause="format", reason=str(error))
+                history += rejection_messages(reply, str(error))
                 continue
             errors = 0
             for command in commands:

@@ -53,10 +53,10 @@ def parse_commands(reply: Reply, protocol: Protocol) -> list[BashCommand]:
     return [BashCommand(_check_command(command), _parse_seconds(seconds or None))]
 
 
-def rejection_messages(reply: Reply, fault: str) -> list[Message]:
+def rejection_messages(reply: Reply, reason: str) -> list[Message]:
     """Return the messages that reject an unreadable reply: one per tool call, because providers require an answer."""
     cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
-    text = f"Your previous reply could not be used, and nothing was run: {fault}{cut_off}"
+    text = f"Your previous reply could not be used, and nothing was run: {reason}{cut_off}"
     return [result_message(text, call.id) for call in reply.message.tool_calls] or [result_message(text)]
 
 

@@ -71,15 +71,15 @@ def predict(labels: pd.Series, config: dict[str, Any], rule: dict[str, Any], row
     return numbers.agg(config["method"])
 
 
-def read_columns(path: Path, wanted: set[str]) -> pd.DataFrame:
+def read_columns(path: Path, names: set[str]) -> pd.DataFrame:
     """Read the wanted columns of a table, as far as it has them: CSV, TSV, JSON or Parquet, also zipped."""
     name = path.name.removesuffix(".zip")
     if name.endswith((".json", ".parquet")):
         read = pd.read_json if name.endswith(".json") else pd.read_parquet
         table = read(open_table(path))
-        return table[[column for column in table if column in wanted]]
+        return table[[column for column in table if column in names]]
     separator = "\t" if name.endswith(".tsv") else ","
-    return pd.read_csv(open_table(path), sep=separator, usecols=lambda name: name in wanted)
+    return pd.read_csv(open_table(path), sep=separator, usecols=lambda name: name in names)
 
 
 def open_table(path: Path) -> Any:

@@ -14,16 +14,18 @@ _MAX_OUTPUT = 20_000
 
 def conversation_of(past: Past, opening: str) -> list[Message]:
     """Return the main model's conversation if its last prompt holds all of it, else the steps after the `opening`."""
-    replies = [(place, call.number, reply) for place, call in enumerate(past.calls) if (reply := _main_reply(call))]
+    replies = [
+        (position, call.number, reply) for position, call in enumerate(past.calls) if (reply := _main_reply(call))
+    ]
     steps = list(_steps(past.calls))
     if not replies:
         return [Message(role="user", text=opening), *steps]
-    place, number, last = replies[-1]
+    position, number, last = replies[-1]
     prompt = past.prompts.messages(number)
     complete = sum(message.role == "assistant" for message in prompt) == len(replies) - 1
     if not complete and steps:
         return [Message(role="user", text=opening), *steps]
-    observations = [call.result.observation for call in past.calls[place:] if isinstance(call.result, ActionResult)]
+    observations = [call.result.observation for call in past.calls[position:] if isinstance(call.result, ActionResult)]
     answered = zip(last.message.tool_calls, observations, strict=False)
     results = [Message(role="tool", text=text, tool_call_id=call.id) for call, text in answered]
     return [*prompt, last.message, *results]

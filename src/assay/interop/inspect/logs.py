@@ -77,11 +77,11 @@ def eval_logs(run: RunFolder, only: str | None = None) -> dict[str, EvalLog]:
     for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
         if not outcome.inapplicable and only in (None, outcome.trial):
             groups[outcome.rules, outcome.agent].append((folder, outcome))
-    made = datetime.fromisoformat(run.file.created_at)
+    date = datetime.fromisoformat(run.file.created_at)
     logs = {}
     for (rules, agent), trials in groups.items():
         token = hashlib.sha256(f"{run.name}/{rules}/{agent}".encode()).hexdigest()[:22]
-        logs[f"{made:%Y-%m-%dT%H-%M-%S}-00-00_{rules.suite}_{token}.eval"] = _log(run, rules, agent, token, trials)
+        logs[f"{date:%Y-%m-%dT%H-%M-%S}-00-00_{rules.suite}_{token}.eval"] = _log(run, rules, agent, token, trials)
     return logs
 
 
@@ -197,11 +197,11 @@ def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
 
 
 def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str, ModelUsage]:
-    found: dict[str, Usage] = {}
+    totals: dict[str, Usage] = {}
     for role, used in usage.items():
         model = models.get(role) or models.get(MAIN, NO_MODEL)
-        found[model] = found.get(model, Usage.zero()) + used
-    return {model: model_usage(used) for model, used in found.items()}
+        totals[model] = totals.get(model, Usage.zero()) + used
+    return {model: model_usage(used) for model, used in totals.items()}
 
 
 def _error(outcome: Outcome, events: Sequence[Event]) -> EvalError | None:

@@ -153,8 +153,8 @@ class LabSandbox(SandboxEnvironment):
         interrupted: bool,
     ) -> None:
         """Close the lab."""
-        for place in environments.values():
-            await place.as_type(LabSandbox)._held.close()
+        for environment in environments.values():
+            await environment.as_type(LabSandbox)._held.close()
 
     @classmethod
     def config_deserialize(cls, config: dict[str, Any]) -> LabSpec:
@@ -220,10 +220,10 @@ class LabSandbox(SandboxEnvironment):
 
     async def submission(self) -> tuple[bytes | None, str | None]:
         """Return the submission in the workspace, or why there is none."""
-        wanted = self.data.task.submission
+        rules = self.data.task.submission
         async with self._turn:
             try:
-                return await self.lab.read(wanted.file, max_size=wanted.max_size), None
+                return await self.lab.read(rules.file, max_size=rules.max_size), None
             except UnsafePath as error:
                 return None, f"No submission: {error}."
 

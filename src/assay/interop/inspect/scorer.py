@@ -26,7 +26,7 @@ def grade() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         lab_sandbox = _lab_sandbox()
-        content, why = await lab_sandbox.submission()
+        content, reason = await lab_sandbox.submission()
         result = await _grade(content, lab_sandbox)
         sealing = lab_sandbox.lab.sealing
         graded_before = lab_sandbox.gradings
@@ -34,7 +34,7 @@ def grade() -> Scorer:
         return to_score(
             result,
             lab_sandbox.data.task,
-            why,
+            reason,
             sandbox=sealing.sandbox,
             sealed=sealing.sealed and result.sealed is not False,
             graded_before=graded_before,
@@ -43,7 +43,7 @@ def grade() -> Scorer:
     return score
 
 
-def to_score(grade: Grade | None, task: Task, why: str | None = None, **metadata: Any) -> Score:
+def to_score(grade: Grade | None, task: Task, reason: str | None = None, **metadata: Any) -> Score:
     """Return a grade as a score of Inspect; a trial without a grade counts as a failure.
 
     The score itself has no mean, because tasks have different metrics. Success has one, over all samples except those
@@ -56,7 +56,7 @@ def to_score(grade: Grade | None, task: Task, why: str | None = None, **metadata
     if valid:
         explanation: str | None = f"{task.metric.name}: {score}; {task.metric.direction} is better"
     else:
-        explanation = why or (grade.why if grade else None)
+        explanation = reason or (grade.why if grade else None)
     return Score(
         value={"score": score, "success": math.nan if success is None else int(success), "valid": int(valid)},
         explanation=explanation,

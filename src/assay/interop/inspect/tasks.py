@@ -61,8 +61,8 @@ def _inspect_task(suite: str) -> Callable[..., Task]:
             edition = edition or chosen[0].edition
             budget = _budget(chosen, time, steps)
             specs = [
-                LabSpec(task=one.id, edition=edition, variant=variant, describe=describe, sandbox=sandbox)
-                for one in chosen
+                LabSpec(task=task.id, edition=edition, variant=variant, describe=describe, sandbox=sandbox)
+                for task in chosen
             ]
             samples = [_sample(spec, budget) for spec in specs]
         except (AssayError, ValueError) as error:
@@ -96,8 +96,8 @@ def _select_tasks(suite: str, names: str | Sequence[str] | None) -> list[AssayTa
             return name
         return f"{suite}:{name}" if name in splits else f"{suite}/{name}"
 
-    given = names.split(",") if isinstance(names, str) else names or [suite]
-    tasks = registry.select_all(qualify(name) for name in given)
+    selectors = names.split(",") if isinstance(names, str) else names or [suite]
+    tasks = registry.select_all(qualify(name) for name in selectors)
     foreign = [task for task in tasks if task.suite != suite]
     if foreign:
         raise UsageError(f"{foreign[0].id} is not a task of {suite}; use assay/{foreign[0].suite}")
@@ -107,25 +107,25 @@ def _select_tasks(suite: str, names: str | Sequence[str] | None) -> list[AssayTa
 def _budget(chosen: Sequence[AssayTask], time: str | int | None, steps: int | None) -> Budget:
     """Return the budget of every sample: Inspect has one limit for all of them."""
     return Budget(
-        time=max(one.budget.time for one in chosen) if time is None else parse_duration(time),
-        steps=max(one.budget.steps for one in chosen) if steps is None else steps,
+        time=max(task.budget.time for task in chosen) if time is None else parse_duration(time),
+        steps=max(task.budget.steps for task in chosen) if steps is None else steps,
     )
 
 
 def _sample(spec: LabSpec, budget: Budget) -> Sample:
     """Return the sample of a task; an error says what to do if its data or environment is missing."""
-    found, home = spec.load_task(), Home.default()
-    load_prepared(home, found, spec.edition, spec.variant)
-    find_environment(home, found.environment_for(spec.variant))
+    task, home = spec.load_task(), Home.default()
+    load_prepared(home, task, spec.edition, spec.variant)
+    find_environment(home, task.environment_for(spec.variant))
     return Sample(
-        input=task_prompt(found, spec.description(found), budget),
-        id=found.name,
+        input=task_prompt(task, spec.description(task), budget),
+        id=task.name,
         metadata={
-            "task": found.id,
+            "task": task.id,
             "edition": spec.edition,
             "variant": spec.variant,
-            "metric": found.metric.name,
-            "direction": found.metric.direction,
+            "metric": task.metric.name,
+            "direction": task.metric.direction,
         },
         sandbox=SandboxEnvironmentSpec("assay", spec),
     )

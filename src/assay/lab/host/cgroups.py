@@ -184,25 +184,25 @@ def _mounts() -> Iterator[_Mount]:
         kind, _, options = after.split()[:3]
         if kind not in ("cgroup", "cgroup2"):
             continue
-        found = (
+        mounted = (
             next((c for c in groups if c and c <= set(options.split(","))), None) if kind == "cgroup" else frozenset()
         )
-        if found is not None and found in groups:
+        if mounted is not None and mounted in groups:
             # Inside a container the mount may begin at the container's own group.
-            inside = groups[found].removeprefix(root if root != "/" else "").strip("/")
-            yield _Mount(Path(point), found, Path(point) / inside)
+            inside = groups[mounted].removeprefix(root if root != "/" else "").strip("/")
+            yield _Mount(Path(point), mounted, Path(point) / inside)
 
 
 def _create_v1(mount: _Mount, controller: str, name: str) -> Path:
-    refused: OSError | None = None
+    failure: OSError | None = None
     for parent in dict.fromkeys((mount.ours, mount.point)):
         try:
             folder = parent / name
             folder.mkdir()
             return folder
         except OSError as error:
-            refused = error
-    raise refused or FileNotFoundError(f"no {controller} hierarchy")
+            failure = error
+    raise failure or FileNotFoundError(f"no {controller} hierarchy")
 
 
 def _create_freezers(mounts: list[_Mount], name: str, folders: Mapping[str, Path]) -> Path | None:
@@ -221,7 +221,7 @@ def _create_v2(mounts: list[_Mount], controller: str, name: str) -> Path:
     mount = next((mount for mount in mounts if not mount.controllers), None)
     if mount is None:
         raise FileNotFoundError(0, "control groups are not mounted")
-    refused: OSError = FileNotFoundError(0, f"the {controller} controller is not available")
+    failure: OSError = FileNotFoundError(0, f"the {controller} controller is not available")
     above = [mount.ours, *(p for p in mount.ours.parents if p == mount.point or mount.point in p.parents)]
     for parent in above:
         try:
@@ -232,18 +232,18 @@ def _create_v2(mounts: list[_Mount], controller: str, name: str) -> Path:
             (parent / name).mkdir(exist_ok=True)
             return parent / name
         except OSError as error:
-            refused = error
-    raise refused
+            failure = error
+    raise failure
 
 
 def _set(folder: Path, limit: str, limits: Limits) -> None:
     quota = int(limits.cores * _PERIOD)
-    wanted = {
+    settings = {
         "memory": (("memory.max", limits.memory), ("memory.limit_in_bytes", limits.memory)),
         "processes": (("pids.max", limits.processes),),
         "cpu": (("cpu.max", f"{quota} {_PERIOD}"), ("cpu.cfs_quota_us", quota)),
     }[limit]
-    for name, value in wanted:
+    for name, value in settings:
         if (folder / name).exists():
             (folder / name).write_text(str(value))
     # Without the first two, memory over the limit is swapped out instead of refused. Version 1 counts the buffers of

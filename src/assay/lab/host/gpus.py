@@ -10,8 +10,8 @@ _SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
 
 def gpu_numbers(dev: Path = DEV) -> tuple[int, ...]:
     """Return the numbers of this machine's GPUs."""
-    found = (re.fullmatch(r"nvidia(\d+)", path.name) for path in dev.glob("nvidia*"))
-    return tuple(sorted(int(match[1]) for match in found if match))
+    matches = (re.fullmatch(r"nvidia(\d+)", path.name) for path in dev.glob("nvidia*"))
+    return tuple(sorted(int(match[1]) for match in matches if match))
 
 
 def gpu_nodes(numbers: tuple[int, ...], dev: Path = DEV) -> tuple[Path, ...]:

@@ -63,7 +63,7 @@ def memory_used(root: int) -> int:
 
 def sample_resources(slot: LabSlot, root: int, seconds: float) -> ResourceSample:
     """Return what a process and all its descendants use now; processes that have ended count with their parents."""
-    found = _descendants(root)
+    processes = _descendants(root)
     if slot.volume is None:
         disk = min(disk_used(slot.workspace), _UNLIMITED - 1)
     else:
@@ -71,8 +71,8 @@ def sample_resources(slot: LabSlot, root: int, seconds: float) -> ResourceSample
         disk = (volume.f_blocks - volume.f_bfree) * volume.f_frsize
     return ResourceSample(
         seconds=round(seconds, 1),
-        cpu=round(sum(process.cpu for process in found), 2),
-        memory=sum(process.memory for process in found),
+        cpu=round(sum(process.cpu for process in processes), 2),
+        memory=sum(process.memory for process in processes),
         disk=disk,
     )
 
@@ -99,10 +99,10 @@ def _descendants(root: int) -> list[_ProcessUsage]:
                 continue
             children[int(fields[1])].append(int(folder.name))
             usage[int(folder.name)] = _ProcessUsage(int(fields[21]) * page, sum(map(int, fields[11:15])) / ticks)
-    found, waiting = [], [root]
+    processes, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
         if pid in usage:
-            found.append(usage[pid])
+            processes.append(usage[pid])
         waiting += children[pid]
-    return found
+    return processes

@@ -32,9 +32,9 @@ class Volume:
 
     def full(self) -> bool:
         """Whether there is no space left, or no inode."""
-        found = os.statvfs(self.point)
+        filesystem = os.statvfs(self.point)
         # The file system reserves a fiftieth, at most 4096 blocks, and counts it as free; one megabyte is slack.
-        return found.f_bavail <= min(found.f_blocks // 50, 4096) + 256 or found.f_favail == 0
+        return filesystem.f_bavail <= min(filesystem.f_blocks // 50, 4096) + 256 or filesystem.f_favail == 0
 
 
 def create_volume(folder: Path, size: int, templates: Path) -> Volume:

@@ -119,12 +119,12 @@ def apply_rlimits(limits: Limits, *, memory_per_process: bool, processes: bool =
     The kernel counts the processes of a user within a user namespace. Outside of one it would count all processes of
     the user, so there `processes` must be off.
     """
-    wanted = {"core": 0, "fsize": limits.file_size, "nofile": 4096}
+    rlimits = {"core": 0, "fsize": limits.file_size, "nofile": 4096}
     if processes:
-        wanted["nproc"] = limits.processes
+        rlimits["nproc"] = limits.processes
     if memory_per_process:
-        wanted["data"] = limits.memory
-    return [find_tool("prlimit"), *(f"--{name}={value}" for name, value in wanted.items()), "--"]
+        rlimits["data"] = limits.memory
+    return [find_tool("prlimit"), *(f"--{name}={value}" for name, value in rlimits.items()), "--"]
 
 
 def join_cgroups(group: LabCgroups, freezer: Freezer | None = None) -> list[str]:
@@ -145,10 +145,10 @@ def choose_processors(setup: Setup) -> str:
 
 def find_tool(name: str) -> str:
     """Return the path of a program that every Linux system has."""
-    found = shutil.which(name, path=SYSTEM_PATH)
-    if found is None:
+    path = shutil.which(name, path=SYSTEM_PATH)
+    if path is None:
         raise LabError(f"{name} is not installed; run: apt-get install util-linux")
-    return found
+    return path
 
 
 @contextmanager

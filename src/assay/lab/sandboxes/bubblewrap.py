@@ -280,7 +280,7 @@ def _sealing(slot: LabSlot, setup: Setup) -> Sealing:
         "processes": "counted by the kernel in each command's user namespace",
         **slot.group.enforced,
     }
-    missing = {limit: why for limit, why in slot.group.missing.items() if limit not in enforced}
+    missing = {limit: reason for limit, reason in slot.group.missing.items() if limit not in enforced}
     return Sealing("bubblewrap", sealed=True, network=setup.network, enforced=enforced, missing=missing)
 
 

@@ -60,18 +60,18 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
 
 def find_bwrap() -> str:
     """Return the path of a `bwrap` that is new enough."""
-    found = shutil.which("bwrap", path=SYSTEM_PATH)
-    if found is None:
+    bwrap = shutil.which("bwrap", path=SYSTEM_PATH)
+    if bwrap is None:
         raise LabError(
             "bubblewrap is not installed; run: apt-get install bubblewrap (or: dnf install bubblewrap).\n"
             "Without it, use --sandbox docker, or --sandbox none, which seals nothing."
         )
-    if version(found) < _MIN_VERSION:
-        needed, has = (".".join(map(str, numbers)) for numbers in (_MIN_VERSION, version(found)))
+    if version(bwrap) < _MIN_VERSION:
+        needed, has = (".".join(map(str, numbers)) for numbers in (_MIN_VERSION, version(bwrap)))
         raise LabError(
-            f"{found} has version {has}; labs need {needed} to limit memory disks and to disable user namespaces"
+            f"{bwrap} has version {has}; labs need {needed} to limit memory disks and to disable user namespaces"
         )
-    return found
+    return bwrap
 
 
 @cache
@@ -119,8 +119,8 @@ def _system_links() -> Iterator[str]:
 
 def _etc(home: Home) -> Path:
     """Return a folder with the few files of /etc that programs need, which is created once."""
-    found = {name: (Path("/etc") / name).lstat() for name in _ETC_COPIES if (Path("/etc") / name).exists()}
-    stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in found.items()}]
+    stats = {name: (Path("/etc") / name).lstat() for name in _ETC_COPIES if (Path("/etc") / name).exists()}
+    stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in stats.items()}]
     folder = home.system / hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:24]
     if not folder.is_dir():
         temporary = home.system / f".{random_token()}"

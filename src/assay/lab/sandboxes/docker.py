@@ -117,7 +117,7 @@ class ContainerCommand:
 
 def find_engine() -> str:
     """Return the program of a container engine that responds."""
-    problem = "neither docker nor podman is installed"
+    reason = "neither docker nor podman is installed"
     for name in ("docker", "podman"):
         if program := shutil.which(name):
             answer = subprocess.run(
@@ -125,8 +125,8 @@ def find_engine() -> str:
             )
             if answer.returncode == 0 and answer.stdout.strip():
                 return program
-            problem = f"{name} does not respond: {answer.stderr.strip() or 'the engine is not running'}"
-    raise LabError(f"{problem}; start an engine, or use --sandbox bubblewrap, which needs none")
+            reason = f"{name} does not respond: {answer.stderr.strip() or 'the engine is not running'}"
+    raise LabError(f"{reason}; start an engine, or use --sandbox bubblewrap, which needs none")
 
 
 def _options(engine: str, slot: LabSlot, setup: Setup) -> list[str]:

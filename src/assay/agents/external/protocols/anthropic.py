@@ -142,10 +142,10 @@ def _parse_tool(tool: Json, limits: RequestLimits) -> Tool:
 def _parse_choice(choice: object) -> str | None:
     if choice is None:
         return None
-    wanted = require_object(choice, "tool_choice")
-    if wanted.get("type") == "tool":
-        return require_text(wanted.get("name"), "tool_choice.name")
-    return {"any": "any", "none": "none"}.get(str(wanted.get("type")))
+    fields = require_object(choice, "tool_choice")
+    if fields.get("type") == "tool":
+        return require_text(fields.get("name"), "tool_choice.name")
+    return {"any": "any", "none": "none"}.get(str(fields.get("type")))
 
 
 def _format_blocks(reply: Reply) -> list[dict[str, Any]]:

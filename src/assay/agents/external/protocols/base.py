@@ -178,8 +178,8 @@ def count_characters(request: ClientRequest) -> int:
 
 def _check_recordable(value: object) -> None:
     """Refuse values over which later recursive code would stumble, or that would make a record invalid."""
-    if why := find_unrecordable(value):
-        raise Malformed(f"the JSON cannot be recorded: {why}")
+    if reason := find_unrecordable(value):
+        raise Malformed(f"the JSON cannot be recorded: {reason}")
 
 
 def _part_text(part: object) -> str:

@@ -117,11 +117,11 @@ class _Turn:
         )
 
 
-def _parse_input(given: object, limits: RequestLimits) -> list[Message]:
-    if isinstance(given, str):
-        return [Message(role="user", text=given)]
+def _parse_input(content: object, limits: RequestLimits) -> list[Message]:
+    if isinstance(content, str):
+        return [Message(role="user", text=content)]
     turns: list[_Turn] = []
-    for item in (require_object(item, "an item") for item in require_list(given, "input", MAX_MESSAGES)):
+    for item in (require_object(item, "an item") for item in require_list(content, "input", MAX_MESSAGES)):
         kind = item.get("type", "message")
         if kind == "message":
             role = ROLES.get(str(item.get("role")))

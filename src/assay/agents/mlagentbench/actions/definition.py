@@ -67,8 +67,8 @@ class Action:
 
     def mismatch(self, arguments: Mapping[str, Any]) -> str | None:
         """Return which arguments are missing or unknown, or None if exactly the right ones are there."""
-        faults = self._find_mismatches(arguments)
-        return self._describe_faults(faults) if faults else None
+        mismatches = self._find_mismatches(arguments)
+        return self._describe_mismatches(mismatches) if mismatches else None
 
     async def perform(self, context: ActionContext, arguments: Mapping[str, Any]) -> Observation:
         """Perform the action; raise `ActionFailed` if the arguments are wrong or it does not succeed."""
@@ -76,7 +76,7 @@ class Action:
         return result if isinstance(result, Observation) else Observation(result)
 
     def _check_arguments(self, values: Mapping[str, Any]) -> dict[str, str | int]:
-        faults = self._find_mismatches(values)
+        mismatches = self._find_mismatches(values)
         checked: dict[str, str | int] = {}
         for argument in self.arguments:
             if argument.name not in values:
@@ -84,11 +84,11 @@ class Action:
             value = _convert(argument, values[argument.name])
             if value is None:
                 kind = "an integer" if argument.kind is int else "a string"
-                faults.append(f"{argument.name!r} must be {kind}, not {values[argument.name]!r:.100}")
+                mismatches.append(f"{argument.name!r} must be {kind}, not {values[argument.name]!r:.100}")
             else:
                 checked[argument.name] = value
-        if faults:
-            raise ActionFailed("arguments", self._describe_faults(faults))
+        if mismatches:
+            raise ActionFailed("arguments", self._describe_mismatches(mismatches))
         return checked
 
     def _find_mismatches(self, values: Mapping[str, Any]) -> list[str]:
@@ -96,9 +96,9 @@ class Action:
         missing = [f"{name!r} is missing" for name in sorted(known - set(values))]
         return missing + [f"there is no argument {name!r}" for name in sorted(set(values) - known)]
 
-    def _describe_faults(self, faults: Sequence[str]) -> str:
+    def _describe_mismatches(self, mismatches: Sequence[str]) -> str:
         usage = "; ".join(f"{name}: {description}" for name, description in self.usage().items())
-        return f"Wrong arguments for {self.name}: {', '.join(faults)}. Usage: {usage}."
+        return f"Wrong arguments for {self.name}: {', '.join(mismatches)}. Usage: {usage}."
 
 
 def action(name: str, *, returns: str) -> Callable[[Implementation], Action]:

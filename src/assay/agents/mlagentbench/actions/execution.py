@@ -52,6 +52,6 @@ async def validate_submission(context: ActionContext) -> Observation:
 async def _check_script(context: ActionContext, path: str, name: str) -> None:
     """Refuse everything but a regular file: what is checked must be what is run, not the target of a link."""
     command = ["find", command_argument(path), "-maxdepth", "0", "-type", "f", "-size", f"-{MAX_FILE_SIZE}c"]
-    found = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
-    if not found.stdout:
+    lookup = await context.bench.execute(command, seconds=LOOKUP_SECONDS, changes=False)
+    if not lookup.stdout:
         raise ActionFailed("refused", f"{name!r} is not a script in the workspace: there is no regular file there.")

@@ -86,8 +86,8 @@ async def inspect_script_lines(
     if last - first + 1 > MAX_LINES:
         raise ActionFailed("refused", f"That is {last - first + 1} lines; request at most {MAX_LINES} at a time.")
     width = len(str(last))
-    shown = "".join(f"{number:>{width}}  {lines[number - 1]}" for number in range(first, last + 1))
-    return cut_middle(f"Lines {first} to {last} of {len(lines)} in {script_name}:\n\n{shown}", context.max_output)
+    numbered = "".join(f"{number:>{width}}  {lines[number - 1]}" for number in range(first, last + 1))
+    return cut_middle(f"Lines {first} to {last} of {len(lines)} in {script_name}:\n\n{numbered}", context.max_output)
 
 
 def normalize_path(path: str) -> str:

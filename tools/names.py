@@ -1,0 +1,86 @@
+"""Check that no variable, parameter, field or function has a name that says nothing about what it holds."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKED = ("src/assay", "tests", "tools", "benchmarks", "examples")
+PENDING = (
+    "src/assay/agents/aide",
+    "src/assay/cli",
+    "src/assay/data",
+    "src/assay/formats",
+    "src/assay/grading",
+    "src/assay/records",
+    "src/assay/results",
+    "src/assay/runs",
+    "src/assay/studies",
+    "src/assay/suites",
+    "src/assay/tasks",
+    "src/assay/web",
+    "tests/cli",
+    "tests/cluster",
+    "tests/conftest.py",
+    "tests/data",
+    "tests/docs",
+    "tests/faults",
+    "tests/grading",
+    "tests/mlagentbench",
+    "tests/mlebench",
+    "tests/records",
+    "tests/results",
+    "tests/runs",
+    "tests/studies",
+    "tests/tasks",
+    "tests/web",
+)
+"""Folders whose names are not checked yet."""
+PUBLISHED = "src/assay/suites/mlagentbench/*/published/starter/*"
+"""Scripts that must stay as they were published."""
+BANNED = {"one", "ones", "found", "same", "some", "place", "places", "made", "shown", "given", "wanted"}
+
+
+def main() -> int:
+    """Print each definition with a banned name; exit with 1 if there is one."""
+    paths = sorted(path for folder in CHECKED for path in (ROOT / folder).rglob("*.py"))
+    errors = [error for path in paths if is_checked(path.relative_to(ROOT)) for error in check_file(path)]
+    sys.stdout.writelines(f"{error}\n" for error in errors)
+    return 1 if errors else 0
+
+
+def is_checked(path: Path) -> bool:
+    """Return whether the names in this file are checked."""
+    pending = any(path.is_relative_to(folder) for folder in PENDING)
+    return not pending and not any(parent.match(PUBLISHED) for parent in (path, *path.parents))
+
+
+def check_file(path: Path) -> list[str]:
+    """Return the definitions in a file whose name is banned, with or without underscores around it."""
+    names = sorted(set(find_definitions(ast.parse(path.read_text("utf-8")))))
+    return [f"{path}:{line}: {name} says nothing; name the thing" for line, name in names if name.strip("_") in BANNED]
+
+
+def find_definitions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of everything a module defines: not what it only uses, such as a library's attribute."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.lineno, node.name
+            case ast.arg():
+                yield node.lineno, node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.lineno, node.id
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.lineno, node.attr
+            case ast.alias(asname=str(name)):
+                yield node.lineno, name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchMapping(rest=str(name)):
+                yield node.lineno, name
+
+
+if __name__ == "__main__":
+    sys.exit(main())
