@@ -51,12 +51,12 @@ task = Registry([Path(sys.argv[1])]).task("bench/auc")
 data = load_prepared(home, task)
 import assay.grading.metrics.classification, assay.grading.submission.read
 if sys.argv[2] != "-":
-    grade_submission(Path(sys.argv[2]), task, data, home=home)
+    grade_submission(Path(sys.argv[2]), data, home=home)
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
 before = peak()
 started = time.perf_counter()
-grade_submission(Path(sys.argv[3]), task, data, home=home)
+grade_submission(Path(sys.argv[3]), data, home=home)
 print(time.perf_counter() - started, peak() - before)
 """
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from assay.core.quantities import format_size
-from assay.data.job import run_prepare, run_synthesize
+from assay.data.job import PrepareJob, run_prepare, run_synthesize
 from assay.tasks import Registry, Task
 
 
@@ -56,7 +56,8 @@ def measure(task: Task, tables: list[str], rows: int, folder: Path) -> int:
 
 def prepare_folder(name: str, folder: Path) -> int:
     """Prepare raw data, and return the peak memory of this process in bytes."""
-    run_prepare(Registry().task(name), "v1", raw=folder / "raw", public=folder / "public", private=folder / "private")
+    task, sides = Registry().task(name).in_edition("v1"), (folder / "public", folder / "private")
+    run_prepare(PrepareJob(task, folder / "raw", *sides, "v1"))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -27,21 +27,21 @@ def coin(tmp_path: Path) -> Task:
 
 def test_the_starter_of_a_task_without_a_panel_is_measured_and_grades_use_it(coin: Task, home: Home) -> None:
     prepared = prepare(home, coin, progress=NoProgress())
-    assert grade_submission(RIGHT.encode(), coin, prepared, home=home).improvement is None
+    assert grade_submission(RIGHT.encode(), prepared, home=home).improvement is None
     measured = measure_panel(home, coin, seeds=2, progress=NoProgress())
     assert (measured.panel, measured.baseline_seeds, measured.variant) == ((), 2, "real")
     path = keep_measurements(home, coin, measured)
     assert path.is_relative_to(home.data) and not (coin.folder / "measured.json").exists()
-    grade = grade_submission(RIGHT.encode(), coin, prepared, home=home)
+    grade = grade_submission(RIGHT.encode(), prepared, home=home)
     assert grade.baseline == measured.baseline and grade.score == 1.0
     assert grade.improvement == pytest.approx((1 - measured.baseline) / measured.baseline) and grade.success is True
 
     other = measured.model_copy(update={"variant": "synthetic-0"})
     path.write_text(other.model_dump_json())
-    assert grade_submission(RIGHT.encode(), coin, prepared, home=home).baseline is None
+    assert grade_submission(RIGHT.encode(), prepared, home=home).baseline is None
     path.write_text("{}")
     with pytest.raises(UsageError, match="assay panel tiny/coin"):
-        grade_submission(RIGHT.encode(), coin, prepared, home=home)
+        grade_submission(RIGHT.encode(), prepared, home=home)
 
 
 def test_figures_of_real_data_and_of_the_first_miniature_can_be_part_of_a_task(coin: Task, home: Home) -> None:

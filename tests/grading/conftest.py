@@ -48,6 +48,7 @@ def difference(output, expected):
 class Prepared:
     """The part of a prepared task that grading uses."""
 
+    task: Task
     private: Path
     edition: str = "v1"
     variant: str = "real"
@@ -65,12 +66,12 @@ def replace_file() -> ReplaceFile:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> Prepared:
-    """Answers for three rows."""
+def prepared(make_task: MakeTask, tmp_path: Path) -> Prepared:
+    """Answers for three rows of prices."""
     private = tmp_path / "private"
     private.mkdir()
     (private / "answers.csv").write_text(GRADED)
-    return Prepared(private)
+    return Prepared(make_task(), private)
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def graded(tmp_path: Path, prepared: Prepared, replace_file: ReplaceFile) -> Jud
         replace_file(prepared.private / task.data.answers, answers)
         path = tmp_path / name
         replace_file(path, submission)
-        return grade_submission(path, task, prepared, home=Home(tmp_path))
+        return grade_submission(path, replace(prepared, task=task.in_edition(prepared.edition)), home=Home(tmp_path))
 
     return graded
 
@@ -170,7 +171,7 @@ def judge(squares: Task, home: Home, prepared: Prepared, tmp_path: Path) -> Judg
     def graded(*code: str, variant: str = "synthetic-0") -> Grade:
         path = tmp_path / "squares.py"
         path.write_text("".join(map(textwrap.dedent, code)))
-        return grade_submission(path, squares, replace(prepared, variant=variant), home=home)
+        return grade_submission(path, replace(prepared, task=squares, variant=variant), home=home)
 
     return graded
 

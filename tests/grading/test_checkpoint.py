@@ -5,6 +5,7 @@ import pickle
 import struct
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def save(tmp_path: Path) -> Save:
 @pytest.fixture
 def grade_file(slope: Task, prepared: Any, home: Home) -> Judge:
     """Grade a file on the small task."""
-    return lambda path: grade_submission(path, slope, prepared, home=home)
+    return lambda path: grade_submission(path, replace(prepared, task=slope), home=home)
 
 
 def test_weights_are_scored_by_the_predictions_of_the_model(grade_file: Judge, save: Save, home: Home) -> None:
@@ -114,10 +115,10 @@ def test_a_perfect_model_has_the_perfect_score(grade_file: Judge, save: Save) ->
 
 def test_the_form_is_validated_without_running_anything(slope: Task, prepared: Any, save: Save) -> None:
     (slope.folder / "judge.py").unlink()
-    validate_submission(save(slope=1.0), slope, prepared)
-    validate_submission(save(anything=np.ones((3, 4)), more=np.array([True])), slope, prepared)
+    validate_submission(save(slope=1.0), replace(prepared, task=slope))
+    validate_submission(save(anything=np.ones((3, 4)), more=np.array([True])), replace(prepared, task=slope))
     with pytest.raises(InvalidSubmission, match="only plain numbers"):
-        validate_submission(save(slope="words"), slope, prepared)
+        validate_submission(save(slope="words"), replace(prepared, task=slope))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_a_hostile_file_is_refused_before_any_lab_opens(
     assert grade.score is None and not grade.valid_submission
     assert grade.why is not None and why in grade.why
     with pytest.raises(InvalidSubmission) as refused:
-        validate_submission(path, slope, prepared)
+        validate_submission(path, replace(prepared, task=slope))
     assert str(refused.value) == grade.why
     assert not (home.root / "labs").exists()
 

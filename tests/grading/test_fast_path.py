@@ -2,7 +2,7 @@
 
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -146,13 +146,13 @@ def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart_by_lenient_p
     (prepared.private / "answers.csv").write_text("id,price\na,1\nb,2\nc,3\n")
     task = make_task(Column(type=kind), lenient=True)
     submission = b"id,price\na,9007199254740992\nb,9007199254740993\nc,3\n"
-    assert parse_fast(submission, None, task, prepared) is None
-    parsed = parse_leniently(submission, "submission.csv", task, prepared)
+    assert parse_fast(submission, None, replace(prepared, task=task)) is None
+    parsed = parse_leniently(submission, "submission.csv", replace(prepared, task=task))
     assert parsed.values.tolist() == [2**53, 2**53 + 1, 3]
     if kind == "integer":  # in a list of Python's integers, NumPy makes 2^63 and smaller ones floats
         mixed = submission.replace(b"9007199254740993", b"9223372036854775808")
         with pytest.raises(InvalidSubmission, match="must hold"):
-            parse_leniently(mixed, "submission.csv", task, prepared)
+            parse_leniently(mixed, "submission.csv", replace(prepared, task=task))
 
 
 @pytest.mark.parametrize("lenient", [True, False], ids=["lenient", "strict"])
@@ -163,13 +163,13 @@ def test_what_the_fast_path_accepts_is_parsed_alike_without_it(seed, lenient, ma
     for _ in range(1200):
         case = draw_case(draw, lenient)
         replace_file(prepared.private / "answers.csv", case.answers)
-        task = make_task(**case.rules)
-        fast = parse_fast(case.submission, None, task, prepared)
+        data = replace(prepared, task=make_task(**case.rules))
+        fast = parse_fast(case.submission, None, data)
         if fast is None:
             continue
         accepted += 1
         try:
-            careful = parse(case.submission, "submission.csv", task, prepared)
+            careful = parse(case.submission, "submission.csv", data)
         except InvalidSubmission as error:
             pytest.fail(f"only the fast path accepts {case}: {error}")
         assert list(fast.columns) == list(careful.columns)
@@ -188,7 +188,7 @@ def test_plain_files_take_the_fast_path_in_any_order(make_task, prepared):
     task = make_task(lenient=True, columns={"price": SHARE})
     shuffled = ["id,price", *random.Random(0).sample(answers.splitlines()[1:], 3000), ""]
     for submission in (answers, "\n".join(shuffled)):
-        parsed = parse_fast(submission.encode(), None, task, prepared)
+        parsed = parse_fast(submission.encode(), None, replace(prepared, task=task))
         assert parsed is not None
         assert np.array_equal(parsed.values, parsed.truth)
 
@@ -207,7 +207,7 @@ def test_ids_that_pandas_may_read_as_numbers_in_one_part_and_text_in_another_are
 ):
     (prepared.private / "answers.csv").write_text("id,price\n" + "".join(f"{id},1\n" for id in ids))
     submission = "id,price\n" + "".join(f"{id},1\n" for id in reversed(ids))
-    assert (parse_fast(submission.encode(), None, make_task(lenient=True), prepared) is not None) is plain
+    assert (parse_fast(submission.encode(), None, replace(prepared, task=make_task(lenient=True))) is not None) is plain
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60), st.randoms(use_true_random=False))

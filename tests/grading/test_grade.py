@@ -1,9 +1,9 @@
 """A grade is complete, keeps the published fields, and needs few imports."""
 
-import dataclasses
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 
 import anyio
@@ -59,7 +59,9 @@ def test_a_grade_has_the_published_fields_first_and_in_order():
 
 
 def test_a_score_on_a_human_leaderboard_wins_its_medal(submitted, make_task, prepared):
-    grade = grade_submission(submitted, make_task(leaderboard=BOARD), prepared, home=Home(submitted.parent))
+    grade = grade_submission(
+        submitted, replace(prepared, task=make_task(leaderboard=BOARD)), home=Home(submitted.parent)
+    )
     assert grade.model_dump(include=set(PUBLISHED) - {"created_at"}) == {
         "competition_id": "prices",
         "score": 2.0,
@@ -86,7 +88,9 @@ def test_a_score_on_a_human_leaderboard_wins_its_medal(submitted, make_task, pre
 
 
 def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_no_medal(submitted, make_task, prepared):
-    grade = grade_submission(submitted, make_task(measured=MEASURED), prepared, home=Home(submitted.parent))
+    grade = grade_submission(
+        submitted, replace(prepared, task=make_task(measured=MEASURED)), home=Home(submitted.parent)
+    )
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement) == (2, 2, 4.0, 0.5)
     assert grade.success is True
     assert not grade.any_medal and not grade.above_median and grade.gold_threshold is None and grade.percentile is None
@@ -94,8 +98,8 @@ def test_a_score_on_a_task_without_leaderboard_is_ranked_in_its_panel_and_wins_n
 
 @pytest.mark.parametrize("variant", ["synthetic-0", "unverified"])
 def test_data_that_is_not_real_wins_no_medal_and_has_no_thresholds(variant, submitted, make_task, prepared):
-    other = dataclasses.replace(prepared, variant=variant)
-    grade = grade_submission(submitted, make_task(leaderboard=BOARD), other, home=Home(submitted.parent))
+    other = replace(prepared, task=make_task(leaderboard=BOARD), variant=variant)
+    grade = grade_submission(submitted, other, home=Home(submitted.parent))
     assert grade.score == 2.0 and grade.valid_submission  # which wins silver on real data
     assert not (grade.any_medal or grade.gold_medal or grade.silver_medal or grade.bronze_medal or grade.above_median)
     thresholds = (grade.gold_threshold, grade.silver_threshold, grade.bronze_threshold, grade.median_threshold)
@@ -115,10 +119,10 @@ def test_data_that_is_not_real_wins_no_medal_and_has_no_thresholds(variant, subm
 def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, tolerance, success, make_task, prepared):
     task = make_task(measured=MEASURED.model_copy(update={"baseline_spread": spread}))
     judged = Judgement(score=2.0, tolerance=tolerance)
-    grade = make_grade(b"", task, prepared, judged)
+    grade = make_grade(b"", replace(prepared, task=task), judged)
     assert (grade.success, grade.success_published) == (success, True)
     as_published = task.model_copy(update={"success_as_published": ("v1",)})
-    assert make_grade(b"", as_published, prepared, judged).success
+    assert make_grade(b"", replace(prepared, task=as_published), judged).success
 
 
 @pytest.mark.parametrize(
@@ -131,13 +135,13 @@ def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, toler
 )
 def test_a_large_gain_in_speed_is_a_success_however_noisy_the_machine(score, tolerance, success, make_task, prepared):
     task = make_task(direction="higher", measured=MEASURED)
-    assert make_grade(b"", task, prepared, Judgement(score=score, tolerance=tolerance)).success is success
+    assert make_grade(b"", replace(prepared, task=task), Judgement(score=score, tolerance=tolerance)).success is success
 
 
 @pytest.mark.parametrize("other", [{"edition": "fixed"}, {"variant": "synthetic-1"}])
 def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, submitted, make_task, prepared):
-    changed = dataclasses.replace(prepared, **other)
-    grade = grade_submission(submitted, make_task(measured=MEASURED), changed, home=Home(submitted.parent))
+    changed = replace(prepared, task=make_task(measured=MEASURED), **other)
+    grade = grade_submission(submitted, changed, home=Home(submitted.parent))
     assert grade.valid_submission
     assert (grade.rank, grade.panel_size, grade.baseline, grade.improvement, grade.success) == (None,) * 5
 
@@ -146,7 +150,7 @@ def test_figures_of_another_edition_or_other_data_are_not_compared_with(other, s
 def test_what_cannot_be_scored_still_gets_a_grade(exists, submitted, make_task, prepared):
     submitted.write_text("nonsense") if exists else submitted.unlink()
     task = make_task(leaderboard=BOARD, measured=MEASURED)
-    grade = grade_submission(submitted, task, prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, replace(prepared, task=task), home=Home(submitted.parent))
     assert grade.submission_exists is exists
     assert (grade.score, grade.valid_submission, grade.any_medal, grade.above_median) == (None, False, False, False)
     assert (grade.rank, grade.percentile, grade.improvement, grade.success) == (None, None, None, False)
@@ -155,13 +159,13 @@ def test_what_cannot_be_scored_still_gets_a_grade(exists, submitted, make_task, 
 
 
 def test_a_trial_without_submission_gets_a_grade(make_task, prepared, tmp_path):
-    grade = grade_submission(None, make_task(), prepared, home=Home(tmp_path))
+    grade = grade_submission(None, prepared, home=Home(tmp_path))
     assert (grade.submission_exists, grade.submission_path, grade.why) == (False, "None", "Nothing was submitted.")
 
 
 def test_a_score_that_is_not_a_number_is_never_written_as_one(submitted, make_task, prepared):
     submitted.write_text("id,price\n007,-5\n8,18\n9,33\n")
-    grade = grade_submission(submitted, make_task(metric="rmsle"), prepared, home=Home(submitted.parent))
+    grade = grade_submission(submitted, replace(prepared, task=make_task(metric="rmsle")), home=Home(submitted.parent))
     assert grade.score is None
     assert grade.why == "rmsle has no finite value for these predictions."
     json.loads(grade.model_dump_json(), parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
@@ -169,12 +173,12 @@ def test_a_score_that_is_not_a_number_is_never_written_as_one(submitted, make_ta
 
 def test_the_score_is_rounded_to_five_decimals(submitted, make_task, prepared):
     submitted.write_text("id,price\n007,10\n8,20\n9,31\n")
-    assert grade_submission(submitted, make_task(), prepared, home=Home(submitted.parent)).score == 0.33333
+    assert grade_submission(submitted, prepared, home=Home(submitted.parent)).score == 0.33333
 
 
 def test_grading_works_inside_an_event_loop(submitted, make_task, prepared):
     async def graded():
-        return await grade_submission_async(submitted, make_task(), prepared, home=Home(submitted.parent))
+        return await grade_submission_async(submitted, prepared, home=Home(submitted.parent))
 
     assert anyio.run(graded).score == 2.0
 
@@ -190,8 +194,8 @@ light = {name for name in ("numpy", "polars", "anyio") if name in sys.modules}
 from assay.tasks import Task
 from assay.core.home import Home
 path, private, task = Path(sys.argv[1]), Path(sys.argv[2]), Task.model_validate_json(sys.argv[3])
-prepared = SimpleNamespace(private=private, edition="v1", variant="real")
-grade = assay.grading.grade_submission(path, task, prepared, home=Home(path.parent))
+prepared = SimpleNamespace(task=task, private=private, edition="v1", variant="real")
+grade = assay.grading.grade_submission(path, prepared, home=Home(path.parent))
 print(json.dumps({"light": sorted(light), "score": grade.score, "modules": sorted(sys.modules)}))
 """
     words = [str(submitted), str(prepared.private), make_task(lenient=lenient).model_dump_json()]

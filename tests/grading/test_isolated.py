@@ -13,7 +13,7 @@ from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.grading import grade_submission
 from assay.grading.isolated import SMALL, judge_isolated, validate_isolated
-from assay.tasks import Registry, Task
+from assay.tasks import Registry
 
 TWEETS = Registry().task("mlebench/tweet-sentiment-extraction")
 CODE_AND_LIBRARIES = 400 * 10**6
@@ -24,9 +24,9 @@ from assay.core.home import Home
 from assay.data import load_prepared
 from assay.grading.isolated import judge_isolated
 from assay.tasks import Registry
-task = Registry().task(sys.argv[2]).in_edition(sys.argv[3])
+task = Registry().task(sys.argv[2])
 data = load_prepared(Home(Path(sys.argv[1])), task, sys.argv[3], "synthetic-0")
-print(judge_isolated(Path(sys.argv[4]), task, data).why)
+print(judge_isolated(Path(sys.argv[4]), data).why)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 """
 
@@ -83,14 +83,13 @@ def test_an_honest_submission_has_the_same_score_in_and_out_of_isolation(
 ) -> None:
     path = tmp_path / "submission.csv"
     path.write_bytes(with_cell(tweets, b"good " * (2 * SMALL // 5)))
-    task: Task = TWEETS.in_edition("v1")
-    outside = grade_submission(path, task, tweets, home=home_of_tweets)
-    inside = grade_submission(path, task, tweets, home=home_of_tweets, isolated=True)
+    outside = grade_submission(path, tweets, home=home_of_tweets)
+    inside = grade_submission(path, tweets, home=home_of_tweets, isolated=True)
     assert outside.score is not None and inside.score == outside.score
-    assert judge_isolated(path, task, tweets).score is not None
-    validate_isolated(path.read_bytes(), task, tweets)
+    assert judge_isolated(path, tweets).score is not None
+    validate_isolated(path.read_bytes(), tweets)
     with pytest.raises(InvalidSubmission, match="rows"):
-        validate_isolated(sample(tweets) + b"x,y\n" * SMALL, task, tweets)
+        validate_isolated(sample(tweets) + b"x,y\n" * SMALL, tweets)
 
 
 def test_a_message_that_would_quote_megabytes_is_not_an_infrastructure_failure(home_of_tweets: Home) -> None:
@@ -99,5 +98,5 @@ def test_a_message_that_would_quote_megabytes_is_not_an_infrastructure_failure(h
     head, first, *others = sample(ready).splitlines()
     for size in (SMALL // 2, 3 * SMALL):
         hostile = b"\n".join([head, first + b" " + b"x" * size, *others])
-        judgement = judge_isolated(hostile, task.in_edition("v1"), ready)
+        judgement = judge_isolated(hostile, ready)
         assert judgement.why is not None and "does not belong" in judgement.why and len(judgement.why) < 200

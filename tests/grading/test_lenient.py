@@ -1,5 +1,7 @@
 """Lenient parsing follows the published graders: what pandas makes of values, and how rows are paired."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.core.home import Home
@@ -276,7 +278,9 @@ def test_only_a_file_that_is_called_csv_was_handed_in(make_task, prepared, tmp_p
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere.csv")
     task, home = make_task(lenient=True), Home(tmp_path)
-    grades = {name: grade_submission(tmp_path / name, task, prepared, home=home) for name in files + others}
+    grades = {
+        name: grade_submission(tmp_path / name, replace(prepared, task=task), home=home) for name in files + others
+    }
     assert [name for name, grade in grades.items() if grade.submission_exists] == ["a.csv", "a.CSV"]
 
 

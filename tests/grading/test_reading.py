@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +173,7 @@ def test_an_odd_file_is_understood_or_explained(name, make_task, graded, prepare
         task = make_task(lenient=path == "L", more_columns=path == "L")
         grade = graded(task, answers, oddity.content)
         assert (grade.why if grade.score is None else grade.score) == expected
-        fast = oddity.content and parse_fast(oddity.content, None, task, prepared)
+        fast = oddity.content and parse_fast(oddity.content, None, replace(prepared, task=task))
         assert bool(fast) is (path in oddity.fast)
 
 
@@ -240,10 +240,10 @@ from assay.grading import grade_submission
 from assay.grading.submission import lenient
 from assay.tasks import Task
 private, task = Path(sys.argv[1]), Task.model_validate_json(sys.argv[2])
-prepared = SimpleNamespace(private=private, edition="v1", variant="real")
+prepared = SimpleNamespace(task=task, private=private, edition="v1", variant="real")
 for path in map(Path, sys.argv[3:]):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    why = grade_submission(path, task, prepared, home=Home(private)).why
+    why = grade_submission(path, prepared, home=Home(private)).why
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, path.name, why)
 """
 HEAVY = {
@@ -276,7 +276,7 @@ def test_a_file_above_the_size_limit_is_refused_unread(make_task, prepared, tmp_
     with path.open("wb") as sparse:
         sparse.truncate(10**12)
     for lenient in (True, False):
-        grade = grade_submission(path, make_task(lenient=lenient), prepared, home=Home(tmp_path))
+        grade = grade_submission(path, replace(prepared, task=make_task(lenient=lenient)), home=Home(tmp_path))
         assert grade.why == "submission.csv is 1,000,000,000,000 bytes; at most 100,000,000 are accepted."
 
 
@@ -292,9 +292,9 @@ def test_only_regular_files_are_opened(make_task, prepared, tmp_path, monkeypatc
         listener.bind("socket.csv")
         paths = {tmp_path / name: kind for name, kind in kinds.items()} | {Path("/dev/zero"): "a device"}
         for path, kind in paths.items():
-            grade = grade_submission(path, make_task(), prepared, home=Home(tmp_path))
+            grade = grade_submission(path, prepared, home=Home(tmp_path))
             assert grade.why == f"{path.name} is {kind}; submit a regular file."
-    grade = grade_submission(tmp_path / "absent.csv", make_task(), prepared, home=Home(tmp_path))
+    grade = grade_submission(tmp_path / "absent.csv", prepared, home=Home(tmp_path))
     assert grade.why == "absent.csv does not exist."
 
 
@@ -303,8 +303,7 @@ def test_content_is_graded_like_a_file(make_task, prepared, tmp_path):
     for content in (GOOD, b"", b"id,price\n9,x\n"):
         (tmp_path / "submission.csv").write_bytes(content)
         grades = [
-            grade_submission(source, make_task(), prepared, home=Home(tmp_path))
-            for source in (tmp_path / "submission.csv", content)
+            grade_submission(source, prepared, home=Home(tmp_path)) for source in (tmp_path / "submission.csv", content)
         ]
         assert grades[0].score == grades[1].score and grades[0].why == grades[1].why
         assert grades[1].submission_exists and grades[1].submission_path == "submission.csv"

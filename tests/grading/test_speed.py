@@ -1,5 +1,7 @@
 """Submitted code is timed in labs: an honest speedup counts, and wrong code is rejected with one sentence."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.grading import grade_submission, validate_submission
@@ -120,15 +122,15 @@ def test_code_that_ends_the_driver_is_refused(code, judge):
 
 
 def test_a_missing_submission_starts_no_lab(squares, home, prepared, tmp_path):
-    grade = grade_submission(tmp_path / "squares.py", squares, prepared, home=home)
+    grade = grade_submission(tmp_path / "squares.py", replace(prepared, task=squares), home=home)
     assert (grade.submission_exists, grade.why, grade.sealed) == (False, "squares.py does not exist.", None)
-    assert grade_submission(None, squares, prepared, home=home).why == "Nothing was submitted."
+    assert grade_submission(None, replace(prepared, task=squares), home=home).why == "Nothing was submitted."
 
 
 def test_only_the_form_of_code_is_validated(squares, prepared, tmp_path):
     path = tmp_path / "squares.py"
     path.write_text("raise SystemExit(1)\n")
-    validate_submission(path, squares, prepared)
+    validate_submission(path, replace(prepared, task=squares))
 
 
 @pytest.mark.parametrize(
@@ -142,4 +144,4 @@ def test_only_the_form_of_code_is_validated(squares, prepared, tmp_path):
 def test_a_file_that_is_not_code_is_refused(content, why, squares, home, prepared, tmp_path):
     path = tmp_path / "squares.py"
     path.write_bytes(content)
-    assert grade_submission(path, squares, prepared, home=home).why == why
+    assert grade_submission(path, replace(prepared, task=squares), home=home).why == why

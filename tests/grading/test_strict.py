@@ -1,5 +1,7 @@
 """Strict parsing enforces every rule of a task and names the first that is broken; validation reveals no answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,12 +24,12 @@ def file(tmp_path):
 
 
 def checked(file, task, prepared):
-    return read_submission(file, file.name, task.in_edition(prepared.edition), prepared)
+    return read_submission(file, file.name, replace(prepared, task=task.in_edition(prepared.edition)))
 
 
 def refusal(file, task, prepared):
     with pytest.raises(InvalidSubmission) as caught:
-        validate_submission(file, task, prepared)
+        validate_submission(file, replace(prepared, task=task))
     return str(caught.value)
 
 
@@ -104,17 +106,17 @@ def test_validation_says_the_same_whatever_the_answers_are(file, make_task, prep
     (prepared.private / "answers.csv").write_text("id,price\n007,not\n8,even\n9,numbers\n")
     assert refusal(file, make_task(), prepared) == before
     file.write_text(GOOD)
-    validate_submission(file, make_task(), prepared)
+    validate_submission(file, prepared)
 
 
 def test_damaged_answers_are_not_blamed_on_the_submission(file, make_task, prepared):
     file.write_text(GOOD)
     (prepared.private / "answers.csv").write_text("id,price\n007,x\n8,1\n9,1\n")
     with pytest.raises(NotPrepared, match="damaged; prepare it again"):
-        grade_submission(file, make_task(), prepared, home=Home(file.parent))
+        grade_submission(file, prepared, home=Home(file.parent))
     (prepared.private / "answers.csv").unlink()
     with pytest.raises(NotPrepared, match="prepare it again"):
-        grade_submission(file, make_task(), prepared, home=Home(file.parent))
+        grade_submission(file, prepared, home=Home(file.parent))
 
 
 PIECES = st.one_of(
@@ -139,7 +141,7 @@ ODD_FILES = st.one_of(
 @given(ODD_FILES)
 def test_any_bytes_give_a_grade_and_never_a_crash(file, make_task, prepared, content):
     file.write_bytes(content)
-    grade = grade_submission(file, make_task(), prepared, home=Home(file.parent))
+    grade = grade_submission(file, prepared, home=Home(file.parent))
     assert grade.submission_exists
     assert grade.valid_submission == (grade.score is not None) == (grade.why is None)
     assert grade.why is None or (grade.why.endswith(".") and "\n" not in grade.why)

@@ -25,7 +25,7 @@ def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
     def graded(code: str) -> Grade:
         path = tmp_path / "convolve.py"
         path.write_text(code)
-        return grade_submission(path, TASK, prepared, home=home)
+        return grade_submission(path, prepared, home=home)
 
     return graded
 

@@ -35,7 +35,7 @@ def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, pat
     file = tmp_path / "submission.csv"
     file.write_bytes(content)
     grades = []
-    files = trace_files(lambda: grades.append(grade_submission(file, found, data, home=module_home)))
+    files = trace_files(lambda: grades.append(grade_submission(file, data, home=module_home)))
     assert grades[-1].valid_submission, grades[-1].why
     assert len(files) <= MAX_FILES, files
     assert ("grading/submission/lenient.py" in files) is (path == "lenient")

@@ -18,7 +18,7 @@ from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.job import run_prepare
+from assay.data.job import PrepareJob, run_prepare
 from assay.grading import grade_submission
 from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
@@ -167,7 +167,7 @@ def test_blocks_of_a_long_test_text_are_spread_and_reproducible(babylm: Task, tm
         public, private = tmp_path / attempt / "public", tmp_path / attempt / "private"
         public.mkdir(parents=True)
         private.mkdir()
-        run_prepare(babylm, "fixed", raw=tmp_path, public=public, private=private)
+        run_prepare(PrepareJob(babylm.in_edition("fixed"), tmp_path, public, private, "fixed"))
         drawn.append(hidden(private))
     assert drawn[0] == drawn[1] and len(set(drawn[0])) == 128
     assert {name for name, text in texts.items() if any(block in text for block in drawn[0])} == set(SOURCES)
@@ -220,7 +220,7 @@ def test_an_untrained_byte_model_costs_eight_bits_per_byte(
 ) -> None:
     """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
     path = changed(checkpoints / "plain.npz", tmp_path, forgotten)
-    grade = grade_submission(path, made.task, made, home=home)
+    grade = grade_submission(path, made, home=home)
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
 
 
@@ -228,7 +228,7 @@ def test_merges_that_lose_bytes_are_an_invalid_submission(
     made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
-    grade = grade_submission(path, made.task, made, home=home)
+    grade = grade_submission(path, made, home=home)
     assert not grade.valid_submission and grade.score is None
     assert grade.why == f"checkpoint.npz: row 0 of merges {EVERY_BYTE}."
 
@@ -237,9 +237,9 @@ def test_merges_that_lose_bytes_are_an_invalid_submission(
 def test_the_starter_scores_better_than_tokens_alone(made: Prepared, tmp_path: Path, home: Home) -> None:
     trained = tmp_path / "trained.npz"
     trained.write_bytes(run_starter(home, made, SMALLER))
-    grade = grade_submission(trained, made.task, made, home=home)
+    grade = grade_submission(trained, made, home=home)
     assert grade.valid_submission and grade.sealed, grade.why
-    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), made.task, made, home=home)
+    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), made, home=home)
     assert grade.score is not None and tokens_alone.score is not None
     assert grade.score < 0.9 * tokens_alone.score < 0.9 * 8
 

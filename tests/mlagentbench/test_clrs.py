@@ -234,12 +234,12 @@ def test_untrained_and_corrupt_weights_are_graded_in_the_lab(
     clrs: Task, miniature: Prepared, home: Home, folder: Path, tmp_path: Path
 ) -> None:
     shutil.copyfile(folder / "untrained.npz", tmp_path / "checkpoint.npz")
-    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    grade = grade_submission(tmp_path / "checkpoint.npz", miniature, home=home)
     assert grade.why is None and grade.sealed and grade.deterministic
     assert grade.score is not None and 0 <= grade.score < 0.6
-    assert grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home).score == grade.score
+    assert grade_submission(tmp_path / "checkpoint.npz", miniature, home=home).score == grade.score
     shutil.copyfile(folder / "corrupt.npz", tmp_path / "checkpoint.npz")
-    corrupt = grade_submission(tmp_path / "checkpoint.npz", clrs, miniature, home=home)
+    corrupt = grade_submission(tmp_path / "checkpoint.npz", miniature, home=home)
     assert corrupt.why == "checkpoint.npz: weights.own.bias holds numbers that are not finite."
 
 
@@ -281,7 +281,7 @@ def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them
         (tmp_path / name).write_bytes(content)
     python = find_environment(home, "torch") / "bin" / "python"
     subprocess.run([python, "-B", "run_panel.py", "edge-pointers"], cwd=tmp_path, check=True, capture_output=True)
-    grade = grade_submission(tmp_path / "checkpoint.npz", clrs, ready, home=home)
+    grade = grade_submission(tmp_path / "checkpoint.npz", ready, home=home)
     assert grade.why is None and grade.baseline is not None and grade.rank is not None
     chance = 1 / 64
     assert grade.score is not None and grade.score > 5 * chance

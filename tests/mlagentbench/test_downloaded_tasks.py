@@ -21,7 +21,7 @@ from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.job import run_prepare, run_synthesize
+from assay.data.job import PrepareJob, run_prepare, run_synthesize
 from assay.formats import parse_mask
 from assay.grading import grade_submission
 from assay.tasks import Registry, load_plugin
@@ -81,7 +81,7 @@ def test_every_starter_submits_a_valid_file(
     made: Callable[[str], Prepared], module_home: Home, name: str, highest: float
 ) -> None:
     ready = made(name)
-    found = grade_submission(run_starter(module_home, ready, SMALLER.get(name)), ready.task, ready, home=module_home)
+    found = grade_submission(run_starter(module_home, ready, SMALLER.get(name)), ready, home=module_home)
     assert found.valid_submission, found.why
     assert found.score is not None and 0 <= found.score < highest
     if name == "feedback":
@@ -130,7 +130,7 @@ def test_supplemental_rows_of_test_patients_are_omitted(tmp_path: Path) -> None:
     run_synthesize(task, 0, raw)
     both = pd.concat(table(raw / f"{name}_clinical_data.csv") for name in ("supplemental", "train"))
     both.to_csv(raw / "supplemental_clinical_data.csv", index=False)
-    run_prepare(task, "fixed", raw=raw, public=public, private=private)
+    run_prepare(PrepareJob(task.in_edition("fixed"), raw, public, private, "fixed"))
     tested = set(table(public / "test.csv")["patient_id"])
     assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
 

@@ -98,7 +98,7 @@ def test_a_key_value_cache_scores_far_above_the_starter(llama: Task, home: Home,
     run_panel(llama, tmp_path, run_panel(llama, tmp_path, "--list").split()[-1])
     ready = prepare(home, llama, variant="synthetic-0", progress=NoProgress())
     keep_measurements(home, llama, Measured.constant(1.0, ready.edition, ready.variant))
-    grade = grade_submission(tmp_path / "generate.py", llama, ready, home=home)
+    grade = grade_submission(tmp_path / "generate.py", ready, home=home)
     assert grade.why is None and grade.sealed and not grade.deterministic
     assert grade.score is not None and grade.score > 3 and grade.success
 

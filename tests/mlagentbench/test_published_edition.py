@@ -108,7 +108,7 @@ def ready(home: Home, name: str) -> Prepared:
 def grade(home: Home, name: str, submission: bytes | str) -> Grade:
     data = ready(home, name)
     content = submission.encode() if isinstance(submission, str) else submission
-    return grade_submission(content, data.task, data, home=home)
+    return grade_submission(content, data, home=home)
 
 
 def answers(home: Home, name: str) -> pd.DataFrame:
@@ -365,7 +365,7 @@ def test_success_needs_no_distance_from_noise(home):
     for share, success in ((0.33, False), (0.36, True)):  # the published baseline is 0.3134: 10 % more is 0.34474
         right = int(np.ceil(share * len(truth)))
         given = pd.DataFrame({"0": np.where(np.arange(len(truth)) < right, truth, wrong)})
-        found = grade_submission(given.to_csv(index=False).encode(), data.task, data, home=home)
+        found = grade_submission(given.to_csv(index=False).encode(), data, home=home)
         assert found.score == pytest.approx(right / len(truth), abs=1e-5) and found.success is success
 
 

@@ -28,7 +28,7 @@ from assay.audit.task_check import check_task, perfect_submission
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
-from assay.data.job import run_prepare, run_synthesize
+from assay.data.job import PrepareJob, run_prepare, run_synthesize
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
 
@@ -117,7 +117,7 @@ class Competition:
         prepared = replace(prepared, private=tmp_path / "private")
         verdicts, disagreements = [], []
         for label, submission in self.perturbations(self._submission(prepared, answers, draw), draw):
-            grade = grade_submission(submission.encode(), task, prepared, home=home)
+            grade = grade_submission(submission.encode(), prepared, home=home)
             expected = self._reference_score(submission, answers)
             score = float(grade.not_finite) if grade.not_finite else grade.score
             # Scores have five decimals. Summed in another order, one that ends in a 5 may round to either side.
@@ -151,7 +151,7 @@ class Competition:
         sample = ((prepared.public if side == "public" else prepared.private) / path).read_bytes()
         for submission in (sample, perfect_submission(prepared)):
             assert isinstance(submission, bytes)
-            grade = grade_submission(submission, task, prepared, home=miniatures.home)
+            grade = grade_submission(submission, prepared, home=miniatures.home)
             expected = self._reference_score(submission.decode(), answers)
             score = float(grade.not_finite) if grade.not_finite else grade.score
             published = None if expected is None else pytest.approx(expected, abs=5.00001e-6, rel=1e-9, nan_ok=True)
@@ -164,7 +164,7 @@ class Competition:
         assert isinstance(submission, bytes)
         best = 1.0 if prepared.task.metric.direction == "higher" else 0.0
         expected = best if self.perfect is None else self.perfect
-        grade = grade_submission(submission, prepared.task, prepared, home=miniatures.home)
+        grade = grade_submission(submission, prepared, home=miniatures.home)
         assert grade.score == pytest.approx(expected, abs=1e-5), grade.why
 
     def scores_after(
@@ -177,7 +177,7 @@ class Competition:
             perfect = perfect_submission(prepared)
             assert isinstance(perfect, bytes)
             submission = to_csv(change(pd.read_csv(io.BytesIO(perfect), keep_default_na=False)))
-            scores[edition] = grade_submission(submission, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(submission, prepared, home=miniatures.home).score
         return scores
 
     def check_clipping(self, miniatures: Miniatures) -> None:
@@ -393,7 +393,7 @@ def prepare_raw(name: str, raw: Path, edition: str = "v1") -> Files:
     folder = raw.parent / f"{raw.name}-{edition}"
     for side in ("public", "private"):
         (folder / side).mkdir(parents=True)
-    run_prepare(find_task(name), edition, raw=raw, public=folder / "public", private=folder / "private")
+    run_prepare(PrepareJob(find_task(name).in_edition(edition), raw, folder / "public", folder / "private", edition))
     return read_tree(folder)
 
 

@@ -128,9 +128,7 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
             answers = read_table((prepared.private / "test.csv").read_bytes())
             for label, more in (("perfect", ""), ("false", " 1 0 0 0 2 9 3 0 bus")):
                 submission = to_csv(answers.assign(PredictionString=answers["PredictionString"] + more))
-                scores[edition, label] = grade_submission(
-                    submission, prepared.task, prepared, home=miniatures.home
-                ).score
+                scores[edition, label] = grade_submission(submission, prepared, home=miniatures.home).score
         assert scores["v1", "perfect"] == scores["v1", "false"] == scores["fixed", "perfect"] == 1
         assert scores["fixed", "false"] < 0.9
 

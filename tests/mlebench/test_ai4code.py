@@ -98,4 +98,4 @@ class TestAI4Code(Competition):
     def test_the_answers_score_1_in_fixed(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, "fixed")
         answers = (prepared.private / "test_orders.csv").read_bytes()
-        assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 1
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 1

@@ -70,7 +70,7 @@ class TestAlaska2ImageSteganalysis(Competition):
         """A constant scores 0.82 / 1.4, the published 0.58571."""
         prepared = miniatures.prepared(self.name, "fixed")
         for path, score in ((prepared.private / "test.csv", 1), (prepared.public / "sample_submission.csv", 0.58571)):
-            grade = grade_submission(path.read_bytes(), prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(path.read_bytes(), prepared, home=miniatures.home)
             assert grade.score == score
 
 

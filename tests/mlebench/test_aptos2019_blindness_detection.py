@@ -49,5 +49,5 @@ class TestAptos2019BlindnessDetection(Competition):
             write_file(tmp_path / edition / "test.csv", b"id_code,diagnosis\na,0\nb,1\nc,4\n")
             prepared = replace(prepared, private=tmp_path / edition)
             content = b"id_code,diagnosis\na,0\nb,1\nc,1\n"
-            scores[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(content, prepared, home=miniatures.home).score
         assert scores == {"v1": 0.66667, "fixed": 0.27027}

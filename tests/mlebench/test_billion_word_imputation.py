@@ -73,10 +73,10 @@ class TestBillionWordImputation(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")
-            perfect = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert perfect.score == 0
             numbers = answers.assign(sentence="7")
-            grade = grade_submission(to_csv(numbers), prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(to_csv(numbers), prepared, home=miniatures.home)
             assert grade.valid_submission == (edition == "fixed")
 
 

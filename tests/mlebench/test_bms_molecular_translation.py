@@ -49,7 +49,7 @@ class TestBmsMolecularTranslation(Competition):
     def test_the_answers_score_0_in_fixed(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, "fixed")
         answers = (prepared.private / "test.csv").read_bytes()
-        assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 0
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 0
 
 
 @cache

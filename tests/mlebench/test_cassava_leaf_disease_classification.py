@@ -73,7 +73,7 @@ class TestCassavaLeafDiseaseClassification(Competition):
     def test_the_answers_are_perfect_in_fixed(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, "fixed")
         answers = (prepared.private / "test.csv").read_bytes()
-        assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 1
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 1
 
 
 def image_names(record: bytes) -> list[str]:

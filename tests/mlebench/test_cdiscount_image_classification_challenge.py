@@ -70,7 +70,7 @@ class TestCdiscountImageClassificationChallenge(Competition):
     def test_the_answers_score_1_in_fixed(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, "fixed")
         answers = (prepared.private / "answers.csv").read_bytes()
-        assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 1
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 1
 
 
 Fields = dict[str, tuple[bytes, bytes]]

@@ -51,7 +51,7 @@ class TestChaiiHindiAndTamilQuestionAnswering(Competition):
             write_file(private / "test.csv", b"id,PredictionString\na1,\nb2,x 7\n")
             prepared = replace(prepared, private=private)
             contents = (b"id,PredictionString\na1,\nb2,x 7\n", b"id,PredictionString\na1,5\nb2,7\n")
-            grades = [grade_submission(text, prepared.task, prepared, home=miniatures.home) for text in contents]
+            grades = [grade_submission(text, prepared, home=miniatures.home) for text in contents]
             scores[edition] = [grade.score for grade in grades]
         assert scores == {"v1": [0.5, None], "fixed": [1.0, 0.25]}
 

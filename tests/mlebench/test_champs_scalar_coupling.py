@@ -87,7 +87,7 @@ class TestChampsScalarCoupling(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "answers.csv")[["id", TARGET]]
             perfect, repeated = (
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
+                grade_submission(to_csv(table), prepared, home=miniatures.home)
                 for table in (answers, pd.concat([answers.assign(**{TARGET: 0.5}), answers]))
             )
             scores[edition] = (perfect.not_finite or perfect.score, repeated.valid_submission)

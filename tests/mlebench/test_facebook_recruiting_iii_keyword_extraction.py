@@ -76,7 +76,7 @@ class TestFacebookRecruitingIiiKeywordExtraction(Competition):
         prepared = replace(miniatures.prepared(self.name), private=tmp_path)
         answers = pd.DataFrame({"Id": [1, 2], "Title": "t", "Body": "\n" * 600_000, "Tags": ["c#", "java"]})
         write_file(tmp_path / "test.csv", to_csv(answers))
-        assert grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home).score == 1
+        assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 1
 
     def test_fixed_keeps_equal_questions_on_one_side(self, miniatures: Miniatures) -> None:
         shared = {}
@@ -105,7 +105,7 @@ class TestFacebookRecruitingIiiKeywordExtraction(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_text_table((prepared.private / "test.csv").read_bytes())[["Id", "Tags"]]
             perfect, more = (
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home).score
+                grade_submission(to_csv(table), prepared, home=miniatures.home).score
                 for table in (answers, answers.assign(Tags=answers["Tags"] + " cobol"))
             )
             counts = answers["Tags"].str.split().str.len()

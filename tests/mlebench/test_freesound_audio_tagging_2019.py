@@ -111,7 +111,7 @@ class TestFreesoundAudioTagging2019(Competition):
         for row, score in ((3, None), (3, np.inf), (4, None)):
             changed = answers.astype(dict.fromkeys(CLASSES, float))
             changed.loc[row, CLASSES[5]] = score
-            scores.append(grade_submission(to_csv(changed), prepared.task, prepared, home=miniatures.home).score)
+            scores.append(grade_submission(to_csv(changed), prepared, home=miniatures.home).score)
         assert scores == ([1.0, 1.0, None] if edition == "v1" else [None] * 3)
 
     @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ class TestFreesoundAudioTagging2019(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")
             straight, turned = (
-                grade_submission(to_csv(answers[columns]), prepared.task, prepared, home=miniatures.home)
+                grade_submission(to_csv(answers[columns]), prepared, home=miniatures.home)
                 for columns in (["fname", *CLASSES], [*CLASSES, "fname"])
             )
             assert straight.score == 1.0

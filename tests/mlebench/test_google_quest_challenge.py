@@ -62,8 +62,8 @@ class TestGoogleQuestChallenge(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")
-            perfect = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert perfect.score == 1
             wrong = to_csv(answers.assign(qa_id=answers["qa_id"] + 10**6))
-            scores[edition] = grade_submission(wrong, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(wrong, prepared, home=miniatures.home).score
         assert scores == {"v1": 1.0, "fixed": None}

@@ -89,9 +89,9 @@ class TestGoogleResearchIdentifyContrailsReduceGlobalWarming(Competition):
         perfect = pd.read_csv(prepared.private / "answers.csv")[["record_id", "encoded_pixels"]]
         for cell in ("5 1000000", "1 2 9"):
             table = perfect.assign(encoded_pixels=[cell, *perfect["encoded_pixels"][1:]])
-            grade = grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(to_csv(table), prepared, home=miniatures.home)
             assert grade.valid_submission == valid
-        assert grade_submission(to_csv(perfect), prepared.task, prepared, home=miniatures.home).score == 1.0
+        assert grade_submission(to_csv(perfect), prepared, home=miniatures.home).score == 1.0
 
     @pytest.mark.parametrize(("edition", "valid"), [("v1", False), ("fixed", True)])
     def test_images_of_different_sizes_are_graded_in_fixed(
@@ -103,7 +103,7 @@ class TestGoogleResearchIdentifyContrailsReduceGlobalWarming(Competition):
         write_file(tmp_path / "answers.csv", to_csv(answers))
         prepared = replace(prepared, private=tmp_path)
         submission = to_csv(answers[["record_id", "encoded_pixels"]])
-        assert grade_submission(submission, prepared.task, prepared, home=miniatures.home).valid_submission == valid
+        assert grade_submission(submission, prepared, home=miniatures.home).valid_submission == valid
 
 
 SIDES = ("train", "validation")

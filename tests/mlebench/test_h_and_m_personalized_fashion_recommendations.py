@@ -139,7 +139,7 @@ class TestHAndMPersonalizedFashionRecommendations(Competition):
                 prediction=[" ".join(f"{int(word):010d}" for word in text.split()) for text in answers["prediction"]]
             )
             scores[edition] = [
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home).score
+                grade_submission(to_csv(table), prepared, home=miniatures.home).score
                 for table in (answers, official, pd.concat([answers.head(1), answers]))
             ]
         assert scores["fixed"] == [1.0, 1.0, None]

@@ -92,7 +92,7 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
             prepared = miniatures.prepared(self.name, edition)
             files = read_prepared(prepared)
             gold = read_table(files["private/gold_submission.csv"])
-            assert grade_submission(to_csv(gold), prepared.task, prepared, home=miniatures.home).score == 0
+            assert grade_submission(to_csv(gold), prepared, home=miniatures.home).score == 0
             ambiguous[edition] = bool(read_table(files["public/test.csv"]).duplicated().any())
         assert ambiguous == {"v1": True, "fixed": False}
 
@@ -101,7 +101,7 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         gold = read_table((prepared.private / "gold_submission.csv").read_bytes())
         # Recordings in another order, but the windows of each in theirs.
         moved = gold.sort_values("eeg_id", ascending=False, kind="stable")
-        assert grade_submission(to_csv(moved), prepared.task, prepared, home=miniatures.home).score == 0
+        assert grade_submission(to_csv(moved), prepared, home=miniatures.home).score == 0
 
     def test_column_types_come_from_the_whole_table_and_zero_votes_leave_gaps(self, raw: Path) -> None:
         count = 36

@@ -93,4 +93,4 @@ class TestHubmapKidneySegmentation(Competition):
     def test_the_gold_submission_is_perfect_in_fixed(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, "fixed")
         gold = (prepared.private / "gold_submission.csv").read_bytes()
-        assert grade_submission(gold, prepared.task, prepared, home=miniatures.home).score == 1
+        assert grade_submission(gold, prepared, home=miniatures.home).score == 1

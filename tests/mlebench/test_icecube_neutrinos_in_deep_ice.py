@@ -102,10 +102,10 @@ class TestIcecubeNeutrinosInDeepIce(Competition):
     ) -> None:
         prepared = miniatures.prepared(self.name, edition)
         perfect = to_csv(pd.read_csv(prepared.private / "test.csv"))
-        assert grade_submission(perfect, prepared.task, prepared, home=miniatures.home).score == 0.0
+        assert grade_submission(perfect, prepared, home=miniatures.home).score == 0.0
         (tmp_path / "test.csv").write_text("event_id,azimuth,zenith\n1,0.5,1.0\n1,0.5,1.0\n2,0.5,1.0\n")
         other = b"event_id,azimuth,zenith\n1,0.5,1.0\n2,0.5,1.0\n2,0.5,1.0\n"
-        grade = grade_submission(other, prepared.task, replace(prepared, private=tmp_path), home=miniatures.home)
+        grade = grade_submission(other, replace(prepared, private=tmp_path), home=miniatures.home)
         assert grade.valid_submission == (edition == "v1")
 
 

@@ -63,6 +63,6 @@ class TestImet2020Fgvc7(Competition):
             prepared = miniatures.prepared(self.name, edition)
             table = pd.read_csv(prepared.private / "answers.csv")
             table["attribute_ids"] += " 77777"
-            scores[edition] = grade_submission(to_csv(table), prepared.task, prepared, home=Home(tmp_path)).score
+            scores[edition] = grade_submission(to_csv(table), prepared, home=Home(tmp_path)).score
         assert scores["v1"] == 1
         assert scores["fixed"] is not None and scores["fixed"] < 0.9

@@ -99,7 +99,6 @@ class TestJigsawUnintendedBiasInToxicityClassification(Competition):
             small, whole = (
                 grade_submission(
                     to_csv(answers[["id"]].assign(prediction=answers["toxicity"] / part)),
-                    prepared.task,
                     prepared,
                     home=miniatures.home,
                 )
@@ -115,5 +114,5 @@ class TestJigsawUnintendedBiasInToxicityClassification(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")
             content = to_csv(answers[["id"]].assign(prediction=1 - answers["toxicity"].round(3)))
-            scores[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(content, prepared, home=miniatures.home).score
         assert scores == {"v1": None, "fixed": 0.0}

@@ -96,10 +96,10 @@ class TestKuzushijiRecognition(Competition):
         for edition, valid in (("v1", True), ("fixed", False)):
             prepared = miniatures.prepared(self.name, edition)
             perfect = pd.read_csv(prepared.private / "gold_submission.csv")
-            grade = grade_submission(to_csv(perfect), prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(to_csv(perfect), prepared, home=miniatures.home)
             assert grade.score == 1
             many = to_csv(perfect.assign(labels=" ".join(["U+306F 1 1"] * 1201)))
-            grade = grade_submission(many, prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(many, prepared, home=miniatures.home)
             assert grade.valid_submission is valid
 
 

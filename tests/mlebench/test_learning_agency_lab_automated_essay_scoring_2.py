@@ -54,14 +54,14 @@ class TestLearningAgencyLabAutomatedEssayScoring2(Competition):
             write_file(private / "answers.csv", b"essay_id,full_text,score\na,x,1\nb,x,2\nc,x,6\n")
             prepared = replace(prepared, private=private)
             content = b"essay_id,score\na,1\nb,2\nc,2\n"
-            scores[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(content, prepared, home=miniatures.home).score
         assert scores == {"v1": 0.66667, "fixed": 0.2}
 
     def test_the_answers_score_1(self, miniatures: Miniatures) -> None:
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = to_csv(pd.read_csv(prepared.private / "answers.csv")[["essay_id", "score"]])
-            assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 1
+            assert grade_submission(answers, prepared, home=miniatures.home).score == 1
 
 
 def quote(text: str) -> str:

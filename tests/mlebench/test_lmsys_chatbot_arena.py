@@ -57,7 +57,7 @@ class TestLmsysChatbotArena(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "answers.csv")
             content = to_csv(answers[["id"]].assign(**dict.fromkeys(WINNERS, 0.5)))
-            scores[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(content, prepared, home=miniatures.home).score
             perfect = to_csv(answers[["id", *WINNERS]])
-            assert grade_submission(perfect, prepared.task, prepared, home=miniatures.home).score == 0
+            assert grade_submission(perfect, prepared, home=miniatures.home).score == 0
         assert scores == {"v1": None, "fixed": 1.09861}  # ln 3

@@ -23,7 +23,7 @@ from graders import align, require, require_columns
 from scipy.io import loadmat
 
 from assay.core.errors import SourceError
-from assay.data.job import run_prepare
+from assay.data.job import PrepareJob, run_prepare
 from assay.grading import grade_submission
 
 ARCHIVES = [
@@ -96,7 +96,7 @@ class TestMultiModalGestureRecognition(Competition):
         public, private = raw.parent / "public", raw.parent / "private"
         public.mkdir()
         private.mkdir()
-        run_prepare(find_task(self.name), "v1", raw=raw, public=public, private=private)
+        run_prepare(PrepareJob(find_task(self.name).in_edition("v1"), raw, public, private, "v1"))
         assert (public / "training.csv").read_text() == "Id,Sequence\n0400,1 2\n0007x,5\n0001,\n"
         assert (private / "test.csv").read_text() == "Id,Sequence\n0301, 3  4 \n0007,\n"
         assert (public / "test.csv").read_text() == "Id\n0007\n0301\n"
@@ -126,9 +126,7 @@ class TestMultiModalGestureRecognition(Competition):
             assert video["NumFrames"] == 20 * len(true)
             assert video["Skeleton"].shape == (len(true), 3)
             assert video["Labels"].size == (len(true) if edition == "v1" else 0)
-        grade = grade_submission(
-            (prepared.private / "test.csv").read_bytes(), prepared.task, prepared, home=miniatures.home
-        )
+        grade = grade_submission((prepared.private / "test.csv").read_bytes(), prepared, home=miniatures.home)
         assert grade.score == 0.0
 
 

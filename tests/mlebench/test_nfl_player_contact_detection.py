@@ -62,9 +62,6 @@ class TestNflPlayerContactDetection(Competition):
             prepared = miniatures.prepared(self.name, edition)
             perfect = pd.read_csv(prepared.private / "test.csv")[["contact_id", "contact"]]
             three = perfect.assign(contact=[7, *perfect["contact"][1:]])
-            grades = [
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
-                for table in (perfect, three)
-            ]
+            grades = [grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (perfect, three)]
             assert grades[0].score == 1.0
             assert grades[1].valid_submission == (edition == "v1")

@@ -81,10 +81,10 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table(read_prepared(prepared)["private/test.csv"])
             columns = ["Patient_Week", "FVC", "Confidence"]
-            whole = grade_submission(to_csv(answers[columns]), prepared.task, prepared, home=miniatures.home)
+            whole = grade_submission(to_csv(answers[columns]), prepared, home=miniatures.home)
             assert whole.score == pytest.approx(PERFECT, abs=5e-6)
             part = to_csv(answers.loc[answers["FVC"].notna(), columns])
-            valid[edition] = grade_submission(part, prepared.task, prepared, home=miniatures.home).valid_submission
+            valid[edition] = grade_submission(part, prepared, home=miniatures.home).valid_submission
         assert valid == {"v1": True, "fixed": False}
 
     @pytest.mark.parametrize("gaps", [False, True])

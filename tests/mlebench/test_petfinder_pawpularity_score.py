@@ -56,7 +56,7 @@ class TestPetfinderPawpularityScore(Competition):
         for edition, valid in (("v1", False), ("fixed", True)):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")[["Id", "Pawpularity"]]
-            assert grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home).score == 0
+            assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 0
             below = to_csv(answers.assign(Pawpularity=0.5))
-            grade = grade_submission(below, prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(below, prepared, home=miniatures.home)
             assert grade.valid_submission is valid

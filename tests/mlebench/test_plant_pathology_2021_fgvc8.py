@@ -62,7 +62,7 @@ class TestPlantPathology2021Fgvc8(Competition):
             table = pd.read_csv(prepared.private / "answers.csv")
             labels = table["labels"].str.split()
             sample = to_csv(table.assign(labels="scab"))
-            scores[edition] = grade_submission(sample, prepared.task, prepared, home=Home(tmp_path)).score
+            scores[edition] = grade_submission(sample, prepared, home=Home(tmp_path)).score
         hits = sum("scab" in row for row in labels)
         expected = sum(2 / (len(row) + 1) for row in labels if "scab" in row) / len(labels)
         assert scores["v1"] == pytest.approx(2 * hits / (labels.str.len().sum() + len(labels)), abs=1e-5)

@@ -58,8 +58,7 @@ class TestPredictVolcanicEruptionsIngvOe(Competition):
             wrong.loc[0] = answers.loc[0]
             repeated = pd.concat([wrong, *[wrong.head(1)] * 100])
             honest, gamed = (
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
-                for table in (wrong, repeated)
+                grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (wrong, repeated)
             )
             assert honest.score == round(1000 * (len(answers) - 1) / len(answers))
             if edition == "v1":

@@ -132,7 +132,7 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table((prepared.private / "answers.csv").read_bytes())[["row_id", "fractured"]]
-            assert grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home).score == 0
+            assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 0
 
     @pytest.mark.parametrize(
         ("studies", "both", "segmented", "boxed"), [(1, 0, 0, 0), (6, 0, 1, 1), (64, 10, 10, 20), (35, 6, 9, 9)]

@@ -57,11 +57,11 @@ class TestRsnaBreastCancerDetection(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "answers.csv")
-            perfect = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert perfect.score == 1
             for cell in (np.nan, 2.0):
                 table = to_csv(answers.assign(cancer=[cell, *answers["cancer"][1:]]))
-                grade = grade_submission(table, prepared.task, prepared, home=miniatures.home)
+                grade = grade_submission(table, prepared, home=miniatures.home)
                 outcomes[edition, cell] = grade.valid_submission
         assert list(outcomes.values()) == [True, True, False, False]
 

@@ -91,9 +91,9 @@ class TestSiimCovid19Detection(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table(read_prepared(prepared)["private/test.csv"])
-            assert grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home).score == 1
+            assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 1
             nothing = to_csv(answers.assign(PredictionString="unknown 1 0 0 1 1"))
-            scores[edition] = grade_submission(nothing, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(nothing, prepared, home=miniatures.home).score
         assert scores["v1"] > 0.1
         assert scores["fixed"] == 0
 

@@ -98,8 +98,7 @@ class TestSmartphoneDecimeter2022(Competition):
         prepared = miniatures.prepared(self.name, edition)
         perfect = pd.read_csv(prepared.private / "test.csv")
         straight, reversed_rows = (
-            grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
-            for table in (perfect, perfect[::-1])
+            grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (perfect, perfect[::-1])
         )
         assert straight.score == 0.0
         assert (reversed_rows.score == 0.0) == (edition == "fixed")

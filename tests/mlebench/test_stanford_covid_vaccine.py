@@ -76,8 +76,7 @@ class TestStanfordCovidVaccine(Competition):
         prepared = miniatures.prepared(self.name, edition)
         perfect = pd.read_csv(prepared.private / "test.csv").drop(columns="keep")
         straight, reversed_rows = (
-            grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
-            for table in (perfect, perfect[::-1])
+            grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (perfect, perfect[::-1])
         )
         assert straight.score == 0.0
         assert (reversed_rows.score == 0.0) == (edition == "fixed")

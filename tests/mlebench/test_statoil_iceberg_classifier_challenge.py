@@ -64,10 +64,10 @@ class TestStatoilIcebergClassifierChallenge(Competition):
         for edition, cost in (("v1", 36.04365338911715), ("fixed", 34.538776394910684)):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv")
-            perfect = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert perfect.score == 0
             answers.loc[0, "is_iceberg"] = 1 - answers.loc[0, "is_iceberg"]
-            grade = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert grade.score == pytest.approx(cost / len(answers), abs=1e-5)
 
 

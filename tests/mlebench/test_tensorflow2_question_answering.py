@@ -174,8 +174,7 @@ class TestTensorflow2QuestionAnswering(Competition):
             wrong.loc[0, "PredictionString"] = "0:1"
             unanswered = int((gold["PredictionString"].iloc[1:] == "").sum())
             scores[edition] = [
-                grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home).score
-                for table in (gold, empty, wrong)
+                grade_submission(to_csv(table), prepared, home=miniatures.home).score for table in (gold, empty, wrong)
             ]
         assert scores["v1"] == [1.0, None, pytest.approx(unanswered / len(gold), abs=1e-5)]
         assert scores["fixed"] == [1.0, 0.0, 0.0]
@@ -189,7 +188,7 @@ class TestTensorflow2QuestionAnswering(Competition):
             if spans:
                 start, end = span(spans[-1])
                 gold.loc[f"{record['example_id']}_short", "PredictionString"] = f"{start}:{end}"
-        grade = grade_submission(to_csv(gold.reset_index()), prepared.task, prepared, home=miniatures.home)
+        grade = grade_submission(to_csv(gold.reset_index()), prepared, home=miniatures.home)
         assert grade.score == 1
 
 

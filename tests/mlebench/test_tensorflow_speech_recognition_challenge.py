@@ -75,7 +75,7 @@ class TestTensorflowSpeechRecognitionChallenge(Competition):
             shared[edition] = train & {speakers[content] for content in clips.values()}
             labels[edition] = {(truth[content], answers[name]) for name, content in clips.items()}
             perfect = (prepared.private / "test.csv").read_bytes()
-            assert grade_submission(perfect, prepared.task, prepared, home=miniatures.home).score == 1
+            assert grade_submission(perfect, prepared, home=miniatures.home).score == 1
         assert len(shared["v1"]) > 10
         assert shared["fixed"] == set()
         assert all(word == label for word, label in labels["v1"])

@@ -90,9 +90,9 @@ class TestTgsSaltIdentificationChallenge(Competition):
         for edition, above in (("v1", True), ("fixed", False)):
             prepared = miniatures.prepared(self.name, edition)
             answers = pd.read_csv(prepared.private / "test.csv", keep_default_na=False)
-            perfect = grade_submission(to_csv(answers), prepared.task, prepared, home=miniatures.home)
+            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
             assert perfect.score == 1
-            empty = grade_submission(to_csv(answers.assign(rle_mask="")), prepared.task, prepared, home=miniatures.home)
+            empty = grade_submission(to_csv(answers.assign(rle_mask="")), prepared, home=miniatures.home)
             without_salt = (answers["rle_mask"] == "").mean()
             assert empty.score is not None
             assert bool(empty.score > without_salt + 1e-5) is above

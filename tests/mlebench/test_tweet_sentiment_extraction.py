@@ -61,7 +61,7 @@ class TestTweetSentimentExtraction(Competition):
             (private / "test.csv").write_text("textID,text,selected_text,sentiment\na1,x,,neutral\nb2,y z,z,positive\n")
             prepared = replace(prepared, private=private)
             content = b"textID,selected_text\na1,\nb2,z\n"
-            verdicts[edition] = grade_submission(content, prepared.task, prepared, home=miniatures.home).score
+            verdicts[edition] = grade_submission(content, prepared, home=miniatures.home).score
         assert verdicts == {"v1": None, "fixed": 1.0}
 
     def test_fixed_keeps_words_that_look_missing(self, miniatures: Miniatures) -> None:

@@ -48,8 +48,8 @@ class TestUsPatentPhraseToPhraseMatching(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             answers = to_csv(pd.read_csv(prepared.private / "test.csv")[["id", "score"]])
-            assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 1
+            assert grade_submission(answers, prepared, home=miniatures.home).score == 1
             sample = (prepared.public / "sample_submission.csv").read_bytes()
-            grade = grade_submission(sample, prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(sample, prepared, home=miniatures.home)
             samples[edition] = grade.not_finite or grade.score
         assert samples == {"v1": "nan", "fixed": 0}

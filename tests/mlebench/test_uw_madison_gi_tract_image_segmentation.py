@@ -109,7 +109,7 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table(read_prepared(prepared)["private/test.csv"])[["id", "class", "predicted"]]
             for label, table in (("same", answers), ("reversed", answers[::-1]), ("short", answers[:9])):
-                grade = grade_submission(to_csv(table), prepared.task, prepared, home=miniatures.home)
+                grade = grade_submission(to_csv(table), prepared, home=miniatures.home)
                 scores[edition, label] = grade.score
         assert scores["v1", "same"] == 1
         assert scores["v1", "reversed"] < scores["v1", "short"] < 1
@@ -122,9 +122,7 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table(read_prepared(prepared)["private/test.csv"])[["id", "class", "predicted"]]
             swapped = answers.groupby("id")["predicted"].transform(lambda texts: np.roll(texts.to_numpy(), 1))
-            grade = grade_submission(
-                to_csv(answers.assign(predicted=swapped)), prepared.task, prepared, home=miniatures.home
-            )
+            grade = grade_submission(to_csv(answers.assign(predicted=swapped)), prepared, home=miniatures.home)
             scores[edition] = grade.score
         assert scores["v1"] >= 0.6  # as if all voxels were right
         assert scores["fixed"] < 0.6

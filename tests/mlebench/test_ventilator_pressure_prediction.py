@@ -66,4 +66,4 @@ class TestVentilatorPressurePrediction(Competition):
     def test_the_answers_score_0(self, edition: str, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name, edition)
         answers = to_csv(pd.read_csv(prepared.private / "test.csv")[["id", "pressure"]])
-        assert grade_submission(answers, prepared.task, prepared, home=miniatures.home).score == 0
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 0

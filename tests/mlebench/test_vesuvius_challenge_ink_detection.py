@@ -95,7 +95,7 @@ class TestVesuviusChallengeInkDetection(Competition):
         prepared = miniatures.prepared(self.name, edition)
         for cell in ("5 1000000", "1 2 9"):
             table = f"Id,Predicted\na,{cell}\n".encode()
-            grade = grade_submission(table, prepared.task, prepared, home=miniatures.home)
+            grade = grade_submission(table, prepared, home=miniatures.home)
             assert grade.valid_submission == valid
         gold = (prepared.private / "gold_submission.csv").read_bytes()
-        assert grade_submission(gold, prepared.task, prepared, home=miniatures.home).score == 1.0
+        assert grade_submission(gold, prepared, home=miniatures.home).score == 1.0

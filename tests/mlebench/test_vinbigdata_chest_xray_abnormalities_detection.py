@@ -119,7 +119,7 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
         for edition in ("v1", "fixed"):
             prepared = miniatures.prepared(self.name, edition)
             gold = (prepared.private / "gold_submission.csv").read_bytes()
-            scores[edition] = grade_submission(gold, prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(gold, prepared, home=miniatures.home).score
         assert scores["v1"] < 1
         assert scores["fixed"] == 1
 
@@ -129,7 +129,7 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
             prepared = miniatures.prepared(self.name, edition)
             answers = read_table((prepared.private / "gold_submission.csv").read_bytes())
             moved = answers.assign(PredictionString=[move(text, 5.0) for text in answers["PredictionString"]])
-            scores[edition] = grade_submission(to_csv(moved), prepared.task, prepared, home=miniatures.home).score
+            scores[edition] = grade_submission(to_csv(moved), prepared, home=miniatures.home).score
         assert scores["v1"] > 4 * scores["fixed"]
 
     def test_fixed_keeps_all_boxes_of_the_first_radiologist(self, raw: Path) -> None:

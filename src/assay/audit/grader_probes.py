@@ -77,7 +77,7 @@ class Grader:
     def score(self, submission: pd.DataFrame, prepared: Prepared | None = None) -> float | None:
         """Return the score of a submission, None if it is refused."""
         content = str(submission.to_csv(index=False)).encode()
-        grade = grade_submission(content, self.task, prepared or self.prepared, home=self.home)
+        grade = grade_submission(content, prepared or self.prepared, home=self.home)
         if not grade.valid_submission:
             return None
         return float(grade.not_finite) if grade.not_finite else grade.score

@@ -151,7 +151,7 @@ class _PanelLab:
         completed, submitted = await self._run(files, command, seed)
         if submitted is None:
             raise AssayError(f"{self.task.id}: {name} did not write {self.task.submission.file}")
-        grade = await grade_submission_async(submitted, self.task, self.prepared, home=self.home, sandbox=self.sandbox)
+        grade = await grade_submission_async(submitted, self.prepared, home=self.home, sandbox=self.sandbox)
         if grade.score is None:
             raise AssayError(f"{self.task.id}: the submission of {name} is invalid: {grade.why}")
         return Solution(name=name, score=grade.score, seconds=round(completed.seconds, 2))

@@ -114,7 +114,7 @@ def _check_sample(prepared: Prepared, home: Home) -> CheckResult:
     name = "the sample submission is valid and wins no medal"
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
-    grade = grade_submission(path, prepared.task, prepared, home=home)
+    grade = grade_submission(path, prepared, home=home)
     rules = prepared.task.rules.get(prepared.edition)
     if rules and rules.sample_refused and not grade.valid_submission:
         return CheckResult(name, None, f"the published grader refuses it: {grade.why}")
@@ -137,7 +137,7 @@ def _check_gold(key: AnswerKey, home: Home) -> CheckResult:
     submission = key.perfect_submission()
     if isinstance(submission, str):
         return CheckResult(name, None, submission)
-    grade = grade_submission(submission, task, key.prepared, home=home)
+    grade = grade_submission(submission, key.prepared, home=home)
     detail = grade.why or f"score {_format_score(grade.score)}"
     if task.leaderboard is None:
         return CheckResult(name, grade.valid_submission, f"{detail}, no leaderboard")

@@ -31,7 +31,7 @@ def check_trivial(subject: Subject, home: Home) -> list[AuditFinding]:
     where = "real data" if subject.real else "a miniature: indicative only, it is easier than the competition"
     findings, scores = [], []
     for name, content in _submissions(subject, read_submission_text(perfect)):
-        grade = grade_submission(content, task, prepared, home=home)
+        grade = grade_submission(content, prepared, home=home)
         score = float(grade.not_finite) if grade.not_finite else grade.score
         if not grade.valid_submission or score is None:
             continue

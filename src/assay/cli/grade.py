@@ -70,11 +70,12 @@ def grade_command(
         from assay.grading.leaderboard import read_leaderboard
 
         found = found.model_copy(update={"leaderboard": read_leaderboard(leaderboard, found.metric)})
-    grade = grade_submission(file, found, load_data(home, found, edition, variant), home=home, sandbox=sandbox)
+    prepared = load_data(home, found, edition, variant)
+    grade = grade_submission(file, prepared, home=home, sandbox=sandbox)
     if json_:
         echo(grade.model_dump_json(indent=2))
     else:
-        _print_grade(found.in_edition(grade.edition), grade)
+        _print_grade(prepared.task, grade)
 
 
 @click.command("validate")
@@ -94,7 +95,7 @@ def validate_command(
     """
     _check_exists(file, task)
     found = open_registry(folders).task(task)
-    validate_submission(file, found, load_data(Home.default(), found, edition, variant))
+    validate_submission(file, load_data(Home.default(), found, edition, variant))
     echo(f"{file} is a valid submission for {found.id}")
 
 

@@ -67,20 +67,10 @@ class SynthesisJob:
         return list(self.task.submission.columns)
 
 
-def run_prepare(
-    task: Task,
-    edition: str,
-    *,
-    raw: Path,
-    public: Path,
-    private: Path,
-    fetch: Callable[[str], Path] = _no_download,
-    secret_seed: Callable[[], int] = _fresh_seed,
-) -> None:
-    """Run a task's `prepare.py`, or the edition's own version of it."""
-    task = task.in_edition(edition)
-    prepare = _load_function(task.path("prepare.py"), "prepare", "prepare(job)")
-    prepare(PrepareJob(task, raw, public, private, edition, fetch, secret_seed))
+def run_prepare(job: PrepareJob) -> None:
+    """Run the task's `prepare.py`, or its edition's own version of it."""
+    prepare = _load_function(job.task.path("prepare.py"), "prepare", "prepare(job)")
+    prepare(job)
 
 
 def run_synthesize(task: Task, seed: int, raw: Path) -> None:

@@ -73,8 +73,7 @@ class Recipe(Model):
 
 
 def make_recipe(task: Task, edition: str, variant: str) -> Recipe:
-    """Return the recipe by which a task's data would be prepared now."""
-    task = task.in_edition(edition)
+    """Return the recipe by which the data of a task, in its edition, would be prepared now."""
     imported, blocks = _follow_imports(_code(task, variant))
     files = _hash_files(task, _own_files(task, edition) | imported)
     return Recipe(settings=_hash_settings(task), files=files, blocks={name: VERSIONS[name] for name in blocks})
@@ -85,7 +84,6 @@ def find_change(recipe: Recipe, task: Task, edition: str, variant: str) -> str |
 
     Files import the same as long as they are the same, so no code needs to be parsed for this.
     """
-    task = task.in_edition(edition)
     if recipe.settings != _hash_settings(task):
         return "the source, data or columns in task.toml have changed"
     recorded = {task.folder.parent.parent / name for name in recipe.files}

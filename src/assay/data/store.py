@@ -22,7 +22,7 @@ from assay.core.progress import NoProgress, Progress, stage, use_progress
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, one_line
 from assay.data.acquire import acquire, check_variant, needs_local_copy
-from assay.data.job import run_prepare
+from assay.data.job import PrepareJob, run_prepare
 from assay.data.publish import File, publish, seal
 from assay.data.raw_data import Origin, RawData
 from assay.data.recipe import Recipe, find_change, make_recipe
@@ -98,7 +98,8 @@ def prepare(
                     if source:
                         built = _copy(load_prepared(source, task, edition, variant), home, place)
                     else:
-                        built = _Builder(home, task, edition, variant, progress).build(place, local_copy, keep_raw)
+                        builder = _Builder(home, task, task.in_edition(edition), edition, variant, progress)
+                        built = builder.build(place, local_copy, keep_raw)
                 # The name is a symbolic link because a link, unlike a folder, can be replaced atomically.
                 link = built.with_name(f"{built.name}.link")
                 link.symlink_to(built.name)
@@ -145,13 +146,14 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
         raise NotPrepared(
             f"{place}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"
         ) from None
-    change = find_change(manifest.recipe, task, edition, variant)
+    ruled = task.in_edition(edition)
+    change = find_change(manifest.recipe, ruled, edition, variant)
     if change:
         raise NotPrepared(f"the prepared data of {task.id} is stale: {change}; {command}")
     public = home.public / manifest.token
     if not public.is_dir():
         raise NotPrepared(f"the public files of {task.id} are missing from {public}; {command}")
-    return Prepared(task.in_edition(edition), edition, variant, folder, public, folder / "private", manifest)
+    return Prepared(ruled, edition, variant, folder, public, folder / "private", manifest)
 
 
 def _is_usable(home: Home, task: Task, edition: str, variant: str) -> bool:
@@ -219,7 +221,8 @@ class _Builder:
     """One preparation."""
 
     home: Home
-    task: Task
+    base: Task  # under the competition's own rules, by which miniatures are made
+    task: Task  # in its edition
     edition: str
     variant: str
     progress: Progress
@@ -233,7 +236,7 @@ class _Builder:
         scratch, written, private = (folder / name for name in ("raw", "written", "private"))
         for part in (scratch, written, private):
             part.mkdir(mode=0o700)
-        sourced = task.model_copy(update={"source": task.in_edition(edition).source})
+        sourced = self.base.model_copy(update={"source": task.source})
         raw = acquire(self.home, sourced, variant, scratch, local_copy=local_copy, progress=self.progress)
         _check_proof(sourced, variant, raw)
         with stage(f"Preparing {task.id}"):
@@ -272,22 +275,14 @@ class _Builder:
         """
         from polars.exceptions import ColumnNotFoundError
 
-        task, seeds = self.task.in_edition(self.edition), list[int]()
+        task, seeds = self.task, list[int]()
 
         def secret_seed() -> int:
             seeds.append(_read_secret_seed(self.home, task))
             return seeds[-1]
 
         try:
-            run_prepare(
-                self.task,
-                self.edition,
-                raw=raw.folder,
-                public=public,
-                private=private,
-                fetch=self._fetch,
-                secret_seed=secret_seed,
-            )
+            run_prepare(PrepareJob(task, raw.folder, public, private, self.edition, self._fetch, secret_seed))
         except (KeyError, ColumnNotFoundError) as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             code = task.path("prepare.py").relative_to(task.folder.parent)
@@ -308,7 +303,7 @@ class _Builder:
     def _fetch(self, url: str) -> Path:
         from assay.data.sources import http
 
-        listed = next((file for file in self.task.in_edition(self.edition).source.files if file.url == url), None)
+        listed = next((file for file in self.task.source.files if file.url == url), None)
         file = listed or WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
         return http.fetch(self.home, file, progress=NoProgress())
 

@@ -167,7 +167,7 @@ class _Grader:
             if entry.task not in self._prepared:
                 self._prepared[entry.task] = load_prepared(config.home, task, config.edition, config.variant)
             source = Path(entry.path) if entry.path else None
-            return grade_submission(source, task, self._prepared[entry.task], home=config.home, sandbox=config.sandbox)
+            return grade_submission(source, self._prepared[entry.task], home=config.home, sandbox=config.sandbox)
         except AssayError as error:
             return NotGraded(entry.line, entry.task, str(error))
 

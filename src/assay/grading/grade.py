@@ -41,7 +41,6 @@ _NOT_FINITE: dict[str, NotFinite] = {"nan": "nan", "inf": "inf", "-inf": "-inf"}
 
 def grade_submission(
     source: SubmissionSource,
-    task: Task,
     prepared: "Prepared",
     *,
     home: Home,
@@ -55,19 +54,15 @@ def grade_submission(
     that the task asks for. An `isolated` submission is read in a process of its own, with limits on memory and time.
     Inside an event loop use `grade_submission_async`.
     """
-    task = task.in_edition(prepared.edition)
-    if not _must_run(task):
-        return make_grade(source, task, prepared, _choose_judge(isolated)(source, task, prepared))
+    if not _must_run(prepared.task):
+        return make_grade(source, prepared, _choose_judge(isolated)(source, prepared))
     import anyio
 
-    return anyio.run(
-        partial(grade_submission_async, source, task, prepared, home=home, sandbox=sandbox, isolated=isolated)
-    )
+    return anyio.run(partial(grade_submission_async, source, prepared, home=home, sandbox=sandbox, isolated=isolated))
 
 
 async def grade_submission_async(
     source: SubmissionSource,
-    task: Task,
     prepared: "Prepared",
     *,
     home: Home,
@@ -77,25 +72,24 @@ async def grade_submission_async(
     """Do the same inside an event loop, which keeps running while submitted code runs in a lab."""
     import anyio.to_thread
 
-    task = task.in_edition(prepared.edition)
-    if not _must_run(task):
-        judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), source, task, prepared)
+    if not _must_run(prepared.task):
+        judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), source, prepared)
     else:
         try:
-            judgement = await _judge_by_running(source, task, prepared, home, sandbox, isolated)
+            judgement = await _judge_by_running(source, prepared, home, sandbox, isolated)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
-    return make_grade(source, task, prepared, judgement)
+    return make_grade(source, prepared, judgement)
 
 
-def validate_submission(source: bytes | Path, task: Task, prepared: "Prepared") -> None:
+def validate_submission(source: bytes | Path, prepared: "Prepared") -> None:
     """Raise `InvalidSubmission` unless the submission has the form that the task asks for.
 
     Only public facts are checked, so that the result says nothing about the true values. Code is not run.
     """
-    task = task.in_edition(prepared.edition)
+    task = prepared.task
     if task.submission.form == "csv":
-        read_submission(source, _name(source, task), task, prepared)
+        read_submission(source, _name(source, task), prepared)
     elif task.judged_in_lab:
         from assay.grading.by_running.checkpoint import check_checkpoint
 
@@ -108,7 +102,7 @@ def _must_run(task: Task) -> bool:
     return task.timed or task.judged_in_lab
 
 
-def _choose_judge(isolated: bool) -> Callable[[SubmissionSource, Task, "Prepared"], Judgement]:
+def _choose_judge(isolated: bool) -> Callable[[SubmissionSource, "Prepared"], Judgement]:
     if not isolated:
         return judge_table
     from assay.grading.isolated import judge_isolated
@@ -116,14 +110,15 @@ def _choose_judge(isolated: bool) -> Callable[[SubmissionSource, Task, "Prepared
     return judge_isolated
 
 
-def judge_table(source: SubmissionSource, task: Task, prepared: "Prepared") -> Judgement:
-    """Read a submitted table and score it, by the rules of `task`."""
+def judge_table(source: SubmissionSource, prepared: "Prepared") -> Judgement:
+    """Read a submitted table and score it."""
+    task = prepared.task
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
     if task.judged == "reported":
         return judge_reported(source, _name(source, task), task)
     try:
-        parsed = read_submission(source, _name(source, task), task, prepared)
+        parsed = read_submission(source, _name(source, task), prepared)
         score = evaluate(task.metric.name, parsed.truth, parsed.values, task.metric.params | parsed.parameters)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
@@ -133,22 +128,23 @@ def judge_table(source: SubmissionSource, task: Task, prepared: "Prepared") -> J
 
 
 async def _judge_by_running(
-    source: SubmissionSource, task: Task, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
+    source: SubmissionSource, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
 ) -> Judgement:
     """Time submitted code, or run a checkpoint in a lab and score the table of predictions that it writes."""
     import anyio.to_thread
 
+    task = prepared.task
     if task.timed:
         from assay.grading.by_running.speed import judge_speed
 
-        return await judge_speed(_read_code(source, task), task, prepared, home=home, sandbox=sandbox)
+        return await judge_speed(_read_code(source, task), prepared, home=home, sandbox=sandbox)
     from assay.grading.by_running.checkpoint import run_checkpoint, with_predictions_table
 
-    run = await run_checkpoint(_read(source, task), task, prepared, home=home, sandbox=sandbox)
+    run = await run_checkpoint(_read(source, task), prepared, home=home, sandbox=sandbox)
     if run.predictions is None:
         return Judgement(why=run.why, sealed=run.sealed)
-    table_task = with_predictions_table(task)
-    judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), run.predictions, table_task, prepared)
+    table = replace(prepared, task=with_predictions_table(task))
+    judgement = await anyio.to_thread.run_sync(_choose_judge(isolated), run.predictions, table)
     return replace(judgement, sealed=run.sealed)
 
 
@@ -172,10 +168,10 @@ def _read_code(source: SubmissionSource, task: Task) -> bytes:
     return content
 
 
-def make_grade(source: SubmissionSource, task: Task, prepared: "Prepared", judgement: Judgement) -> Grade:
+def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgement) -> Grade:
     """Return the grade of a judged submission: its score, and what it is worth on the leaderboard and in the panel."""
+    task, metric, measured = prepared.task, prepared.task.metric, _comparable(prepared)
     board = task.leaderboard if prepared.variant == "real" else None  # human teams never saw any other data
-    measured, metric = _comparable(task, prepared), task.metric
     rules = task.rules.get(prepared.edition, EditionRules())
     score = None if judgement.score is None else round_score(judgement.score)
     finite = score is not None and math.isfinite(score)
@@ -259,12 +255,12 @@ def _exists(source: SubmissionSource, task: Task) -> bool:
     return os.path.lexists(source)
 
 
-def _comparable(task: Task, prepared: "Prepared") -> Measured | None:
+def _comparable(prepared: "Prepared") -> Measured | None:
     """Return the figures that were measured by the same rules on the same data: on this machine, else the task's.
 
     A baseline that was published as a constant counts instead of anything measured.
     """
-    rules = (prepared.edition, prepared.variant)
+    task, rules = prepared.task, (prepared.edition, prepared.variant)
     if task.published_baseline is not None:
         return Measured.constant(task.published_baseline, *rules)
     figures = (load_measured(prepared), task.measured, task.measured_miniature)

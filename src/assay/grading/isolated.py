@@ -22,7 +22,6 @@ from assay.core.errors import InvalidSubmission, LabError
 from assay.core.quantities import format_size
 from assay.grading.grade import judge_table, validate_submission
 from assay.grading.result import Judgement
-from assay.tasks import Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -42,23 +41,22 @@ Purpose = Literal["judge", "validate"]
 class _Request:
     purpose: Purpose
     source: bytes | Path
-    task: Task
     prepared: "Prepared"
 
 
-def judge_isolated(source: bytes | Path | None, task: Task, prepared: "Prepared") -> Judgement:
+def judge_isolated(source: bytes | Path | None, prepared: "Prepared") -> Judgement:
     """Return the score of a submitted table, or why it has none."""
     if source is None or _is_small(source):
-        return judge_table(source, task, prepared)
-    return _call(_Request("judge", source, task, prepared))
+        return judge_table(source, prepared)
+    return _call(_Request("judge", source, prepared))
 
 
-def validate_isolated(source: bytes | Path, task: Task, prepared: "Prepared") -> None:
+def validate_isolated(source: bytes | Path, prepared: "Prepared") -> None:
     """Raise `InvalidSubmission` unless the submission has the form that the task asks for."""
     if _is_small(source):
-        validate_submission(source, task, prepared)
+        validate_submission(source, prepared)
         return
-    judgement = _call(_Request("validate", source, task, prepared))
+    judgement = _call(_Request("validate", source, prepared))
     if judgement.why is not None:
         raise InvalidSubmission(judgement.why)
 
@@ -115,10 +113,10 @@ def serve_request() -> None:
     _limit_memory(max_memory(request.source, request.prepared))
     try:
         if request.purpose == "judge":
-            judgement = judge_table(request.source, request.task, request.prepared)
+            judgement = judge_table(request.source, request.prepared)
         else:
             try:
-                validate_submission(request.source, request.task, request.prepared)
+                validate_submission(request.source, request.prepared)
                 judgement = Judgement()
             except InvalidSubmission as error:
                 judgement = Judgement(why=str(error))

@@ -111,7 +111,7 @@ def _regrade(
     try:
         data = load_prepared(home, task, file.edition, file.variant)
         submission = folder.submission
-        again = grade_submission(submission, task, data, home=home, sandbox=sandbox, isolated=True)
+        again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True)
     except AssayError as error:
         yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
         return
@@ -128,7 +128,7 @@ def _regrade(
     # A measurement that claims to be far more precise than the new one is not believed.
     tolerance = again.tolerance and max(grade.tolerance or 0.0, again.tolerance / 2)
     judgement = Judgement(score=score, why=again.why, tolerance=tolerance, sealed=again.sealed)
-    expected = make_grade(submission, task, data, judgement)
+    expected = make_grade(submission, data, judgement)
     for field in Grade.model_fields:
         then, now = getattr(grade, field), getattr(expected, field)
         if field not in _NOT_RECOMPUTED and then != now:

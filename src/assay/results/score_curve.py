@@ -62,7 +62,7 @@ class SnapshotGrader:
     def __init__(self, folder: TrialFolder, task: Task, home: Home) -> None:
         if task.timed:
             raise UsageError(f"{task.id} is graded by running the submission; its steps cannot be graded afterwards")
-        self._folder, self._task, self._home = folder, task, home
+        self._folder, self._home = folder, home
         file = folder.file
         self._data = load_prepared(home, task, file.edition, file.variant)
         self._grades: dict[str | None, Grade] = {}
@@ -70,7 +70,7 @@ class SnapshotGrader:
     def grade(self, digest: str | None) -> Grade:
         """Return the grade of the content with this SHA-256; None is that there was no submission."""
         if digest not in self._grades:
-            self._grades[digest] = grade_snapshot(self._folder, digest, self._task, self._data, self._home)
+            self._grades[digest] = grade_snapshot(self._folder, digest, self._data, self._home)
         return self._grades[digest]
 
     @property
@@ -94,7 +94,7 @@ def grade_picks(folder: TrialFolder, task: Task, grader: SnapshotGrader) -> Iter
             yield GradedStep(event.step, used, grader.grade(kept.sha256 if kept else None))
 
 
-def grade_snapshot(folder: TrialFolder, digest: str | None, task: Task, data: Prepared, home: Home) -> Grade:
+def grade_snapshot(folder: TrialFolder, digest: str | None, data: Prepared, home: Home) -> Grade:
     """Grade a submission that a trial's snapshots keep, by its SHA-256; None is that there was none."""
     content = None if digest is None else read_object(folder.snapshots, digest)
-    return grade_submission(content, task, data, home=home, isolated=True)
+    return grade_submission(content, data, home=home, isolated=True)

@@ -254,7 +254,7 @@ class Trial:
             self.folder.check_submission()
             data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
             judged = grade_submission(
-                self.folder.submission, self.task, data, home=self.home, sandbox=self.file.sandbox, isolated=True
+                self.folder.submission, data, home=self.home, sandbox=self.file.sandbox, isolated=True
             )
             sealing = self.folder.state.sealing
             sealed = sealing is not None and sealing.sealed and judged.sealed is not False

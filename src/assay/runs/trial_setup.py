@@ -68,7 +68,7 @@ def open_models(file: TrialFile) -> "Models":
 def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:
     """Return what is wrong with the format of a submission, or None; its values are not compared with the answers."""
     try:
-        validate_isolated(content, task, load_prepared(home, task, file.edition, file.variant))
+        validate_isolated(content, load_prepared(home, task, file.edition, file.variant))
     except InvalidSubmission as error:
         return str(error)
     return None

@@ -56,7 +56,7 @@ class DataPreview:
 def preview_data(task: Task, edition: str, variant: str) -> DataPreview:
     """Return what agents see of the data of a task, if it is prepared on this machine."""
     try:
-        prepared = load_prepared(Home.default(), task.in_edition(edition), edition, variant)
+        prepared = load_prepared(Home.default(), task, edition, variant)
     except (AssayError, OSError) as error:
         return DataPreview(problem=str(error))
     public = prepared.manifest.public

@@ -61,9 +61,7 @@ class Run:
     why: str | None = None
 
 
-async def run_checkpoint(
-    content: bytes, task: Task, prepared: "Prepared", *, home: Home, sandbox: "SandboxName"
-) -> Run:
+async def run_checkpoint(content: bytes, prepared: "Prepared", *, home: Home, sandbox: "SandboxName") -> Run:
     """Let the task's judge run the checkpoint on the hidden inputs, in a lab of its own.
 
     Raises `InvalidSubmission` if the file is not a checkpoint at all, and `LabError` if the lab fails.
@@ -72,10 +70,10 @@ async def run_checkpoint(
     from assay.lab.environments import find_environment
     from assay.lab.interface import Limits, Setup
 
-    submission, resources = task.submission, task.resources
+    task, submission = prepared.task, prepared.task.submission
     check_checkpoint(content, submission.file, submission.max_size)
-    files = _read_files(task, prepared) | {submission.file: content}
-    limits = Limits.from_resources(resources)
+    files = _read_files(prepared) | {submission.file: content}
+    limits = Limits.from_resources(task.resources)
     setup = Setup(find_environment(home, task.environment_for(prepared.variant)), limits=limits, pinned=True)
     async with open_lab(home, setup, sandbox=sandbox) as lab:
         for path, file in files.items():
@@ -93,8 +91,7 @@ async def run_checkpoint(
 def with_predictions_table(task: Task) -> Task:
     """Return the task as if the table of predictions were the submission."""
     form = {"form": "csv", "file": PREDICTIONS, "max_size": _MAX_PREDICTIONS}
-    # The rules of the edition are in `task` already; applied again, they would name the checkpoint's file.
-    return task.model_copy(update={"submission": task.submission.model_copy(update=form), "rules": {}})
+    return task.model_copy(update={"submission": task.submission.model_copy(update=form)})
 
 
 def check_checkpoint(content: bytes, name: str, max_size: int) -> None:
@@ -151,16 +148,16 @@ def _check_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
         raise InvalidSubmission(f"{array} does not hold as many numbers as its header says.")
 
 
-def _read_files(task: Task, prepared: "Prepared") -> dict[str, bytes]:
+def _read_files(prepared: "Prepared") -> dict[str, bytes]:
     """Return the other files of the lab: the judge, the model and the hidden inputs."""
     try:
-        code = {name: task.path(name).read_bytes() for name in ("model.py", "judge.py")}
+        code = {name: prepared.task.path(name).read_bytes() for name in ("model.py", "judge.py")}
     except FileNotFoundError as error:
         raise UsageError(f"{error.filename} is missing") from None
     inputs = prepared.private / "inputs"
     paths = [path for path in sorted(inputs.rglob("*")) if path.is_file()]
     if not paths:
-        raise NotPrepared(f"{task.id} has no hidden inputs at {inputs}; prepare it again")
+        raise NotPrepared(f"{prepared.task.id} has no hidden inputs at {inputs}; prepare it again")
     return code | {f"inputs/{path.relative_to(inputs).as_posix()}": path.read_bytes() for path in paths}
 
 

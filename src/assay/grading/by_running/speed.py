@@ -39,7 +39,7 @@ from assay.grading.result import Judgement
 from assay.lab import open_lab
 from assay.lab.environments import find_environment
 from assay.lab.interface import Limits, Process, SandboxName, Setup
-from assay.tasks import Task, load_plugin
+from assay.tasks import load_plugin
 from assay.tasks.model import is_miniature
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ class Cases(Protocol):
         ...
 
 
-async def judge_speed(code: bytes, task: Task, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
+async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
     """Return how many times faster than the reference the code is: the median ratio of their times over all pairs.
 
     The tolerance is half the width of the median's 95 % interval, as a share of the score.
     """
-    cases = cast(Cases, load_plugin(task.folder / "cases.py"))
-    race = _Race(task, prepared, cases, code, home, sandbox)
+    cases = cast(Cases, load_plugin(prepared.task.folder / "cases.py"))
+    race = _Race(prepared, cases, code, home, sandbox)
     ratios: list[float] = []
     try:
         async with _exclusive_timing(home):
@@ -131,24 +131,22 @@ async def _exclusive_timing(home: Home) -> AsyncIterator[None]:
         await anyio.sleep(0.2)
 
 
-def _read_reference(task: Task, prepared: "Prepared") -> bytes:
+def _read_reference(prepared: "Prepared") -> bytes:
     path = prepared.private / "reference.py"
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise NotPrepared(f"{task.id} has no reference at {path}; prepare it again") from None
+        raise NotPrepared(f"{prepared.task.id} has no reference at {path}; prepare it again") from None
 
 
 class _Race:
     """Runs the reference and the submission on the same inputs, in turns, and compares every output."""
 
-    def __init__(
-        self, task: Task, prepared: "Prepared", cases: Cases, code: bytes, home: Home, sandbox: SandboxName
-    ) -> None:
+    def __init__(self, prepared: "Prepared", cases: Cases, code: bytes, home: Home, sandbox: SandboxName) -> None:
         self.sealed: bool | None = None
-        self._task = task
+        self._task = task = prepared.task
         self._cases = cases
-        self._reference = _read_reference(task, prepared)
+        self._reference = _read_reference(prepared)
         self._code = code
         self._home = home
         self._sandbox: SandboxName = sandbox

@@ -71,9 +71,9 @@ class Answers(ABC):
     cache: Path | None = None
 
     @classmethod
-    def of(cls, task: Task, prepared: "Prepared") -> Self:
-        """Return the answers of a prepared task; `task` has the rules of the edition it was prepared in."""
-        return cls(task, prepared.private / task.data.answers, prepared.private.parent / "parsed")
+    def of(cls, prepared: "Prepared") -> Self:
+        """Return the answers of a prepared task."""
+        return cls(prepared.task, prepared.private / prepared.task.data.answers, prepared.private.parent / "parsed")
 
     @abstractmethod
     def column(self, name: str) -> NDArray[Any]:

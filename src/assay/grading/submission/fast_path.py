@@ -23,7 +23,7 @@ from assay.grading.submission.answers import (
     chunks,
 )
 from assay.grading.submission.strict import BYTE_ORDER_MARK, LARGEST_EXACT_INTEGER, StrictAnswers, parse_values
-from assay.tasks import Column, Submission, Task
+from assay.tasks import Column, Submission
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -45,12 +45,12 @@ _MAX_COLUMNS = 1024
 _STEP = 256
 
 
-def parse_fast(content: FileContent, path: str | None, task: Task, prepared: "Prepared") -> ParsedSubmission | None:
+def parse_fast(content: FileContent, path: str | None, prepared: "Prepared") -> ParsedSubmission | None:
     """Parse a plain submission; return None for one that needs a closer look.
 
     `path` leads to the same content, None if it is in memory only.
     """
-    answers = FastAnswers.of(task, prepared)
+    answers = FastAnswers.of(prepared)
     try:
         columns = _read_columns(content, path if len(content) >= _MIN_SIZE_BY_PATH else None, answers)
         return None if columns is None else _match(columns, answers)

@@ -54,9 +54,9 @@ _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
 
 
-def parse_leniently(content: bytes, name: str, task: Task, prepared: "Prepared") -> ParsedSubmission:
+def parse_leniently(content: bytes, name: str, prepared: "Prepared") -> ParsedSubmission:
     """Parse a submission by the rules of an edition that reads files as the published graders do."""
-    answers, submission = LenientAnswers.of(task, prepared), task.submission
+    task, answers, submission = prepared.task, LenientAnswers.of(prepared), prepared.task.submission
     _check_shape(content, max(len(answers.frame), answers.line_count - 1), name)  # without the header
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
     if submission.first_is_id:

@@ -18,7 +18,6 @@ from assay.core.errors import InvalidSubmission
 from assay.grading.submission.answers import FileContent, ParsedSubmission
 from assay.grading.submission.fast_path import parse_fast
 from assay.grading.submission.strict import parse_strictly
-from assay.tasks import Task
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -54,25 +53,25 @@ _SIGNATURES = (
 )
 
 
-def read_submission(source: bytes | Path, name: str, task: Task, prepared: "Prepared") -> ParsedSubmission:
-    """Parse a submitted table by the rules of `task`, which are those of the edition that it was prepared in.
+def read_submission(source: bytes | Path, name: str, prepared: "Prepared") -> ParsedSubmission:
+    """Parse a submitted table by the rules of the task in its edition.
 
     `source` is the content or the path of a file, and `name` what messages call it.
     """
-    submission = task.submission
+    submission = prepared.task.submission
     if submission.lenient and Path(name).suffix.lower() != ".csv":
         raise InvalidSubmission(f"{name} is not called a CSV file: its name must end in .csv.")
     with open_submission(source, name, submission.max_size) as file:
         refuse_signatures(file.content, name)
-        parsed = parse_fast(file.content, file.path, task, prepared)
+        parsed = parse_fast(file.content, file.path, prepared)
         if parsed is not None:
             return parsed
         content = file.read()
     if submission.lenient:
         from assay.grading.submission.lenient import parse_leniently
 
-        return parse_leniently(content, name, task, prepared)
-    return parse_strictly(content, name, task, prepared)
+        return parse_leniently(content, name, prepared)
+    return parse_strictly(content, name, prepared)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from assay.grading.submission.answers import (
     refuse_value,
     within_bounds,
 )
-from assay.tasks import Column, Submission, Task
+from assay.tasks import Column, Submission
 from assay.tasks.rules import Ids
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ _ID, _OCCURRENCE, _ANSWER = "\0id", "\0occurrence", "\0answer"
 _TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
-def parse_strictly(content: bytes, name: str, task: Task, prepared: "Prepared") -> ParsedSubmission:
+def parse_strictly(content: bytes, name: str, prepared: "Prepared") -> ParsedSubmission:
     """Parse a submission, checking one rule after the other, so that the error names the first that is broken."""
-    answers = StrictAnswers.of(task, prepared)
-    submission, expected_ids = task.submission, answers.ids
+    answers = StrictAnswers.of(prepared)
+    submission, expected_ids = prepared.task.submission, answers.ids
     columns = [*key_columns(submission), *submission.columns]
     table = _parse_table(content, columns, name, submission, len(answers.table))
     rows = None

@@ -74,8 +74,8 @@ def _lab_sandbox() -> LabSandbox:
 async def _grade(content: bytes | None, lab_sandbox: LabSandbox) -> Grade:
     from assay.grading.grade import grade_submission_async
 
-    task, data, home = lab_sandbox.data.task, lab_sandbox.data, Home.default()
-    if not task.timed:
-        return await grade_submission_async(content, task, data, home=home, sandbox=lab_sandbox.spec.sandbox)
+    data, home = lab_sandbox.data, Home.default()
+    if not data.task.timed:
+        return await grade_submission_async(content, data, home=home, sandbox=lab_sandbox.spec.sandbox)
     async with machine_lock().exclusive():
-        return await grade_submission_async(content, task, data, home=home, sandbox=lab_sandbox.spec.sandbox)
+        return await grade_submission_async(content, data, home=home, sandbox=lab_sandbox.spec.sandbox)
