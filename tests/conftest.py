@@ -85,7 +85,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
             ]
             for outcome in ("passed", "failed")
         }
-        tried = sum(dict(report.user_properties).get("tried", 1) for some in reports.values() for report in some)
+        tried = sum(dict(report.user_properties).get("tried", 1) for group in reports.values() for report in group)
         if tried:
             broken = len(reports["failed"])
             terminalreporter.write_line(f"{start}: {tried} {noun} tried, {broken} broke something")

@@ -59,10 +59,10 @@ def test_output_to_a_full_disk_is_an_error(home: Home):
     assert "No space left on device" in result.stderr and "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("place", ["{tmp}/file", "{tmp}/file/below", "/dev/null", "/proc/assay", "~no-such-user/assay"])
-def test_an_unusable_home_is_named(tmp_path: Path, place):
+@pytest.mark.parametrize("path", ["{tmp}/file", "{tmp}/file/below", "/dev/null", "/proc/assay", "~no-such-user/assay"])
+def test_an_unusable_home_is_named(tmp_path: Path, path):
     (tmp_path / "file").write_text("")
-    result = call("prepare", "pocket/house-price", home=place.format(tmp=tmp_path))
+    result = call("prepare", "pocket/house-price", home=path.format(tmp=tmp_path))
     message = result.stderr.decode()
     assert result.returncode == 2, message
     assert "Traceback" not in message

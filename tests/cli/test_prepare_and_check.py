@@ -7,17 +7,17 @@ from pathlib import Path
 TASK = "mlebench/spooky-author-identification"
 
 
-def made(result) -> dict:
+def read_entry(result) -> dict:
     assert result.returncode == 0, result.stderr
     (entry,) = json.loads(result.stdout)["prepared"]
     return entry
 
 
 def test_passing_the_raw_data_of_a_miniature_gives_the_same_files(assay_here) -> None:
-    synthetic = made(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))
+    synthetic = read_entry(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))
     assert (synthetic["edition"], synthetic["variant"]) == ("v1", "synthetic-0")
     assert [path.name for path in Path(synthetic["raw"]).iterdir()] == ["train.zip"]
-    prepared = made(assay_here("prepare", TASK, "--raw", synthetic["raw"], "--unverified", "--json"))
+    prepared = read_entry(assay_here("prepare", TASK, "--raw", synthetic["raw"], "--unverified", "--json"))
     assert prepared["variant"] == "unverified"
     assert set(prepared["differs"]) == {
         "public/sample_submission.csv", "public/test.csv", "public/train.csv", "private/test.csv",
@@ -25,8 +25,8 @@ def test_passing_the_raw_data_of_a_miniature_gives_the_same_files(assay_here) ->
     for side in ("public", "private"):
         files = {path.name: path.read_bytes() for path in Path(synthetic[side]).iterdir()}
         assert files == {path.name: path.read_bytes() for path in Path(prepared[side]).iterdir()}
-    other = made(assay_here("prepare", TASK, "--synthetic", "--seed", "1", "--keep-raw", "--json"))
-    again = made(assay_here("prepare", TASK, "--raw", other["raw"], "--unverified", "--json"))
+    other = read_entry(assay_here("prepare", TASK, "--synthetic", "--seed", "1", "--keep-raw", "--json"))
+    again = read_entry(assay_here("prepare", TASK, "--raw", other["raw"], "--unverified", "--json"))
     names = ("public", "private")
     assert [Path(again[side], "test.csv").read_bytes() for side in names] == [
         Path(other[side], "test.csv").read_bytes() for side in names
@@ -34,7 +34,7 @@ def test_passing_the_raw_data_of_a_miniature_gives_the_same_files(assay_here) ->
 
 
 def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(assay_here) -> None:
-    raw = made(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"]
+    raw = read_entry(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"]
     result = assay_here("prepare", TASK, "--raw", raw)
     assert result.returncode == 1
     assert "4 of 4 prepared files differ from the published ones (MD5):" in result.stderr
@@ -47,7 +47,7 @@ def test_data_that_differs_from_the_published_data_is_rejected_with_the_files(as
 
 def test_a_task_that_fails_does_not_stop_the_others(assay_here) -> None:
     other = "mlebench/tabular-playground-series-dec-2021"
-    raw = Path(made(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"])
+    raw = Path(read_entry(assay_here("prepare", TASK, "--synthetic", "--keep-raw", "--json"))["raw"])
     result = assay_here("prepare", other, TASK, "--raw", raw, "--unverified")
     assert result.returncode == 1
     assert "train.csv" in result.stderr
@@ -74,7 +74,7 @@ def test_the_error_for_unprepared_data_names_the_command(assay_here) -> None:
 
 
 def test_check_prints_each_finding_and_fails_on_an_error(assay_here) -> None:
-    entry = made(assay_here("prepare", TASK, "--synthetic", "--json"))
+    entry = read_entry(assay_here("prepare", TASK, "--synthetic", "--json"))
     result = assay_here("check", TASK, "--variant", "synthetic-0")
     assert result.returncode == 0, result.stdout
     assert "ok      the answers win gold" in result.stdout
@@ -83,8 +83,8 @@ def test_check_prints_each_finding_and_fails_on_an_error(assay_here) -> None:
     public.write_bytes(answers.read_bytes())
     result = assay_here("check", TASK, "--variant", "synthetic-0", "--json")
     assert result.returncode == 1
-    (found,) = json.loads(result.stdout)
-    failed = [finding["check"] for finding in found["findings"] if finding["passed"] is False]
+    (report,) = json.loads(result.stdout)
+    failed = [finding["check"] for finding in report["findings"] if finding["passed"] is False]
     assert failed == ["no public table holds the answers", "no private file is public"]
 
 
@@ -96,7 +96,7 @@ def test_show_lists_the_quirks_and_repairs_of_each_edition(assay_here) -> None:
 
 
 def test_a_grade_names_edition_variant_and_quirks(assay_here, tmp_path: Path) -> None:
-    entry = made(assay_here("prepare", TASK, "--synthetic", "--json"))
+    entry = read_entry(assay_here("prepare", TASK, "--synthetic", "--json"))
     sample = Path(entry["public"]) / "sample_submission.csv"
     grade = json.loads(assay_here("grade", sample, TASK, "--variant", "synthetic-0", "--json").stdout)
     assert (grade["edition"], grade["variant"]) == ("v1", "synthetic-0")

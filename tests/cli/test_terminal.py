@@ -42,17 +42,17 @@ def on_terminal(home: Home, *commands: tuple[str, ...], width: int, **variables:
         [sys.executable, "-c", code], stdout=terminal, stderr=subprocess.PIPE, env={**os.environ, **settings}
     )
     os.close(terminal)
-    shown = b""
+    output = b""
     while select.select([main], [], [], 120)[0]:
         try:
             part = os.read(main, 65536)
         except OSError:  # the other side is closed
             break
-        shown += part
+        output += part
     _, errors = process.communicate()
     os.close(main)
     assert process.returncode == 0, errors
-    return shown.decode().replace("\r\n", "\n").split(f"{END}\n")[:-1]
+    return output.decode().replace("\r\n", "\n").split(f"{END}\n")[:-1]
 
 
 def plain(text: str) -> str:
@@ -70,9 +70,9 @@ def test_no_line_is_torn(prepared_home, width):
         ("published", "table"),
         ("doctor",),
     )
-    shown = on_terminal(prepared_home, *commands, width=width)
-    torn = {words: line for words, text in zip(commands, shown, strict=True) for line in too_long(text, width)}
-    assert all(shown) and torn == {}
+    outputs = on_terminal(prepared_home, *commands, width=width)
+    torn = {words: line for words, text in zip(commands, outputs, strict=True) for line in too_long(text, width)}
+    assert all(outputs) and torn == {}
 
 
 def too_long(text: str, width: int) -> list[str]:
@@ -112,17 +112,17 @@ def test_a_bar_has_a_percentage_only_where_the_total_is_known(monkeypatch, total
         monkeypatch.setattr(sys, "stderr", stream)
         with ProgressBars().stage("rendering the report of a run with a name that is much too long for a bar", total):
             monkeypatch.undo()
-            shown = ""
-            while "0:00:00" not in shown:
-                shown += os.read(main, 65536).decode()
+            output = ""
+            while "0:00:00" not in output:
+                output += os.read(main, 65536).decode()
     os.close(main)
-    (line,) = [line for line in plain(shown).splitlines() if "report" in line]
+    (line,) = [line for line in plain(output).splitlines() if "report" in line]
     assert len(line.strip()) <= 80 and line.split("━")[-1].split() == [*([percentage] if percentage else []), "0:00:00"]
 
 
 def test_json_is_never_wrapped(home):
-    (shown,) = on_terminal(home, ("show", "pocket/house-price", "--json"), width=80)
-    assert json.loads(shown)["title"] == "House prices in Ames"
+    (output,) = on_terminal(home, ("show", "pocket/house-price", "--json"), width=80)
+    assert json.loads(output)["title"] == "House prices in Ames"
 
 
 def test_names_are_whole_in_a_pipe(assay_here):
@@ -189,8 +189,8 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_pat
     assert all(float(row["score"]) > 0 and float(row["seconds"]) > 0 for row in rows)
     assert call("verify", "second.zip", "--no-regrade").returncode == 0
     (trial,) = (tmp_path / "runs/first/trials").iterdir()
-    shown = call("logs", str(trial)).stdout
-    assert "python train.py" in shown and shown.splitlines()[-1] == "done"
+    output = call("logs", str(trial)).stdout
+    assert "python train.py" in output and output.splitlines()[-1] == "done"
 
     viewer = tiny_here.start("view", "second.zip")
     page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(viewer.stdout.readline().strip())
@@ -241,5 +241,5 @@ def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explain
 
 
 def test_the_doctor_names_extras_and_keys(assay_here):
-    found = {row["name"]: row for row in json.loads(assay_here("doctor", "--json").stdout)}
-    assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(found)
+    rows = {row["name"]: row for row in json.loads(assay_here("doctor", "--json").stdout)}
+    assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(rows)

@@ -108,9 +108,9 @@ class RayNodes:
 @pytest.fixture
 def namespaces() -> Iterator[Namespaces]:
     """Namespaces with a default route, so that there seems to be a network."""
-    made = Namespaces(route=True)
-    yield made
-    made.close()
+    network = Namespaces(route=True)
+    yield network
+    network.close()
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +118,8 @@ def running_ray() -> Iterator[list[RayNodes]]:
     """The Ray that tests of this module share, once one of them has started it: that takes seconds."""
     running: list[RayNodes] = []
     yield running
-    for one in running:
-        one.close()
+    for nodes in running:
+        nodes.close()
 
 
 @pytest.fixture
@@ -150,9 +150,9 @@ def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path, assay_here:
 def slurm() -> Iterator[SmallSlurm]:
     """Slurm with two nodes. Its folder has a short name, because it makes sockets there, whose paths are bounded."""
     with TemporaryDirectory(prefix="slurm-", dir="/var/tmp") as folder:
-        made = SmallSlurm(Path(folder))
-        yield made
-        made.close()
+        cluster = SmallSlurm(Path(folder))
+        yield cluster
+        cluster.close()
 
 
 @pytest.fixture

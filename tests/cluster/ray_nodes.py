@@ -35,7 +35,10 @@ def main() -> None:
 def family(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     children = Path(f"/proc/{pid}/task").glob("*/children")
-    return [pid, *(one for path in children for child in path.read_text().split() for one in family(int(child)))]
+    return [
+        pid,
+        *(descendant for path in children for child in path.read_text().split() for descendant in family(int(child))),
+    ]
 
 
 if __name__ == "__main__":

@@ -116,14 +116,14 @@ class SmallSlurm:
             assert time.monotonic() < deadline, (self.folder / "slurmctld.log").read_text()
 
     def _processes_of(self, node: str) -> list[int]:
-        found = []
+        pids = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 if str((folder / "ns" / "uts").readlink()) == self._host_names[node]:
-                    found.append(int(folder.name))
+                    pids.append(int(folder.name))
             except OSError:  # it has just ended
                 continue
-        return found
+        return pids
 
 
 def _name_of(pid: int) -> str:

@@ -87,8 +87,8 @@ def test_data_that_the_run_was_not_planned_with_is_refused(home, planned, coin):
 def test_a_machine_without_an_environment_copies_it_completely(home, planned, coin, tmp_path):
     name = find_environment(home, coin.environment).name
     shared, node = bare(tmp_path / "shared"), bare(tmp_path / "node")
-    for made in (shared, node):
-        prepare(made, coin, progress=NoProgress())
+    for machine in (shared, node):
+        prepare(machine, coin, progress=NoProgress())
     interpreter = shared.environments / name / "bin" / "python3.11"
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text("an interpreter")

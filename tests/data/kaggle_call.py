@@ -37,13 +37,13 @@ def main(home: Home, calls: list[dict]) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (call["max_bytes"], resource.RLIM_INFINITY))
         source = Kaggle(competition=call["competition"], md5=call.get("md5"))
         try:
-            made = kaggle.fetch(
+            raw_data = kaggle.fetch(
                 home, source, local_copy=None, unverified=call.get("unverified", False), progress=PrintedProgress()
             )
         except AssayError as error:
             print_line(error=str(error))
         else:
-            print_line(folder=str(made.folder), **made.origin.model_dump())
+            print_line(folder=str(raw_data.folder), **raw_data.origin.model_dump())
 
 
 if __name__ == "__main__":

@@ -29,18 +29,18 @@ def main(home: Home, archive: Path) -> None:
 
     with zipfile.ZipFile(archive) as content:
         expected = {name: content.read(name) for name in content.namelist() if not name.endswith("/")}
-    place = home.downloads / "kaggle/toy"
+    folder = home.downloads / "kaggle/toy"
     for number in itertools.count(1):
         finished = in_child(get, number)
-        if (place / "raw.json").is_file():
-            assert files_in(place / "raw") == expected, "called whole, and is not"
+        if (folder / "raw.json").is_file():
+            assert files_in(folder / "raw") == expected, "called whole, and is not"
         if finished:
             break
         if number % 2:  # after every other kill; in between, a kill meets what the last one left
             get()
-            assert files_in(place / "raw") == expected, "not whole after another attempt"
-            (place / "raw.json").unlink()
-    assert sorted(path.name for path in place.iterdir()) == ["raw", "raw.json"]
+            assert files_in(folder / "raw") == expected, "not whole after another attempt"
+            (folder / "raw.json").unlink()
+    assert sorted(path.name for path in folder.iterdir()) == ["raw", "raw.json"]
     print(f"killed {number - 1} times")
 
 

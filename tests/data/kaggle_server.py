@@ -62,9 +62,9 @@ class Kaggle(BaseHTTPRequestHandler):
             self.answer(302, {}, {"Location": where})
 
     def do_GET(self):
-        found = re.fullmatch(r"/store/([\w-]+)\.zip\?signature=(\w+)", self.path)
-        assert found, self.path
-        competition, signature = found.groups()
+        match = re.fullmatch(r"/store/([\w-]+)\.zip\?signature=(\w+)", self.path)
+        assert match, self.path
+        competition, signature = match.groups()
         content, plan = (self.folder / f"{competition}.zip").read_bytes(), self.plan(competition)
         self.used[signature] += 1
         if self.used[signature] > plan.get("address_lasts", 10**9):

@@ -48,7 +48,7 @@ def main(root: str, tasks: str, way: str) -> None:
         if finished:
             break
     assert in_child(work)
-    left = [path for place in (home.public, home.downloads) for path in place.iterdir() if path.suffix != ".lock"]
+    left = [path for folder in (home.public, home.downloads) for path in folder.iterdir() if path.suffix != ".lock"]
     left += list((home.data / "toys/toy/v1").iterdir())
     assert len(left) == 4, f"one public folder, one wheel, one build and its name should be left: {left}"
     print(f"killed {number - 1} times")
@@ -86,8 +86,8 @@ def drop_downloads(home: Home) -> None:
 
 def check_complete(ready: Prepared) -> None:
     for folder, files in ((ready.public, ready.manifest.public), (ready.private, ready.manifest.private)):
-        found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-        assert found == set(files), "files are missing"
+        present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        assert present == set(files), "files are missing"
         assert all(hash_file(folder / name) == file.sha256 for name, file in files.items()), "a file is incomplete"
 
 

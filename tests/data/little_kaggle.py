@@ -85,14 +85,14 @@ class LittleKaggle:
 
     def is_complete(self, result: dict, competition: str = "toy", content: bytes = CONTENT) -> bool:
         """Return whether a result is the raw data of this archive, and nothing else is left."""
-        place = self.home.downloads / "kaggle" / competition
-        assert result.get("folder") == str(place / "raw"), result
-        assert (place / f"{competition}.zip").read_bytes() == content
+        folder = self.home.downloads / "kaggle" / competition
+        assert result.get("folder") == str(folder / "raw"), result
+        assert (folder / f"{competition}.zip").read_bytes() == content
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for name in FILES:
-                assert (place / "raw" / name).read_bytes() == archive.read(name)
-        assert files_in(place / "raw") == FILES
-        return {path.name for path in place.iterdir()} == {"raw", "raw.json", f"{competition}.zip"}
+                assert (folder / "raw" / name).read_bytes() == archive.read(name)
+        assert files_in(folder / "raw") == FILES
+        return {path.name for path in folder.iterdir()} == {"raw", "raw.json", f"{competition}.zip"}
 
 
 def files_in(folder: Path) -> list[str]:

@@ -41,7 +41,7 @@ def test_compressed_formats_are_stored_and_others_deflated(tmp_path: Path) -> No
 
 
 def test_equal_contents_make_equal_archives(tmp_path: Path) -> None:
-    members = [(f"{place}.txt", os.urandom(50)) for place in range(20)]
+    members = [(f"{number}.txt", os.urandom(50)) for number in range(20)]
     archives.pack(tmp_path / "one.zip", members)
     archives.pack(tmp_path / "two.zip", members[::-1])
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
@@ -94,10 +94,10 @@ def test_members_are_copied_without_recompression(tmp_path: Path) -> None:
 
 
 def test_files_are_unpacked_in_the_order_of_their_new_names(tmp_path: Path, created: Created) -> None:
-    archives.pack(tmp_path / "a.zip", [(f"{place:03d}", os.urandom(5000)) for place in range(200)])
-    members = [(f"{place:03d}", tmp_path / f"out/{999 - place}") for place in range(200)]
-    made = created(lambda: archives.extract(tmp_path / "a.zip", members))
-    assert [path for path in made if path.parent.name == "out"] == sorted(path for _, path in members)
+    archives.pack(tmp_path / "a.zip", [(f"{number:03d}", os.urandom(5000)) for number in range(200)])
+    members = [(f"{number:03d}", tmp_path / f"out/{999 - number}") for number in range(200)]
+    paths = created(lambda: archives.extract(tmp_path / "a.zip", members))
+    assert [path for path in paths if path.parent.name == "out"] == sorted(path for _, path in members)
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         assert (tmp_path / "out/990").read_bytes() == archive.read("009")
 

@@ -299,8 +299,8 @@ def test_an_unreadable_inner_archive_is_named(tmp_path: Path, offset: int, value
         content.writestr("train.csv", "id\n1\n")
     damaged = bytearray(path.read_bytes())
     central = damaged.index(b"PK\1\2")
-    for place in (offset, central + offset + 2):
-        damaged[place : place + 2] = value
+    for start in (offset, central + offset + 2):
+        damaged[start : start + 2] = value
     path.write_bytes(damaged)
     with pytest.raises(SourceError, match=rf"train\.csv\.zip.*{why}"):
         pandas_tables.read_zipped(path)

@@ -13,13 +13,13 @@ from assay.data.splits import random_rows
 
 
 def test_copies_have_their_own_inodes_and_are_made_in_name_order(tmp_path: Path, created: Created) -> None:
-    names = [f"{place * 7919 % 1000:03d}" for place in range(300)]
+    names = [f"{number * 7919 % 1000:03d}" for number in range(300)]
     (tmp_path / "raw").mkdir()
     for name in names:
         (tmp_path / "raw" / name).write_text(name)
     pairs = [(tmp_path / "raw" / name, tmp_path / "new/deep" / f"{name}.txt") for name in names]
-    made = created(lambda: files.copy(pairs))
-    assert list(dict.fromkeys(made)) == sorted(path for _, path in pairs)
+    paths = created(lambda: files.copy(pairs))
+    assert list(dict.fromkeys(paths)) == sorted(path for _, path in pairs)
     copied = sorted((tmp_path / "new/deep").iterdir())
     assert [path.read_text() for path in copied] == sorted(names)
     assert {path.stat().st_nlink for path in copied} == {1}

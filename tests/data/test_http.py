@@ -63,8 +63,8 @@ class Handler(BaseHTTPRequestHandler):
             if goes_on and start >= len(server.content):
                 self.answer(416, b"")
             elif goes_on:
-                place = f"bytes {start}-{len(server.content) - 1}/{len(server.content)}"
-                self.answer(206, server.content[start:], **{"Content-Range": place, "ETag": server.version})
+                content_range = f"bytes {start}-{len(server.content) - 1}/{len(server.content)}"
+                self.answer(206, server.content[start:], **{"Content-Range": content_range, "ETag": server.version})
             else:
                 self.answer(200, server.content, ETag=server.version)
 
@@ -236,10 +236,10 @@ def test_a_path_outside_the_target_is_refused(tmp_path: Path, web: Server) -> No
 def test_a_task_is_prepared_from_the_web(
     alone: Home, web: Server, toy: MakeTask, facts: dict[str, str], verified: bool
 ) -> None:
-    made = prepare(alone, toy(COPY, files=[web.file(**facts)]), progress=NoProgress())
-    assert hash_file(made.public / "a.txt") == SHA256
-    assert (made.manifest.origin.kind, made.manifest.origin.verified) == ("web", verified)
-    assert made.manifest.raw["deep/data.bin"].sha256 == SHA256
+    prepared = prepare(alone, toy(COPY, files=[web.file(**facts)]), progress=NoProgress())
+    assert hash_file(prepared.public / "a.txt") == SHA256
+    assert (prepared.manifest.origin.kind, prepared.manifest.origin.verified) == ("web", verified)
+    assert prepared.manifest.raw["deep/data.bin"].sha256 == SHA256
 
 
 def test_only_http_urls_are_accepted() -> None:

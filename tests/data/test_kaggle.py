@@ -131,10 +131,10 @@ def test_one_competition_that_fails_does_not_stop_the_others(little: LittleKaggl
     for name in ("one", "three"):
         little.publish(name)
     lines = little.fetch({"competition": "one"}, {"competition": "two"}, {"competition": "three"})
-    one, two, three = (line for line in lines if "folder" in line or "error" in line)
-    assert little.is_complete(one, "one")
-    assert "Kaggle has no competition two" in two["error"]
-    assert little.is_complete(three, "three")
+    first, second, third = (line for line in lines if "folder" in line or "error" in line)
+    assert little.is_complete(first, "one")
+    assert "Kaggle has no competition two" in second["error"]
+    assert little.is_complete(third, "three")
 
 
 def test_concurrent_processes_download_once(little: LittleKaggle) -> None:

@@ -57,7 +57,7 @@ def test_a_local_archive_of_another_version_must_be_accepted_and_replaces_nothin
     published = ask(alone, good)
     accepted = ask(alone, other, unverified=True)
     assert accepted == RawData(alone.downloads / f"kaggle/toy/raw-{md5}", Origin(kind="local", verified=False, md5=md5))
-    noise = [(made.folder / "train.csv").read_bytes() for made in (published, accepted)]
+    noise = [(raw_data.folder / "train.csv").read_bytes() for raw_data in (published, accepted)]
     assert noise == [np.random.default_rng(seed).bytes(300_000) for seed in (0, 3)]
 
 

@@ -55,15 +55,15 @@ def test_missing_and_wrong_credentials_are_reported(little: LittleKaggle) -> Non
     assert "no valid Kaggle credentials were found" in expired
 
 
-@pytest.mark.parametrize("place", ["variable", "token file", "key file"])
-def test_credentials_are_found_in_every_usual_place(little: LittleKaggle, place: str) -> None:
+@pytest.mark.parametrize("source", ["variable", "token file", "key file"])
+def test_credentials_are_found_in_every_usual_place(little: LittleKaggle, source: str) -> None:
     little.publish()
     (little.user / ".kaggle").mkdir()
-    if place == "token file":
+    if source == "token file":
         (little.user / ".kaggle/access_token").write_text(f"{TOKEN}\n")
-    if place == "key file":
+    if source == "key file":
         (little.user / ".kaggle/kaggle.json").write_text(json.dumps({"username": USERNAME, "key": KEY}))
-    variables = {"KAGGLE_API_TOKEN": TOKEN} if place == "variable" else {}
+    variables = {"KAGGLE_API_TOKEN": TOKEN} if source == "variable" else {}
     assert little.is_complete(little.fetch({}, variables=variables)[-1])
 
 

@@ -33,10 +33,10 @@ def test_a_task_is_prepared_from_a_file_on_this_machine(
 ) -> None:
     task = toy(COPY, local=[{"path": "../../own/a.csv", **facts}])
     assert default_variant(task, None) == variant
-    made = prepare(alone, task, variant=variant, progress=NoProgress())
-    assert (made.public / "a").read_bytes() == CONTENT
-    assert (made.manifest.origin.kind, made.manifest.origin.verified) == ("local", bool(facts))
-    assert made.manifest.raw["a.csv"].sha256 == SHA256
+    prepared = prepare(alone, task, variant=variant, progress=NoProgress())
+    assert (prepared.public / "a").read_bytes() == CONTENT
+    assert (prepared.manifest.origin.kind, prepared.manifest.origin.verified) == ("local", bool(facts))
+    assert prepared.manifest.raw["a.csv"].sha256 == SHA256
     assert (own / "a.csv").stat().st_mode & 0o777 != 0o600, "the original keeps its permissions"
     assert choose_variant(alone, task) == variant, "commands use it by default"
 
@@ -66,8 +66,8 @@ def test_a_copy_elsewhere_is_passed_with_raw(alone: Home, toy: MakeTask, own: Pa
     with pytest.raises(SourceError, match=r"/nowhere/a\.csv does not exist; pass your copy with --raw"):
         prepare(alone, task, progress=NoProgress())
     for copy in (own, own / "a.csv"):
-        made = prepare(alone, task, progress=NoProgress(), local_copy=copy, again=True)
-        assert (made.public / "a").read_bytes() == CONTENT and made.manifest.origin.verified
+        prepared = prepare(alone, task, progress=NoProgress(), local_copy=copy, again=True)
+        assert (prepared.public / "a").read_bytes() == CONTENT and prepared.manifest.origin.verified
     with pytest.raises(SourceError, match=r"contains no a\.csv"):
         prepare(alone, task, progress=NoProgress(), local_copy=tmp_path / "toys", again=True)
 
@@ -81,8 +81,8 @@ def test_a_name_cannot_lead_out_of_the_raw_folder(alone: Home, toy: MakeTask, ow
 def test_any_task_takes_a_folder_of_raw_data(alone: Home, toy: MakeTask, own: Path) -> None:
     task = toy(COPY)
     assert default_variant(task, own) == "unverified"
-    made = prepare(alone, task, variant="unverified", local_copy=own, progress=NoProgress())
-    assert (made.public / "a").read_bytes() == CONTENT and not made.manifest.origin.verified
+    prepared = prepare(alone, task, variant="unverified", local_copy=own, progress=NoProgress())
+    assert (prepared.public / "a").read_bytes() == CONTENT and not prepared.manifest.origin.verified
     assert (own / "a.csv").read_bytes() == CONTENT
     with pytest.raises(UsageError, match="pass a folder with yours: --raw DIR"):
         prepare(alone, task, variant="unverified", progress=NoProgress(), again=True)
@@ -105,8 +105,8 @@ def test_the_files_of_a_package_may_be_passed_too(
     shutil.move(index / package.file, downloaded)
     task = toy(code, package)
     for copy in (unpacked, downloaded, downloaded / package.file):
-        made = prepare(alone, task, local_copy=copy, progress=NoProgress(), again=True)
-        assert (made.public / "a").read_bytes() == CONTENT and made.manifest.origin.verified
+        prepared = prepare(alone, task, local_copy=copy, progress=NoProgress(), again=True)
+        assert (prepared.public / "a").read_bytes() == CONTENT and prepared.manifest.origin.verified
     (unpacked / member).write_bytes(b"changed\n")
     with pytest.raises(SourceError, match="is not the data this task was made from"):
         prepare(alone, task, local_copy=unpacked, progress=NoProgress(), again=True)

@@ -93,19 +93,19 @@ def test_a_member_outside_its_folder_is_refused(alone: Home, wheel: MakeWheel, t
 def test_a_source_package_is_never_used(alone: Home, index: Path, tmp_path: Path) -> None:
     mark = tmp_path / "was-run"
     source_package(index, mark)
-    wanted = Package(name="toydata", version="1.0", file="toydata-1.0-py3-none-any.whl", sha256="0" * 64, members={})
+    package = Package(name="toydata", version="1.0", file="toydata-1.0-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match=r"no wheel of toydata 1\.0"):
-        fetch(alone, wanted, progress=NoProgress())
+        fetch(alone, package, progress=NoProgress())
     with pytest.raises(SourceError, match="is not a wheel"):
-        fetch(alone, wanted.model_copy(update={"file": "toydata-1.0.tar.gz"}), progress=NoProgress())
+        fetch(alone, package.model_copy(update={"file": "toydata-1.0.tar.gz"}), progress=NoProgress())
     assert not mark.exists()
     assert kept(alone) == []
 
 
 def test_a_nonexistent_package_is_reported(alone: Home, index: Path) -> None:
-    wanted = Package(name="no-such", version="1", file="no_such-1-py3-none-any.whl", sha256="0" * 64, members={})
+    package = Package(name="no-such", version="1", file="no_such-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index has no wheel of no-such 1"):
-        fetch(alone, wanted, progress=NoProgress())
+        fetch(alone, package, progress=NoProgress())
 
 
 def test_an_unreachable_index_is_reported(alone: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +113,9 @@ def test_an_unreachable_index_is_reported(alone: Home, monkeypatch: pytest.Monke
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # the discard port, where nothing listens
-    wanted = Package(name="toydata", version="1", file="toydata-1-py3-none-any.whl", sha256="0" * 64, members={})
+    package = Package(name="toydata", version="1", file="toydata-1-py3-none-any.whl", sha256="0" * 64, members={})
     with pytest.raises(SourceError, match="the package index cannot be reached"):
-        fetch(alone, wanted, progress=NoProgress())
+        fetch(alone, package, progress=NoProgress())
     assert kept(alone) == []
 
 

@@ -64,9 +64,9 @@ def prepare(job):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A task folder in its own suite."""
-    made = tmp_path / "toys" / "toy"
-    (made.parent / "_shared").mkdir(parents=True)
-    made.mkdir()
+    task_folder = tmp_path / "toys" / "toy"
+    (task_folder.parent / "_shared").mkdir(parents=True)
+    task_folder.mkdir()
     contents = {
         "../suite.toml": SUITE, "../_shared/words.py": "WORD = 'shared'\n", "../_shared/other.py": "WORD = 'other'\n",
         "task.toml": TASK, "prepare.py": PREPARE, "near.py": "NEAR = 'near'\n", "classes.json": "[]",
@@ -74,9 +74,9 @@ def folder(tmp_path: Path) -> Path:
     }  # fmt: skip
     del contents["measured.json"]
     for name, content in contents.items():
-        (made / name).parent.mkdir(exist_ok=True)
-        (made / name).write_text(content)
-    return made
+        (task_folder / name).parent.mkdir(exist_ok=True)
+        (task_folder / name).write_text(content)
+    return task_folder
 
 
 def load(folder: Path) -> Task:
@@ -195,8 +195,8 @@ def test_every_block_that_a_task_imports_has_a_version_and_lists_its_dependencie
 
 def digest(folder: Path) -> str:
     """Return a hash of the names and contents of all files."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    content = b"".join(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() for path in found)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    content = b"".join(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() for path in paths)
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -204,12 +204,12 @@ def use_splits(folder: Path) -> None:
     from assay.data import splits
 
     keys = [number % 7 for number in range(50)]
-    made = [
+    all_splits = [
         splits.random_rows(50, test=0.3, seed=1), splits.random_groups(keys, test=0.3, seed=1),
         splits.random_sorted_groups(keys, test=0.3, seed=1), splits.per_class(keys, test=0.3, seed=1),
         splits.first_rows(50, train=0.7), splits.by_predicate([key == 1 for key in keys]),
     ]  # fmt: skip
-    (folder / "rows").write_text(repr([side.tolist() for split in made for side in split]))
+    (folder / "rows").write_text(repr([side.tolist() for split in all_splits for side in split]))
 
 
 def use_pandas_tables(folder: Path) -> None:

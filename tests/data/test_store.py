@@ -69,7 +69,7 @@ def test_the_public_folder_has_a_random_name(alone: Home, toy: MakeTask) -> None
 def test_each_edition_has_its_own_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
     first, second = (prepare(alone, task, edition, progress=NoProgress()) for edition in ("v1", "v2"))
-    assert [(one.public / "deep/er/b.txt").read_text() for one in (first, second)] == ["v1", "v2"]
+    assert [(prepared.public / "deep/er/b.txt").read_text() for prepared in (first, second)] == ["v1", "v2"]
 
 
 def test_generated_hidden_data_comes_from_a_seed_that_only_this_home_knows(
@@ -226,9 +226,9 @@ def prepare(job):
     assert {fact.st_nlink for fact in facts.values()} == {1}
     assert len({fact.st_mtime_ns for fact in facts.values()}) == 1
     by_inode = sorted(facts, key=lambda name: facts[name].st_ino)
-    same = sum(one[-1] == other[-1] for one, other in pairwise(by_inode))
+    equal = sum(entry[-1] == other[-1] for entry, other in pairwise(by_inode))
     # In a random order, adjacent labels agree in about 200 ± 10 of 399 cases; in the order of writing in all but one.
-    assert 140 < same < 260
+    assert 140 < equal < 260
 
 
 def test_concurrent_preparations_do_the_work_once(alone: Home, toy: MakeTask, tmp_path: Path) -> None:

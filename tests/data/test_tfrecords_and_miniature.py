@@ -59,11 +59,11 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
 
 
 def test_the_same_seed_gives_the_same_values() -> None:
-    def made(seed: int) -> tuple[object, ...]:
+    def draw(seed: int) -> tuple[object, ...]:
         make = Miniature(seed)
         return make.hex_ids(3, 8), make.words(4), make.labels(10).tolist(), make.texture((4, 4), 0.5).tobytes()
 
-    assert made(3) == made(3) != made(4)
+    assert draw(3) == draw(3) != draw(4)
 
 
 def test_ids_do_not_parse_as_numbers() -> None:

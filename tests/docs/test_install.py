@@ -71,9 +71,9 @@ def test_bars_are_never_longer_than_the_terminal(monkeypatch):
         monkeypatch.setattr(sys, "stderr", stream)
         install.show_bars([install.Job("package", [], output=["Downloading a-name-that-is-long-enough-for-60"])], [])
         monkeypatch.undo()
-        shown = ""
-        while "package" not in shown or not shown.endswith("\n"):
-            shown += os.read(main_end, 4096).decode()
+        output = ""
+        while "package" not in output or not output.endswith("\n"):
+            output += os.read(main_end, 4096).decode()
     os.close(main_end)
-    (line,) = [line.rpartition("\033[K")[2] for line in shown.splitlines() if "package" in line]
+    (line,) = [line.rpartition("\033[K")[2] for line in output.splitlines() if "package" in line]
     assert "0 s  Do" in line and len(line) < 60

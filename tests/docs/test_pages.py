@@ -21,10 +21,10 @@ def test_every_command_on_a_page_exists_with_its_options(command):
     if words[0] == "--tasks":
         words = words[2:]
     name = words[:2] if words[0] in ("board", "lab", "new", "published", "study") else words[:1]
-    shown = CliRunner().invoke(assay, [*name, "--help"]).output
-    assert "Examples:" in shown
+    help_text = CliRunner().invoke(assay, [*name, "--help"]).output
+    assert "Examples:" in help_text
     for option in [word for word in words if word.startswith("--")]:
-        assert f"{option} " in shown or f"{option}\n" in shown, option
+        assert f"{option} " in help_text or f"{option}\n" in help_text, option
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"])

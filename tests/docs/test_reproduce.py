@@ -30,24 +30,24 @@ def shrink(command: str) -> str:
     """Return a command that does the same on a miniature, with a scripted model and a small budget."""
     words = shlex.split(command, comments=True)
     verb, shrunk = words[1], words[:2]
-    place = 2
-    while place < len(words):
-        word = words[place]
-        value = words[place + 1] if place + 1 < len(words) else ""
-        place += 1
+    index = 2
+    while index < len(words):
+        word = words[index]
+        value = words[index + 1] if index + 1 < len(words) else ""
+        index += 1
         if word in SMALL:
-            place += 1
+            index += 1
         elif word == "--gpus":
             shrunk += ["--memory", "5GB"]  # the same study of resources, on machines without GPUs
-            place += 1
+            index += 1
         elif word == "gpus":
             shrunk.append("memory")
         elif word == "--model":
             shrunk += [word, MODEL]
-            place += 1
+            index += 1
         elif word == "--role":
             shrunk += [word, f"{value.partition('=')[0]}={MODEL}"]
-            place += 1
+            index += 1
         elif verb in ("prepare", "run", "plan", "panel") and word.partition(":")[0].partition("/")[0] in MINIATURES:
             shrunk.append(MINIATURES[word.partition(":")[0].partition("/")[0]])
         else:
@@ -89,6 +89,6 @@ def test_every_command_works_on_a_miniature(
 
 @pytest.mark.parametrize("page", ["reproduce-mlagentbench.md", "reproduce-mlebench.md"])
 def test_every_run_in_the_tables_is_made_on_the_page(page: str) -> None:
-    made = {match for command in commands_of(page) for match in re.findall(r"--out (runs/\w+)", command)}
+    outputs = {match for command in commands_of(page) for match in re.findall(r"--out (runs/\w+)", command)}
     named = set(re.findall(r"(runs/\w+)", (ROOT / "docs" / page).read_text()))
-    assert named <= made
+    assert named <= outputs

@@ -18,8 +18,8 @@ collect_ignore = [] if os.geteuid() == 0 else ["test_disks.py"]
 @pytest.fixture
 def machine(tiny: TinyRun) -> Iterator[Machine]:
     """A machine in whose namespace disks are mounted."""
-    with Machine() as made:
-        yield made
+    with Machine() as computer:
+        yield computer
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ IGNORES_SIGNALS = "trap '' TERM INT HUP QUIT; while :; do sleep 1; done"
 
 def processes_with(word: str) -> list[int]:
     """Return the processes of this machine that have a word in their command line."""
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -30,8 +30,8 @@ def processes_with(word: str) -> list[int]:
             except OSError:
                 continue
             if word.encode() in words and b"assay" not in words:
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def is_asleep(process: int) -> bool:
@@ -54,11 +54,11 @@ def test_a_stopped_sandbox_ends_at_its_time_limit(tiny_here, busy):
     word = f"1{int(random_token(), 16)}"
     process = tiny_here.start(*tiny_here.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=5")))
     # At least three: bwrap, and in the sandbox a shell and its command.
-    tiny_here.wait_until(process, lambda: any(is_asleep(one) for one in processes_with(word)))
+    tiny_here.wait_until(process, lambda: any(is_asleep(pid) for pid in processes_with(word)))
     stopped = processes_with(word)
     assert len(stopped) >= 3
-    for one in stopped:
-        os.kill(one, signal.SIGSTOP)
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
     _, stderr = process.communicate(timeout=120)
     (trial,) = tiny_here.folder.trials()
     assert process.returncode == 0, stderr

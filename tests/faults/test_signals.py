@@ -21,11 +21,11 @@ def written(run) -> int:
 
 def children(process: int) -> list[int]:
     """Return all descendants of a process."""
-    found = []
+    pids = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
-            found += [child, *children(child)]
-    return found
+            pids += [child, *children(child)]
+    return pids
 
 
 def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny_here, busy):
@@ -67,9 +67,9 @@ def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny_here, busy):
             process, lambda goal=goal: (tiny_here.out / "run.json").exists() and written(tiny_here) >= goal
         )
         victim = chance.choice(["everything", "the run", "a process of it"])
-        if process.poll() is None and victim == "a process of it" and (found := children(process.pid)):
+        if process.poll() is None and victim == "a process of it" and (pids := children(process.pid)):
             # The run continues without it, so it is killed too.
-            kill(chance.choice(found))
+            kill(chance.choice(pids))
         if process.poll() is None:
             (os.kill if victim == "the run" else os.killpg)(process.pid, signal.SIGKILL)
         process.communicate()

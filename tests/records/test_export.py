@@ -7,13 +7,13 @@ from assay.records.signature import run_digest
 
 
 def test_an_export_is_reproducible_and_contains_everything_needed_to_verify_it(finished, tmp_path):
-    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
-    for path in (one, two):
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    for path in (first, second):
         result = finished.assay("export", finished.run.path, "--out", path)
         assert result.returncode == 0, result.stderr
         assert run_digest(finished.run) in result.stdout
-    assert one.read_bytes() == two.read_bytes()
-    with zipfile.ZipFile(one) as archive:
+    assert first.read_bytes() == second.read_bytes()
+    with zipfile.ZipFile(first) as archive:
         assert archive.testzip() is None
         names = set(archive.namelist())
         index = json.loads(archive.read("index.json"))

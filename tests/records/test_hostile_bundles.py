@@ -26,8 +26,8 @@ def pack(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes], method: int 
 
 def damage(path: Path, marker: bytes, offset: int, content: bytes) -> None:
     data = bytearray(path.read_bytes())
-    place = data.rindex(marker) + offset
-    data[place : place + len(content)] = content
+    start = data.rindex(marker) + offset
+    data[start : start + len(content)] = content
     path.write_bytes(data)
 
 

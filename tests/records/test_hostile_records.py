@@ -312,7 +312,7 @@ def test_a_resumed_trial_writes_nothing_through_links(finished, tmp_path, name):
 def snapshot_of(path: Path) -> dict[str, bytes]:
     if path.is_file():
         return {"": path.read_bytes()}
-    return {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*") if one.is_file()}
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
 def both(edit: Callable[[dict[str, Any]], object]) -> Attack:
@@ -432,13 +432,13 @@ FORGERIES: dict[str, tuple[Attack, str]] = {
 @pytest.mark.parametrize(("attack", "words"), FORGERIES.values(), ids=FORGERIES)
 def test_a_forgery_with_a_new_chain_is_found(finished, tmp_path, attack, words):
     attack(finished.trials[0].path, tmp_path)
-    found = [finding for finding in check_run(finished.run) if finding.level == "error"]
+    findings = [finding for finding in check_run(finished.run) if finding.level == "error"]
     for trial in finished.trials:
         try:
-            found += compare_trial(trial, Registry([TINY]), finished.home)
+            findings += compare_trial(trial, Registry([TINY]), finished.home)
         except RecordError as error:
             assert str(error)
-    assert any(words in finding.message for finding in found if finding.level == "error"), found
+    assert any(words in finding.message for finding in findings if finding.level == "error"), findings
 
 
 def test_a_run_is_complete_only_with_all_its_results_and_submissions(finished):

@@ -78,7 +78,7 @@ def write_state(trial: TrialFolder, **changes: object) -> None:
 def test_the_index_has_what_the_records_have(run, home):
     direct = [(trial.file, trial.state, trial.grade) for trial in run.trials()]
     for _ in range(2):  # from the records, then from the index
-        assert [(one.file, one.state, one.grade) for one in read_trials(run, home=home)] == direct
+        assert [(trial.file, trial.state, trial.grade) for trial in read_trials(run, home=home)] == direct
     assert count_rows(run, home) == MIN_TRIALS
     assert not list(run.path.rglob("*.sqlite*"))
 
@@ -120,15 +120,15 @@ def test_no_change_of_a_trial_is_hidden(run, home, change):
         run.add([make_file(MIN_TRIALS)])
         expected.append(0)
     else:
-        found = state.stat()
+        before = state.stat()
         content = json.loads(state.read_text()) | {"steps": 9 if "same" in change else 1000}
         expected[7] = content["steps"]
         state.write_text(json.dumps(content, indent=2) + "\n")
         if "same" in change:
-            os.utime(state, ns=(found.st_atime_ns, found.st_mtime_ns))
-            while state.stat().st_ctime_ns == found.st_ctime_ns:  # until the clock of the file system has ticked
-                os.utime(state, ns=(found.st_atime_ns, found.st_mtime_ns))
-            assert (state.stat().st_size, state.stat().st_mtime_ns) == (found.st_size, found.st_mtime_ns)
+            os.utime(state, ns=(before.st_atime_ns, before.st_mtime_ns))
+            while state.stat().st_ctime_ns == before.st_ctime_ns:  # until the clock of the file system has ticked
+                os.utime(state, ns=(before.st_atime_ns, before.st_mtime_ns))
+            assert (state.stat().st_size, state.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     assert steps(run, home) == expected
     assert steps(run, home) == expected
 
@@ -148,8 +148,8 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     elif how == "a flipped bit":
         content = path.read_bytes()
-        place = content.rindex(b"0.0, 0.0, 5, ") + len(b"0.0, 0.0, 5") - 1  # its steps
-        path.write_bytes(content[:place] + b"6" + content[place + 1 :])
+        position = content.rindex(b"0.0, 0.0, 5, ") + len(b"0.0, 0.0, 5") - 1  # its steps
+        path.write_bytes(content[:position] + b"6" + content[position + 1 :])
     else:
         statement = {
             "another version": "pragma user_version = 99",

@@ -98,9 +98,9 @@ def test_a_trial_of_500_steps_is_stored_linearly_and_read_in_one_pass(tmp_path: 
         events = read_events(trial.path)
         sizes[steps], parsed[steps] = trial.path.stat().st_size, len(events)
         prompts = Prompts(events)
-        for place in (0, 1, steps // 2, steps - 1):
-            assert prompts.messages(prompts.calls[place]) == trial.prompts[place]
-            assert prompts.tools(prompts.calls[place]) == (BASH,)
+        for index in (0, 1, steps // 2, steps - 1):
+            assert prompts.messages(prompts.calls[index]) == trial.prompts[index]
+            assert prompts.tools(prompts.calls[index]) == (BASH,)
         largest = max(len(line) for line in trial.path.read_bytes().splitlines())
         assert largest < 2 * OUTPUT, "no line grows with the length of the conversation"
     print(f"{sizes[500] / 1e6:.1f} MB and {parsed[500]} events for 500 steps with {OUTPUT} bytes of output")

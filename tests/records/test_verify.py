@@ -27,8 +27,8 @@ def found_in(finished) -> list[RecordFinding]:
 def found_again(finished) -> list[RecordFinding]:
     """What this machine sees differently."""
     known = Registry([TINY])
-    found = [finding for trial in finished.trials for finding in compare_trial(trial, known, finished.home)]
-    return [finding for finding in found if finding.level == "error"]
+    findings = [finding for trial in finished.trials for finding in compare_trial(trial, known, finished.home)]
+    return [finding for finding in findings if finding.level == "error"]
 
 
 def named(findings: list[RecordFinding], trial: TrialFolder, part: str, words: str) -> bool:
@@ -169,12 +169,12 @@ def test_a_log_that_is_cut_in_the_middle_of_a_line_is_found(finished):
 
 @pytest.mark.parametrize("file", ["events.jsonl", "grade.json", "trial.json", "submission", "snapshots"])
 def test_files_swapped_between_trials_are_found(finished, file):
-    one, other = finished.trials[0], finished.trials[1]
-    aside = one.path.parent.parent / "aside"
-    (one.path / file).rename(aside)
-    (other.path / file).rename(one.path / file)
+    first, other = finished.trials[0], finished.trials[1]
+    aside = first.path.parent.parent / "aside"
+    (first.path / file).rename(aside)
+    (other.path / file).rename(first.path / file)
     aside.rename(other.path / file)
-    found = found_in(finished)
+    findings = found_in(finished)
     words = {
         "events.jsonl": "files were swapped between trials",
         "grade.json": "submission_path is",
@@ -182,16 +182,18 @@ def test_files_swapped_between_trials_are_found(finished, file):
         "submission": "differs from the submission in the log",
         "snapshots": "the log names this snapshot, but it is missing",
     }[file]
-    assert all(any(f.trial == trial.path.name and words in f.message for f in found) for trial in (one, other)), found
+    assert all(any(f.trial == trial.path.name and words in f.message for f in findings) for trial in (first, other)), (
+        findings
+    )
 
 
 def test_trials_that_change_places_are_found(finished):
-    one, other = finished.trials[0].path, finished.trials[1].path
-    aside = one.parent.parent / "aside"
-    one.rename(aside)
-    other.rename(one)
+    first, other = finished.trials[0].path, finished.trials[1].path
+    aside = first.parent.parent / "aside"
+    first.rename(aside)
+    other.rename(first)
     aside.rename(other)
-    assert named(found_in(finished), TrialFolder(one), "trial.json", f"it is the record of {other.name}")
+    assert named(found_in(finished), TrialFolder(first), "trial.json", f"it is the record of {other.name}")
 
 
 @pytest.mark.parametrize(
@@ -269,8 +271,8 @@ def test_a_log_rewritten_as_a_whole_does_not_match_the_published_digest(finished
     trial = finished.trials[1]
 
     def flatter(events: list[dict[str, Any]]) -> None:
-        shown = next(event for event in events if event["kind"] == "call_finished")
-        shown["result"]["stdout"] = "I thought about it for a long time.\n"
+        finished = next(event for event in events if event["kind"] == "call_finished")
+        finished["result"]["stdout"] = "I thought about it for a long time.\n"
 
     forge(trial.events, flatter)
     assert found_in(finished) == [] and found_again(finished) == []
@@ -322,8 +324,10 @@ def test_another_task_or_other_data_on_this_machine_is_reported(finished):
     trial = finished.trials[0]
     changed = trial.file.model_copy(update={"hashes": trial.file.hashes | {"task": "0" * 64, "data": "1" * 64}})
     (trial.path / "trial.json").write_text(changed.model_dump_json())
-    found = found_again(finished)
-    assert named(found, trial, "task", "differs from the record") and named(found, trial, "data", "recorded was 1111")
+    findings = found_again(finished)
+    assert named(findings, trial, "task", "differs from the record") and named(
+        findings, trial, "data", "recorded was 1111"
+    )
 
 
 def test_what_cannot_be_compared_here_is_a_remark_and_not_a_mismatch(finished):
@@ -365,7 +369,7 @@ def test_findings_are_printed_as_json(finished):
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "deterministic", "same"),
+    ("then", "now", "deterministic", "agree"),
     [
         (0.66667, 0.66667, True, True),
         (0.66667, 0.66668, True, True),  # one unit of the last digit: sums in another order
@@ -377,11 +381,11 @@ def test_findings_are_printed_as_json(finished):
     ],
 )
 def test_scores_must_be_the_same_and_measured_times_within_the_tolerance_of_the_new_measurement(
-    finished, then, now, deterministic, same
+    finished, then, now, deterministic, agree
 ):
     grade = finished.trials[0].grade
     assert grade is not None
-    one = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 9.0})
+    earlier = grade.model_copy(update={"score": then, "deterministic": deterministic, "tolerance": 9.0})
     other = grade.model_copy(update={"score": now, "deterministic": deterministic, "tolerance": 0.20})
-    assert scores_agree(one, other) is same
-    assert scores_agree(one, other, min_tolerance=0.5) is (same or not deterministic)  # on a busy machine
+    assert scores_agree(earlier, other) is agree
+    assert scores_agree(earlier, other, min_tolerance=0.5) is (agree or not deterministic)  # on a busy machine

@@ -130,10 +130,10 @@ def test_a_plan_is_shown_then_run_and_a_second_run_does_nothing(tiny_here, tmp_p
     text = 'format = "plan/1"\ntasks = ["tiny"]\nagents = ["starter"]\nseeds = 2\n[budget]\ntime = 40\n'
     plan = plan_in(tmp_path, f'{text}[resources]\nmemory = "1GB"\n')
     words = (str(plan), "--out", str(tiny_here.out))
-    shown = tiny_here.call("plan", *words, "--cores", "2", "--steps", "9")
-    assert shown.returncode == 0, shown.stderr
-    assert "2 trials, 0 done." in shown.stdout and "40s, 9 steps" in shown.stdout
-    assert "Maximum time: 40s on 2 cores. Maximum cost: $0.00." in shown.stdout
+    printed = tiny_here.call("plan", *words, "--cores", "2", "--steps", "9")
+    assert printed.returncode == 0, printed.stderr
+    assert "2 trials, 0 done." in printed.stdout and "40s, 9 steps" in printed.stdout
+    assert "Maximum time: 40s on 2 cores. Maximum cost: $0.00." in printed.stdout
     assert not tiny_here.out.exists()
     ran = tiny_here.call("run", *words, "--steps", "9", "--quiet")
     assert ran.returncode == 0, ran.stderr
@@ -308,9 +308,9 @@ def test_assay_plan_shows_what_a_preset_sets(tiny_here, tmp_path):
     )
     result = tiny_here.call(*words, "--set", "review.temperature=0", "--json")
     assert result.returncode == 0, result.stderr
-    shown = json.loads(result.stdout)["preset"]
-    assert shown["settings"]["budget.time"] == 24 * 3600 and shown["settings"]["agents"][0]["settings"]["width"] == 5
-    assert shown["overridden"] == {"budget.steps": "flag"}
+    preset = json.loads(result.stdout)["preset"]
+    assert preset["settings"]["budget.time"] == 24 * 3600 and preset["settings"]["agents"][0]["settings"]["width"] == 5
+    assert preset["overridden"] == {"budget.steps": "flag"}
     printed = tiny_here.call(*words).stdout
     assert "Preset aira-mcts: AIRA's Monte Carlo tree search" in printed and "budget.steps is set by flag" in printed
 

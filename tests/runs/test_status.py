@@ -95,8 +95,8 @@ def test_trials_of_a_run_that_has_not_started_are_waiting(tiny_here):
     )
     assert result.returncode == 0, result.stderr
     assert "3 trials were not started because the 1e-06 seconds for the whole run are used" in result.stdout
-    found = read_status(RunFolder(tiny_here.out), utc_now())
-    assert found.stages == {"waiting": 3} and found.cost == 0 and not found.over
+    status = read_status(RunFolder(tiny_here.out), utc_now())
+    assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
 
 
 def test_a_terminal_shows_a_table_during_the_run(tiny):
@@ -109,16 +109,16 @@ def test_a_terminal_shows_a_table_during_the_run(tiny):
         stderr=terminal,
     )
     os.close(terminal)
-    shown = b""
+    output = b""
     try:
         while chunk := os.read(screen, 65536):
-            shown += chunk
+            output += chunk
     except OSError:  # a terminal signals its end this way
         pass
     finally:
         os.close(screen)
     assert process.wait() == 0
-    assert b"1 trial on" in shown and b"tokens, $" in shown and b"1 trial: 1 " in shown
+    assert b"1 trial on" in output and b"tokens, $" in output and b"1 trial: 1 " in output
 
 
 def shown_trial(seed: int, stage: str, **facts: object) -> TrialStatus:

@@ -141,12 +141,12 @@ def test_causes_say_what_happened(events, failure, reason):
     entry = SubmissionEntry(
         at="2026-11-16T12:00:00+00:00", reason="nothing was submitted: 'submission.csv' does not exist"
     )
-    found, said = explain_failure([start, *events], entry, "Nothing was submitted.", State(elapsed=60.0))
-    assert found == failure
+    cause, said = explain_failure([start, *events], entry, "Nothing was submitted.", State(elapsed=60.0))
+    assert cause == failure
     assert said.startswith(reason) and said.endswith("nothing was submitted: 'submission.csv' does not exist")
     file = SubmissionEntry(at="2026-11-16T12:00:00+00:00", file="submission.csv", size=1, sha256="0" * 64)
-    found, said = explain_failure([start, *events], file, "The header is wrong.", State(elapsed=60.0))
-    assert found == "invalid submission" and said.startswith("The header is wrong")
+    cause, said = explain_failure([start, *events], file, "The header is wrong.", State(elapsed=60.0))
+    assert cause == "invalid submission" and said.startswith("The header is wrong")
 
 
 def test_the_code_of_an_agent_is_its_file_and_what_it_imports_from_its_folder(agent, tmp_path):

@@ -53,8 +53,8 @@ def table(path: Path) -> pl.DataFrame:
 
 
 def test_real_data_has_the_recorded_bytes(ready: Prepared) -> None:
-    found = {name: hash_file(ready.folder / name) for name in BYTES[ready.task.name]}
-    assert found == BYTES[ready.task.name]
+    hashes = {name: hash_file(ready.folder / name) for name in BYTES[ready.task.name]}
+    assert hashes == BYTES[ready.task.name]
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -129,12 +129,12 @@ def test_every_digit_occurs_once(prepared_home: Home) -> None:
     raw = np.loadtxt(ready.folder / "raw/sklearn/datasets/data/digits.csv.gz", delimiter=",", dtype=np.uint8)
     known = table(ready.public / "train.csv").vstack(table(ready.private / "answers.csv"))
     # An image is one stored block of eight lines, each after a filter byte, 48 bytes into the file.
-    shown = Counter()
+    digits = Counter()
     for image, label in known.iter_rows():
         content = (ready.public / image).read_bytes()
         lines = np.frombuffer(content[48 : 48 + 72], dtype=np.uint8).reshape(8, 9)[:, 1:] // 15
-        shown[(lines.tobytes(), int(label))] += 1
-    assert shown == Counter((row[:64].tobytes(), int(row[64])) for row in raw)
+        digits[(lines.tobytes(), int(label))] += 1
+    assert digits == Counter((row[:64].tobytes(), int(row[64])) for row in raw)
 
 
 def test_the_file_system_does_not_reveal_digits(prepared_home: Home) -> None:
@@ -144,11 +144,11 @@ def test_the_file_system_does_not_reveal_digits(prepared_home: Home) -> None:
     for fact in ("st_mtime_ns", "st_nlink", "st_size", "st_mode"):
         assert len({getattr(stat, fact) for stat in facts.values()}) == 1, fact
     by_inode = [labels[image] for image in sorted(facts, key=lambda image: facts[image].st_ino)]
-    same = sum(one == other for one, other in pairwise(by_inode)) / len(by_inode)
+    equal = sum(digit == other for digit, other in pairwise(by_inode)) / len(by_inode)
     # Two random digits are the same in a tenth of cases; over 1,597 images, give or take 0.0075.
-    assert same < 0.14
+    assert equal < 0.14
 
 
-def correlation(one: pl.Series, other: pl.Series) -> float:
-    frame = pl.DataFrame({"one": one.cast(pl.Int64), "other": other.cast(pl.Int64)})
-    return float(frame.select(pl.corr("one", "other")).item())
+def correlation(column: pl.Series, other: pl.Series) -> float:
+    frame = pl.DataFrame({"column": column.cast(pl.Int64), "other": other.cast(pl.Int64)})
+    return float(frame.select(pl.corr("column", "other")).item())
