@@ -17,9 +17,8 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.tasks import Registry
-from assay.tasks.registry import BUILT_IN
 
-PATH = BUILT_IN / "mlebench" / "known_leaks.toml"
+PATH = Registry().suites["mlebench"][1] / "known_leaks.toml"
 KNOWN = read_known(PATH)
 EDITIONS = ("v1", "fixed")
 FOUND = {"repaired": {"v1"}, "remains": {*EDITIONS}, "outside": {*EDITIONS}, "real-data": set(), "not-here": set()}

@@ -134,7 +134,7 @@ def test_a_trial_without_gpus_gets_none_and_one_that_needs_too_many_is_refused()
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--on", "nowhere"], "choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT"),
+        (["--on", "nowhere"], "no executor is called 'nowhere'; available: local, ray, slurm"),
         (["-c", "slurm.partition=gpu"], "slurm settings require --on slurm"),
         (["--on", "slurm", "-c", "slurm.partition"], "write NAME=VALUE"),
         (["--on", "slurm", "-c", "slurm.output=x"], "this option is set by Assay"),
@@ -158,6 +158,6 @@ def test_resume_uses_the_executor_of_the_run(tiny_here):
     assert not (tiny_here.out / "executor.json").exists()
     (tiny_here.out / "executor.json").write_text(json.dumps({"format": "executor/1", "on": "nowhere"}))
     result = tiny_here.call("resume", str(tiny_here.out))
-    assert result.returncode == 2 and "--on nowhere" in result.stderr
+    assert result.returncode == 2 and "no executor is called 'nowhere'" in result.stderr
     assert tiny_here.call("resume", str(tiny_here.out), "--on", "local").returncode == 0
     assert json.loads((tiny_here.out / "executor.json").read_text())["on"] == "local"

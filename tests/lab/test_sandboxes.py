@@ -76,7 +76,7 @@ async def test_a_missing_container_engine_is_reported(opened: Open, monkeypatch:
 
 @pytest.mark.anyio
 async def test_an_unknown_sandbox_is_a_usage_error(opened: Open):
-    with pytest.raises(UsageError, match="choose from bubblewrap, docker and none"):
+    with pytest.raises(UsageError, match="no sandbox is called 'chroot'; available: bubblewrap, docker, none"):
         async with opened("chroot"):
             pass
 

@@ -18,13 +18,12 @@ from assay.results.paper import EvaluatedTrial, evaluate_trials, summarize_paper
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.results.trajectory import Trajectory
 from assay.tasks import Measured, Metric, Registry
-from assay.tasks.registry import BUILT_IN
 
 WENT = Trajectory(submitted=True, end="final answer", seconds=90.0, waited=0.0, steps=10)
 FELL = Trajectory(
     submitted=False, end="crash", seconds=30.0, waited=0.0, steps=2, troubles=frozenset({"crash"}), fatal="crash"
 )
-PUBLISHED = load_published_figures(BUILT_IN / "mlagentbench")
+PUBLISHED = load_published_figures(Registry().suites["mlagentbench"][1])
 
 
 def valid(score: float, *, beyond: bool = True, agent: str = "research", went: Trajectory = WENT) -> EvaluatedTrial:

@@ -233,7 +233,10 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny_here):
         (("run", "starter", "--agent", "tiny"), "starter is an agent, not a task: pass --agent starter"),
         (("run", "tiny", "--agent", "pocket:quick"), "pocket:quick is a suite, not an agent"),
         (("run", "no-such-plan.toml"), "No such file"),
-        (("run", "tiny", "--agent", "starter", "--on", "moon"), "--on moon: choose from local"),
+        (
+            ("run", "tiny", "--agent", "starter", "--on", "moon"),
+            "no executor is called 'moon'; available: local, ray",
+        ),
         (("run", "tiny", "--agent", "starter", "--variant", "mlbench=synthetic"), "did you mean mlebench?"),
         (("plan", "one.toml", "two.toml"), "Pass one plan file"),
         (("plan", "tiny", "--agent", "starter", "--set", "temprature=0"), "did you mean temperature?"),

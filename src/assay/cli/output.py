@@ -12,6 +12,7 @@ import click
 
 from assay.cli.complete import complete_runs
 from assay.core.text import strip_control
+from assay.lab.sandboxes import SANDBOXES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,10 +36,12 @@ variant = click.option(
 )
 sandbox = click.option(
     "--sandbox",
-    type=click.Choice(["bubblewrap", "docker", "none"]),
+    metavar="NAME",
+    callback=lambda _context, _option, name: SANDBOXES.check(name),
     default="bubblewrap",
     show_default=True,
-    help="Sandbox for untrusted code. Results made with none are marked unsealed.",
+    help="Sandbox for untrusted code: bubblewrap, docker, none, or your own as path.py:Class. Results made with none "
+    "are marked unsealed.",
 )
 _COLORS = {
     "ok": "green",

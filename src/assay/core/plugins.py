@@ -64,11 +64,20 @@ class Plugins(Generic[Plugin]):
             raise UsageError(f"{name} is a file; name what it defines: {name}:{defined[0] if defined else 'NAME'}")
         raise self.unknown(name)
 
+    def check(self, name: str) -> str:
+        """Return `name`; raise `UsageError` unless it is registered, or the file of `path.py:name` exists."""
+        file = split_path(name)
+        if file and not file[0].is_file():
+            raise UsageError(f"{file[0]} is missing")
+        if not file and not self.entry(name):
+            raise self.unknown(name)
+        return name
+
     def unknown(self, name: str) -> UsageError:
         """Return the error for a name that no plug-in of this kind has."""
         names = self.names()
         if not names:
-            return UsageError(f"no {self.noun} is registered; install Assay again if its source is newer")
+            return UsageError(f"no {self.noun} is registered; if Assay's source was updated, install it again")
         return UsageError(f"no {self.noun} is called {name!r}; {did_you_mean(name, [*names, 'path.py:NAME'])}")
 
     def _check(self, value: object, problem: str) -> Plugin:

@@ -9,11 +9,13 @@ from assay.core.quantities import Model
 from assay.core.untrusted import find_special_file
 from assay.data.publish import File
 
+OriginKind = Literal["packages", "web", "kaggle", "local", "synthetic", "plugin"]
+
 
 class Origin(Model):
     """Where raw data came from, and whether it is known to be what the published benchmark was made from."""
 
-    kind: Literal["packages", "web", "kaggle", "local", "synthetic"]
+    kind: OriginKind
     verified: bool
     md5: str | None = None
 

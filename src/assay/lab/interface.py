@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from assay.tasks.model import Resources
 
-SandboxName = Literal["bubblewrap", "docker", "none"]
+SandboxName = str
+"""`bubblewrap`, `docker`, `none`, or a sandbox from outside: registered under `assay.sandboxes`, or `path.py:name`."""
 Network = Literal["none", "models"]
 Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
 

@@ -13,13 +13,14 @@ import anyio
 from anyio.abc import SocketListener, TaskGroup
 
 from assay.core.disk import random_token
-from assay.core.errors import LabError, UnsafePath, UsageError
+from assay.core.errors import LabError, UnsafePath
 from assay.core.home import Home
 from assay.lab import workspace
 from assay.lab.execution import RunningCommand, run_to_end
 from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
+from assay.lab.sandboxes import SANDBOXES
 from assay.lab.sandboxes.base import Sandbox, StartedCommand, sealed_file
 from assay.lab.snapshots import QUOTA_FACTOR, Snapshot, StoreQuota, restore_snapshot, take_snapshot
 
@@ -39,9 +40,10 @@ async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = "bubblewrap"
     failure: Exception | None = None
     host_resources, processes = ExitStack(), AsyncExitStack()
     try:
-        slot_context = acquire_slot(home, setup.limits, own_user=sandbox != "none", groups=sandbox != "docker")
+        kind = SANDBOXES.load(sandbox)
+        slot_context = acquire_slot(home, setup.limits, own_user=kind.own_user, groups=kind.own_cgroups)
         slot = await _in_thread(partial(host_resources.enter_context, slot_context))
-        built = await _in_thread(partial(_build_sandbox, sandbox, home, slot, setup))
+        built = await _in_thread(partial(_build_sandbox, kind, home, slot, setup))
         async with anyio.create_task_group() as tasks:
             lab = SandboxedLab(built, slot, setup, tasks, processes)
             try:
@@ -222,22 +224,10 @@ def _check(setup: Setup) -> None:
         raise LabError(f"the data folder {setup.data} does not exist; prepare the task")
 
 
-def _build_sandbox(name: SandboxName, home: Home, slot: LabSlot, setup: Setup) -> Sandbox:
-    if name == "none":
-        from assay.lab.sandboxes.no_sandbox import NoSandbox
-
-        return NoSandbox(slot, setup)
-    if setup.data:
+def _build_sandbox(kind: type[Sandbox], home: Home, slot: LabSlot, setup: Setup) -> Sandbox:
+    if setup.data and kind.mounts_data:
         (slot.workspace / DATA).mkdir(mode=0o555)
-    if name == "bubblewrap":
-        from assay.lab.sandboxes.bubblewrap import Bubblewrap
-
-        return Bubblewrap(home, slot, setup)
-    if name == "docker":
-        from assay.lab.sandboxes.docker import Docker
-
-        return Docker(home, slot, setup)
-    raise UsageError(f"unknown sandbox {name!r}; choose from bubblewrap, docker and none")
+    return kind(home, slot, setup)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from assay.agents.agent import agent_names
 from assay.core.errors import RecordError, UsageError
@@ -19,6 +19,7 @@ from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
 from assay.core.untrusted import read_toml
 from assay.lab.interface import SandboxName
+from assay.lab.sandboxes import SANDBOXES
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
 from assay.runs.descriptions import Describe
@@ -104,7 +105,7 @@ class PlanConfig(Model):
     seeds: int | None = Field(default=None, ge=1)
     edition: str | None = None
     variant: str | None = None
-    sandbox: SandboxName | None = None
+    sandbox: Annotated[SandboxName, AfterValidator(SANDBOXES.check)] | None = None
     environment: str | None = Field(default=None, description="Python of labs, by name or requirements file")
     weights: Path | None = Field(default=None, description="folder of pretrained weights that labs see read-only")
     build: bool | None = Field(default=None, description="whether missing environments are built; they are by default")

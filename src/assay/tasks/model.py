@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -78,6 +78,10 @@ class Source(Model):
     files: tuple[WebFile, ...] = ()
     local: tuple[LocalData, ...] = ()
     kaggle: Kaggle | None = None
+    plugin: str | None = Field(
+        default=None, description="source from outside: registered under `assay.sources`, or a function: file.py:name"
+    )
+    settings: dict[str, Any] = Field(default={}, description="of the plugin")
     about: str
     license: str
 

@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from assay.core.errors import UsageError
+from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
 from assay.core.untrusted import parse_toml, read_toml, read_toml_file
 from assay.tasks.model import MEASURED_FILES, Suite, Task
@@ -17,14 +19,16 @@ from assay.tasks.rules import EditionRules, merge_rules
 
 Loaded = TypeVar("Loaded", Suite, Task)
 
-BUILT_IN = Path(__file__).parent.parent / "suites"
+SUITES = Plugins[object]("suites", "suite")
 
 
 class Registry:
-    """The suites that ship with Assay, and those in folders that a user names."""
+    """The suites of Assay and of other installed packages, and those in folders that a user names."""
 
     def __init__(self, outside: Iterable[Path] = ()) -> None:
-        folders = {folder.name: folder for folder in sorted(BUILT_IN.iterdir()) if (folder / "suite.toml").is_file()}
+        folders: dict[str, Path | None] = dict.fromkeys(SUITES.names())
+        if not folders:
+            raise SUITES.unknown("")
         for folder in map(Path, outside):
             if not (folder / "suite.toml").is_file():
                 raise UsageError(f"{folder} is not a suite: it has no suite.toml")
@@ -124,13 +128,13 @@ class Registry:
 class _Suites(Mapping[str, tuple[Suite, Path]]):
     """Suites by name, each read when it is first needed: most commands use only one."""
 
-    def __init__(self, folders: Mapping[str, Path]) -> None:
-        self._folders = folders
+    def __init__(self, folders: Mapping[str, Path | None]) -> None:
+        self._folders = folders  # None for those of installed packages
         self._read: dict[str, tuple[Suite, Path]] = {}
 
     def __getitem__(self, name: str) -> tuple[Suite, Path]:
         if name not in self._read:
-            folder = self._folders[name]
+            folder = self._folders[name] or _find_installed(name)
             self._read[name] = (load_suite(folder), folder)
         return self._read[name]
 
@@ -142,6 +146,16 @@ class _Suites(Mapping[str, tuple[Suite, Path]]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._folders
+
+
+def _find_installed(name: str) -> Path:
+    """Return the folder of a registered suite, which is a package with a `suite.toml`; none of its code is run."""
+    entry = SUITES.entry(name)
+    spec = find_spec(entry.module) if entry else None
+    folders = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
+    if not (folders and (folders[0] / "suite.toml").is_file()):
+        raise UsageError(f"suite {name}: {entry.value if entry else name} is no package with a suite.toml")
+    return folders[0]
 
 
 def load_suite(folder: Path) -> Suite:

@@ -1,9 +1,15 @@
 """Sandboxes, which confine the commands of a lab: bubblewrap (the default), Docker or Podman, and none.
 
-`base.py` has the interface; `assay.lab.lab` creates the sandbox that a caller names. With `none`, nothing is confined,
-and every record says so. `bwrap_args.py` and `seccomp.py` define what a bubblewrap lab sees and may call.
+`base.py` has the interface, which a sandbox from outside implements too; `assay.lab.lab` creates the one that a caller
+names. With `none`, nothing is confined, and every record says so. `bwrap_args.py` and `seccomp.py` define what a
+bubblewrap lab sees and may call.
 """
 
-from assay.lab.sandboxes.base import Sandbox, StartedCommand
+from typing import TYPE_CHECKING
 
-__all__ = ["Sandbox", "StartedCommand"]
+from assay.core.plugins import Plugins
+
+if TYPE_CHECKING:
+    from assay.lab.sandboxes.base import Sandbox
+
+SANDBOXES: "Plugins[type[Sandbox]]" = Plugins("sandboxes", "sandbox")

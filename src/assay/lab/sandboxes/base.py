@@ -7,13 +7,15 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from anyio.abc import Process
 
 from assay.core.errors import LabError
+from assay.core.home import Home
 from assay.lab.environments import WEIGHTS_INSIDE, library_path
 from assay.lab.host.cgroups import Freezer, LabCgroups
+from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Limits, Sealing, Setup
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -68,8 +70,16 @@ class StartedCommand(Protocol):
 class Sandbox(Protocol):
     """A way to start commands that cannot leave the lab."""
 
+    own_user: ClassVar[bool]
+    """Whether commands run as a user of the lab's own, if Assay runs as root."""
+    own_cgroups: ClassVar[bool]
+    """Whether commands join the lab's cgroups."""
+    mounts_data: ClassVar[bool]
+    """Whether it mounts the data on an empty folder of the workspace, which is then made before the sandbox."""
     sealing: Sealing
     paths: LabPaths
+
+    def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None: ...
 
     async def start(
         self, command: Sequence[str], variables: Mapping[str, str], stdin: int, *, freezable: bool = False

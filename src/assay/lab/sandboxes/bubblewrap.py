@@ -41,6 +41,8 @@ _ENTER = ["/bin/sh", "-c", f'cd "$0" || exit {NOT_STARTED}; exec "$@"', WORKSPAC
 class Bubblewrap:
     """Starts each command in its own namespaces."""
 
+    own_user, own_cgroups, mounts_data = True, True, True
+
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._slot = slot
         self._filter = seccomp.build_filter(pinned=setup.pinned)

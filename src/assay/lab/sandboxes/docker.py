@@ -25,6 +25,8 @@ _ENGINE_FAILED = 125
 class Docker:
     """Starts each command in a fresh container."""
 
+    own_user, own_cgroups, mounts_data = True, False, True
+
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._engine = find_engine()
         self._prefix = f"{_name_prefix(home)}{slot.folder.name}"

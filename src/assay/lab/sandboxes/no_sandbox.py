@@ -9,6 +9,7 @@ import anyio
 from anyio.abc import Process
 
 from assay.core.errors import LabError
+from assay.core.home import Home
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes.base import apply_rlimits, build_variables, join_cgroups, pin_to_processors
@@ -18,7 +19,9 @@ from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 class NoSandbox:
     """Starts commands as plain processes of the harness's user."""
 
-    def __init__(self, slot: LabSlot, setup: Setup) -> None:
+    own_user, own_cgroups, mounts_data = False, True, False
+
+    def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._slot = slot
         limits = apply_rlimits(setup.limits, memory_per_process="memory" not in slot.group.enforced, processes=False)
         self._limits = [*pin_to_processors(setup), *limits]

@@ -1,13 +1,14 @@
 """The executor of a run, chosen by name; Slurm and Ray are imported only when used."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from assay.core.disk import write_json
 from assay.core.errors import UsageError
 from assay.core.home import Home
+from assay.core.plugins import Plugins, split_path
 from assay.records import RunFolder
 from assay.records.lease import HEARTBEAT, LEASE_TIMEOUT
 from assay.records.trial import read_record
@@ -23,10 +24,33 @@ class ExecutorConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["executor/1"] = "executor/1"
-    on: str = "local"
+    on: str = Field(
+        default="local", description="name of the executor, and where it has one, its address: ray://host:1"
+    )
     slurm: dict[str, str] = {}
     data_from: Path | None = None
     lease: float = LEASE_TIMEOUT
+
+    @property
+    def name(self) -> str:
+        """The executor's name, or `path.py:name`."""
+        return self.on if split_path(self.on) else self.on.partition(":")[0]
+
+    @property
+    def data_source(self) -> Path | None:
+        """The folder that machines copy prepared data from, if they do not share this one's."""
+        return self.data_from.absolute() if self.data_from else None
+
+
+class ExecutorFactory(Protocol):
+    """Creates an executor; `cores` limits what trials use together on one machine."""
+
+    def __call__(
+        self, config: ExecutorConfig, run: RunFolder, home: Home, *, cores: int | None, retries: Retries
+    ) -> Executor: ...
+
+
+EXECUTORS = Plugins[ExecutorFactory]("executors", "executor")
 
 
 def make_executor(
@@ -34,19 +58,7 @@ def make_executor(
 ) -> Executor:
     """Create the executor that a configuration names."""
     check_executor_config(config)
-    if config.on == "local":
-        from assay.runs.executors.local import LocalExecutor
-
-        return LocalExecutor(home, cores=cores, lapse=config.lease, overdue=retries.overdue)
-    source = config.data_from.absolute() if config.data_from else None
-    if config.on == "slurm":
-        from assay.runs.executors.slurm import Slurm
-
-        return Slurm(run, home, options=config.slurm, source=source, lapse=config.lease)
-    from assay.runs.executors.ray import Ray
-
-    address = config.on if config.on.startswith("ray://") else config.on.partition(":")[2] or None
-    return Ray(home, address, cores=cores, source=source, lapse=config.lease)
+    return EXECUTORS.load(config.name)(config, run, home, cores=cores, retries=retries)
 
 
 def check_executor_config(config: ExecutorConfig) -> None:
@@ -55,8 +67,7 @@ def check_executor_config(config: ExecutorConfig) -> None:
         raise UsageError(f"lease: leases are renewed every {HEARTBEAT:g} s; allow at least {_MIN_LEASE:g} s")
     if config.slurm and config.on != "slurm":
         raise UsageError("slurm settings require --on slurm")
-    if config.on not in ("local", "slurm") and config.on.partition(":")[0] != "ray":
-        raise UsageError(f"--on {config.on}: choose from local, slurm, ray, ray:ADDRESS and ray://HOST:PORT")
+    EXECUTORS.check(config.name)
 
 
 def save_executor_config(run: RunFolder, config: ExecutorConfig) -> None:

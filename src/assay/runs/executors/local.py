@@ -13,17 +13,21 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Self
 
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
 from assay.core.text import plural
 from assay.lab.host.gpus import gpu_numbers
 from assay.models.client import modules_to_preload
-from assay.records import TrialFile, TrialFolder
+from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, Claim, LeaseWatch
 from assay.runs.driver import Files
 from assay.runs.job import GRACE, TAKEN, UNRECORDED, JobKind, Taken
 from assay.runs.retry import Retries
+
+if TYPE_CHECKING:
+    from assay.runs.executors.config import ExecutorConfig
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class LocalExecutor:
         self._context = multiprocessing.get_context("forkserver")
         self._running: dict[ForkServerProcess, _RunningTrial] = {}
         self._watch, self._taken = LeaseWatch(lapse), set[Path]()
+
+    @classmethod
+    def from_config(
+        cls, config: "ExecutorConfig", run: RunFolder, home: Home, *, cores: int | None, retries: Retries
+    ) -> Self:
+        """Create the executor that a configuration describes."""
+        return cls(home, cores=cores, lapse=config.lease, overdue=retries.overdue)
 
     @property
     def description(self) -> str:

@@ -9,17 +9,21 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.core.disk import atomic_write
 from assay.core.errors import AssayError, MissingDependency
 from assay.core.home import Home
-from assay.records import TrialFolder
+from assay.records import RunFolder, TrialFolder
 from assay.records.lease import LEASE_TIMEOUT, is_held
 from assay.runs import worker
 from assay.runs.driver import Files
 from assay.runs.executors.cluster import Cluster, Job
 from assay.runs.job import JobSpec
+from assay.runs.retry import Retries
+
+if TYPE_CHECKING:
+    from assay.runs.executors.config import ExecutorConfig
 
 _NAMESPACE = "assay"
 # Without the first, Ray listens on this machine's public address even if there is no cluster.
@@ -43,6 +47,14 @@ class Ray(Cluster):
         super().__init__(home, source=source, lapse=lapse)
         self._address, self._cores = address, cores
         self._ray: Any = None
+
+    @classmethod
+    def from_config(
+        cls, config: "ExecutorConfig", run: RunFolder, home: Home, *, cores: int | None, retries: Retries
+    ) -> Self:
+        """Create the executor that a configuration describes."""
+        address = config.on if config.on.startswith("ray://") else config.on.partition(":")[2] or None
+        return cls(home, address, cores=cores, source=config.data_source, lapse=config.lease)
 
     @property
     def description(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.core.disk import atomic_write
 from assay.core.errors import AssayError, MissingDependency, UsageError
@@ -24,6 +24,10 @@ from assay.records.lease import LEASE_TIMEOUT
 from assay.runs import worker
 from assay.runs.executors.cluster import Cluster, Job
 from assay.runs.job import PREEMPTED, JobSpec
+from assay.runs.retry import Retries
+
+if TYPE_CHECKING:
+    from assay.runs.executors.config import ExecutorConfig
 
 try:
     import submitit
@@ -60,6 +64,13 @@ class Slurm(Cluster):
             raise UsageError(f"slurm.{wrong[0]}: this option is set by Assay")
         if not self._options.get("time", "1").isdecimal():
             raise UsageError("slurm.time: not a number of minutes")
+
+    @classmethod
+    def from_config(
+        cls, config: "ExecutorConfig", run: RunFolder, home: Home, *, cores: int | None, retries: Retries
+    ) -> Self:
+        """Create the executor that a configuration describes."""
+        return cls(run, home, options=config.slurm, source=config.data_source, lapse=config.lease)
 
     @property
     def description(self) -> str:
