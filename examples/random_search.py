@@ -1,16 +1,21 @@
 """An agent without a model that improves step by step: random pipelines, the best by validation is submitted.
 
-Its validation set is small, so that it often prefers a pipeline that only looks better: `assay study scaling` shows
-what that costs as the gap between its own pick and the best it had.
+Each pipeline is recorded as a node of a search, so reports draw its tree and nodes can be graded after the trial. Its
+validation set is small, so that it often prefers a pipeline that only looks better: `assay study scaling` shows what
+that costs as the gap between its own pick and the best it had.
 """
+
+import json
 
 from pydantic import Field
 
 from assay.agents import Agent, Workbench
+from assay.records import Journal
+from assay.records.events import SearchNode
 from assay.tasks import Task
 
 SCRIPT = """
-import json, os, pathlib, random, sys
+import json, os, random, sys
 import numpy as np, pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -51,14 +56,11 @@ x, unseen = features(train), features(test)
 model.fit(x[fit], y.iloc[fit])
 guess = model.predict(x[valid])
 value = np.mean(guess == y.iloc[valid]) if classes else -np.sqrt(np.mean((guess - y.iloc[valid]) ** 2))
-best = pathlib.Path("best.json")
-if not best.exists() or value > json.loads(best.read_text()):
-    best.write_text(json.dumps(float(value)))
-    found = model.predict(unseen)
-    sample = test[[task["id"]]].copy()
-    sample[task["column"]] = found if classes else np.expm1(found)
-    sample.to_csv(task["file"], index=False)
-print(number, model, value)
+sample = test[[task["id"]]].copy()
+predictions = model.predict(unseen)
+sample[task["column"]] = predictions if classes else np.expm1(predictions)
+sample.to_csv(f"{number}.csv", index=False)
+print(json.dumps({"pipeline": str(model), "value": float(value)}))
 """
 
 
@@ -78,13 +80,24 @@ class RandomSearch(Agent):
         return None
 
     async def work(self, bench: Workbench) -> None:
-        """Run the script once for each pipeline."""
-        import json
-
+        """Try a pipeline in each step, record it as a node, and keep the best submission in the workspace."""
         task = bench.task
         (column,) = task.submission.columns
         about = task.data.model_dump(include={"train", "test", "target", "image", "id"})
-        about |= {"kind": task.kind, "column": column, "file": task.submission.file, "validation": self.validation}
+        about |= {"kind": task.kind, "column": column, "validation": self.validation}
         await bench.write("search.py", SCRIPT)
-        for number in range(self.steps):
-            await bench.run(["python", "-W", "ignore", "search.py", json.dumps(about), str(number)])
+        journal = Journal(task.metric.direction)
+        for id in range(self.steps):
+            bench.clock.step()
+            result = await bench.execute(["python", "-W", "ignore", "search.py", json.dumps(about), str(id)])
+            submission = None
+            node = SearchNode(id=id, operator="draft", status="buggy", reason=result.stderr[-500:])
+            if result.succeeded:
+                submission, tried = await bench.read(f"{id}.csv"), json.loads(result.stdout)
+                metric = tried["value"] if journal.direction == "higher" else -tried["value"]
+                node = SearchNode(id=id, operator="draft", status="good", plan=tried["pipeline"], metric=metric)
+            node = await bench.record_node(node, submission)
+            journal = journal.put(node)
+            if submission and journal.best is node:
+                await bench.write(task.submission.file, submission)
+            await bench.snapshot()

@@ -31,6 +31,8 @@ PARTS: tuple[type[BaseModel], ...] = (
     budget.BudgetUsed,
     events.UsageSample,
     events.Content,
+    events.SearchNode,
+    events.Execution,
     events.QuotingMessage,
     events.Quote,
     events.ReplyOf,

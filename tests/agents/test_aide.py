@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from scripted_searcher import COINS, proposal, script
 
-from assay.agents.aide import POLICIES, Aide, Journal, Node, read_journal
+from assay.agents.aide import POLICIES, Aide
 from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
-from assay.records import TrialFolder, read_events
+from assay.records import Journal, TrialFolder, read_events, read_journal
+from assay.records.events import SearchNode
 from assay.records.prompts import Prompts
 from assay.results.score_curve import grade_steps
 from assay.results.search_scores import grade_nodes
@@ -138,7 +139,7 @@ def test_greedy_drafts_debugs_and_improves(trials):
     assert shape(trial) == [("draft", ()), ("draft", ()), ("debug", (0,)), *(("improve", (n,)) for n in (2, 3, 4))]
     broken, second, fixed, *better = journal(trial).nodes
     assert (
-        broken.buggy and broken.failure == "it ended with exit code 1" and "a stupid mistake" in broken.execution.output
+        broken.buggy and broken.reason == "it ended with exit code 1" and "a stupid mistake" in broken.execution.output
     )
     assert (second.metric, fixed.metric) == (9 / COINS, 12 / COINS)
     assert [node.metric for node in better] == [14 / COINS, 16 / COINS, 18 / COINS]
@@ -168,7 +169,7 @@ def test_prompts_state_the_remaining_model_budget_if_it_is_limited(trials):
 def test_a_metric_that_is_not_a_comparable_number_makes_a_node_buggy(trials, claim):
     trial = trials.run(script(20), script(30, claim), debug_prob=0, drafts=2)
     honest, liar = journal(trial).nodes
-    assert liar.buggy and "METRIC" in liar.failure.upper() and liar.valid
+    assert liar.buggy and "METRIC" in liar.reason.upper() and liar.submission
     assert journal(trial).best == honest
     assert trial.grade.score == coins(20)
 
@@ -207,15 +208,15 @@ def test_a_node_with_an_invalid_submission_cannot_be_best(trials):
     wrong = script(30).replace("coin,side", "coin,edge")
     trial = trials.run(wrong, script(5), script(6), drafts=1, debug_prob=1)
     broken, fixed, _ = journal(trial).nodes
-    assert broken.buggy and not broken.valid and broken.metric == 1.0
-    assert "Format check of submission.csv: " in questions(trial)[1] and broken.failure in questions(trial)[1]
+    assert broken.buggy and not broken.submission and broken.metric == 1.0
+    assert "Format check of submission.csv: " in questions(trial)[1] and broken.reason in questions(trial)[1]
     assert shape(trial)[1] == ("debug", (0,)) and fixed.good
     assert trial.grade.score == coins(6)
 
 
 def test_a_search_without_any_submission_is_an_agent_failure(trials):
     trial = trials.run(*["print('METRIC: 1')"] * 4)
-    assert all(node.buggy and "nothing was submitted" in node.failure for node in journal(trial).nodes)
+    assert all(node.buggy and "nothing was submitted" in node.reason for node in journal(trial).nodes)
     assert (trial.state.status, trial.state.cause) == ("failed", "agent")
     assert trial.grade.score is None
 
@@ -224,7 +225,7 @@ def test_a_script_is_killed_at_its_time_limit_and_the_next_prompt_says_so(trials
     slow = script(30) + "import time\ntime.sleep(1000)\n"
     trial = trials.run(slow, script(7), drafts=1, debug_prob=1, exec_seconds=2)
     late, fixed = journal(trial).nodes
-    assert late.buggy and late.execution.ended == "time" and late.failure.startswith("it exceeded its time limit")
+    assert late.buggy and late.execution.ended == "time" and late.reason.startswith("it exceeded its time limit")
     assert "it exceeded" in questions(trial)[1]
     assert fixed.good and trial.grade.score == coins(7)
 
@@ -233,7 +234,7 @@ def test_a_script_that_prints_endlessly_is_killed(trials):
     loud = script(30) + "import sys\nwhile True:\n    sys.stdout.write('x' * 10**6)\n"
     trial = trials.run(loud, script(7), drafts=2)
     noisy, _ = journal(trial).nodes
-    assert noisy.buggy and noisy.failure == "it printed too much"
+    assert noisy.buggy and noisy.reason == "it printed too much"
     assert len(noisy.execution.output) < 20_000 and trial.events.stat().st_size < 10**6
     assert trial.grade.score == coins(7)
 
@@ -255,7 +256,7 @@ def test_a_reply_without_a_script_is_rejected_and_retried(trials):
     replies = ["I would rather not.", two, proposal(script(9)), "no", cut, "no", proposal(script(10))]
     trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
     assert [node.good for node in journal(trial).nodes] == [True, False, True]
-    assert journal(trial).nodes[1].failure == "none of 3 replies was readable" and not journal(trial).nodes[1].code
+    assert journal(trial).nodes[1].reason == "none of 3 replies was readable" and not journal(trial).nodes[1].code
     prompts = questions(trial)
     assert len(prompts) == 7
     assert "could not be used" not in prompts[0] and "in one code block" in prompts[1]
@@ -270,7 +271,7 @@ def test_a_prompt_that_is_too_long_is_retried_with_less_of_the_past(trials):
     lengths = [len(prompt) for prompt in questions(trial)]
     assert lengths[1] > lengths[2] >= lengths[3]
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
-    assert "too long" in journal(trial).nodes[2].failure
+    assert "too long" in journal(trial).nodes[2].reason
 
 
 ENDLESS = script(30) + "import time\ntime.sleep(1000)\n"
@@ -294,7 +295,7 @@ def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
     # After the third reply 300,000 tokens are used, so the unreadable reply is not retried.
     assert trial.state.tokens == 300_000
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
-    assert "all 250,000 tokens are used" in journal(trial).nodes[2].failure
+    assert "all 250,000 tokens are used" in journal(trial).nodes[2].reason
     assert trial.grade.score == coins(12)
 
 
@@ -340,9 +341,9 @@ def test_a_review_can_reject_a_node_and_supply_a_missing_metric_but_not_rescue_a
     first, unsaid, suspect, crashed, fifth, sixth, boundless = journal(trial).nodes
     assert (first.metric, unsaid.metric) == (10 / COINS, 13 / COINS) and unsaid.good
     assert first.review == "So it is." and "Review: So it is." in questions(trial)[1]
-    assert suspect.buggy and suspect.failure == "a review found it buggy: So it is."
+    assert suspect.buggy and suspect.reason == "a review found it buggy: So it is."
     assert crashed.buggy and fifth.good and sixth.good and not fifth.review
-    assert boundless.buggy and boundless.metric is None and boundless.valid
+    assert boundless.buggy and boundless.metric is None and boundless.submission
     assert trial.grade.score == coins(13)
 
 
@@ -451,7 +452,7 @@ def test_the_workspace_keeps_the_best_solution_and_all_nodes_but_no_leftovers_of
     nodes = {f"nodes/{id}/{name}" for id in (0, 1) for name in ("solution.py", "submission.csv")}
     assert set(kept.files) == nodes | {"best_solution.py", "description.md", "submission.csv", "train.py"}
     assert kept.files["best_solution.py"].sha256 == kept.files["nodes/0/solution.py"].sha256
-    assert kept.files["submission.csv"].sha256 == journal(trial).nodes[0].sha256
+    assert kept.files["submission.csv"].sha256 == journal(trial).nodes[0].submission
 
 
 def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
@@ -469,7 +470,8 @@ def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
 
 
 def test_a_long_chain_of_nodes_can_be_drawn():
-    nodes = [Node(id=0, operator="draft"), *(Node(id=n, operator="improve", parents=(n - 1,)) for n in range(1, 3000))]
-    nodes.append(Node(id=3000, operator="crossover", parents=(0, 2999)))
+    nodes = [SearchNode(id=0, operator="draft")]
+    nodes += [SearchNode(id=n, operator="improve", parents=(n - 1,)) for n in range(1, 3000)]
+    nodes.append(SearchNode(id=3000, operator="crossover", parents=(0, 2999)))
     positions = place_nodes(Journal("higher", tuple(nodes)))
     assert positions[2999] == (0, 2999) and positions[3000] == (1, 1) and positions[0] == (0.5, 0)

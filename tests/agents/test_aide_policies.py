@@ -6,7 +6,9 @@ from random import Random
 
 import pytest
 
-from assay.agents.aide import POLICIES, Choice, Journal, Node, PolicySettings
+from assay.agents.aide import POLICIES, Choice, PolicySettings
+from assay.records import Journal
+from assay.records.events import SearchNode
 
 DRAFT = Choice("draft")
 
@@ -21,9 +23,8 @@ def debug(parent):
 
 def done(id, operator="draft", parents=(), metric=None, code="pass"):
     """Return an evaluated node, which is good if it has a metric."""
-    return Node(
-        id=id, operator=operator, parents=parents, code=code, evaluated=True, metric=metric, buggy=metric is None
-    )
+    status = "buggy" if metric is None else "good"
+    return SearchNode(id=id, operator=operator, parents=parents, code=code, metric=metric, status=status)
 
 
 def journal(*nodes, direction="higher"):
@@ -38,7 +39,7 @@ def grow(settings, outcomes, *, seed=0, at_once=1, direction="higher"):
         for id in range(first, min(first + at_once, len(outcomes))):
             choice = POLICIES[settings.policy](grown, Random(f"{seed} {id}"), settings)
             chosen.append(choice)
-            grown = grown.put(Node(id=id, operator=choice.operator, parents=choice.parents))
+            grown = grown.put(SearchNode(id=id, operator=choice.operator, parents=choice.parents))
         for node in grown.nodes[first:]:
             grown = grown.put(done(node.id, node.operator, node.parents, outcomes[node.id]))
     return chosen
@@ -168,7 +169,7 @@ def test_virtual_loss_spreads_nodes_chosen_in_parallel():
         # Worst .7, best .8. Node 0: mean .78 -> .8 + sqrt(ln 6 / 3) = 1.573, node 1: .233 + .773 = 1.006; below node 0,
         # node 2: .5 + sqrt(ln 3), node 3: .9 + sqrt(ln 3). When its first child is begun, the second follows.
         assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
-        state = state.put(Node(id=id, operator="improve", parents=(3,)))
+        state = state.put(SearchNode(id=id, operator="improve", parents=(3,)))
     # Two virtual losses. Node 0: mean .748 -> .48 + sqrt(ln 8 / 5) = 1.125, node 1: .233 + .833 = 1.066.
     # Node 2: .5 + sqrt(ln 5) = 1.769, and node 3, with a mean of .73: .3 + sqrt(ln 5 / 3) = 1.032.
     assert POLICIES["mcts"](state, Random(0), settings) == improve(2)
@@ -176,7 +177,7 @@ def test_virtual_loss_spreads_nodes_chosen_in_parallel():
 
 def test_mcts_does_not_descend_into_a_pending_node():
     settings = PolicySettings(policy="mcts", width=1)
-    assert POLICIES["mcts"](journal(Node(id=0, operator="draft")), Random(0), settings) == DRAFT
+    assert POLICIES["mcts"](journal(SearchNode(id=0, operator="draft")), Random(0), settings) == DRAFT
 
 
 def test_evolution_crosses_over_only_in_later_generations():

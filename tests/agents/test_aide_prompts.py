@@ -7,7 +7,6 @@ from importlib.resources import files
 
 import pytest
 
-from assay.agents.aide import Execution, Journal, Node
 from assay.agents.aide.draft import parse_proposal
 from assay.agents.aide.execute import NoMetric, parse_metric
 from assay.agents.aide.operators import (
@@ -21,31 +20,25 @@ from assay.agents.aide.operators import (
 from assay.agents.prompts import Templates
 from assay.agents.replies import UnreadableReply, code_block
 from assay.models import Message, Reply, Usage
+from assay.records import Journal
+from assay.records.events import Execution, SearchNode
 
 BUDGET = RemainingBudget(steps_left=3, time_left="10m", limit="2m")
 TEMPLATES = Templates("assay.agents.aide")
 PROMPTS = OperatorPrompts(TEMPLATES, "The task.", memory=2_000)
 
 
-def node(id, operator="draft", parents=(), metric=None, plan=None, failure="it ended with exit code 1", output="Oh!"):
+def node(id, operator="draft", parents=(), metric=None, plan=None, reason="it ended with exit code 1", output="Oh!"):
     execution = Execution(ended="exit", code=int(metric is None), seconds=1.0, output=output)
     about = {
         "plan": plan or f"plan {id}",
         "code": f"print({id})",
         "execution": execution,
-        "evaluated": True,
         "metric": metric,
+        "status": "buggy" if metric is None else "good",
+        "reason": reason if metric is None else "",
     }
-    broken = metric is None
-    return Node(
-        id=id,
-        operator=operator,
-        parents=parents,
-        buggy=broken,
-        failure=failure if broken else "",
-        valid=not broken,
-        **about,
-    )
+    return SearchNode(id=id, operator=operator, parents=parents, **about)
 
 
 def render_prompt(journal, chosen, prompts=PROMPTS, **more):
@@ -75,7 +68,9 @@ def test_the_summary_is_limited_and_keeps_the_best_nodes():
 
 def test_scripts_written_side_by_side_get_different_prompts():
     done = (node(0, metric=0.5), node(1, metric=0.6))
-    pending = [Node(id=2 + n, operator="improve", parents=(1,)) for n in range(2)] + [Node(id=4, operator="draft")]
+    pending = [SearchNode(id=2 + n, operator="improve", parents=(1,)) for n in range(2)] + [
+        SearchNode(id=4, operator="draft")
+    ]
     journal = Journal("higher", (*done, *pending))
     first, second, draft = (render_prompt(journal, chosen) for chosen in pending)
     assert first != second
@@ -87,7 +82,7 @@ def test_scripts_written_side_by_side_get_different_prompts():
 
 def test_pending_nodes_are_not_summarized():
     assert (
-        summarize_nodes(Journal("higher", (Node(id=0, operator="draft"),)), 1_000)
+        summarize_nodes(Journal("higher", (SearchNode(id=0, operator="draft"),)), 1_000)
         == "None; this is the first solution."
     )
 
@@ -97,7 +92,7 @@ def test_a_debug_prompt_contains_only_the_chain_of_fixes():
         "higher",
         (node(0), node(1, metric=0.5), node(2, "debug", (0,)), node(3, "debug", (2,), output="still wrong")),
     )
-    prompt = render_prompt(journal, Node(id=4, operator="debug", parents=(3,)))
+    prompt = render_prompt(journal, SearchNode(id=4, operator="debug", parents=(3,)))
     assert "print(3)" in prompt and "still wrong" in prompt
     assert "plan 2" in prompt and "plan 1" not in prompt and "Previous solutions" not in prompt
     assert summarize_fixes(journal, journal.nodes[0], 1_000) == "None so far."
@@ -105,7 +100,7 @@ def test_a_debug_prompt_contains_only_the_chain_of_fixes():
 
 def test_a_crossover_prompt_contains_both_scripts_with_their_metrics():
     journal = Journal("higher", (node(0, metric=0.5), node(1, metric=0.25)))
-    prompt = render_prompt(journal, Node(id=2, operator="crossover", parents=(1, 0)))
+    prompt = render_prompt(journal, SearchNode(id=2, operator="crossover", parents=(1, 0)))
     assert prompt.index("This is solution 1, with a metric of 0.25. Its plan: plan 1") < prompt.index("print(1)")
     assert (
         prompt.index("print(1)") < prompt.index("This is solution 0, with a metric of 0.5.") < prompt.index("print(0)")
@@ -117,7 +112,7 @@ def test_a_crossover_prompt_contains_both_scripts_with_their_metrics():
 )
 def test_the_complexity_hint_grows_with_the_number_of_siblings(siblings, words):
     journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
-    chosen = Node(id=siblings + 1, operator="improve", parents=(0,))
+    chosen = SearchNode(id=siblings + 1, operator="improve", parents=(0,))
     assert words in complexity_hint(journal.put(chosen), chosen)
     adaptive = OperatorPrompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
     assert words in render_prompt(journal, chosen, adaptive) and "Aim" not in render_prompt(journal, chosen)
@@ -127,7 +122,7 @@ def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
     journal = Journal(
         "higher", (node(0, metric=0.5, output="o" * 9_000), *(node(id, plan="p" * 300) for id in range(1, 9)))
     )
-    chosen = Node(id=9, operator="improve", parents=(0,))
+    chosen = SearchNode(id=9, operator="improve", parents=(0,))
     lengths = [len(render_prompt(journal, chosen, compression=level)) for level in range(3)]
     assert lengths[0] > 2 * lengths[1] > 2 * lengths[2]
     assert "print(0)" in render_prompt(journal, chosen, compression=3)
@@ -136,7 +131,7 @@ def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
 def test_templates_can_be_overridden(tmp_path):
     (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
     own = OperatorPrompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
-    assert render_prompt(Journal("higher"), Node(id=0, operator="draft"), own).startswith("Draft! None; this")
+    assert render_prompt(Journal("higher"), SearchNode(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 
 def test_a_code_block_cannot_be_closed_by_its_content():

@@ -95,21 +95,20 @@ def pipe_as_suite(trial: Path, secret: Path) -> None:
 
 
 def search(trial: Path, nodes: list[Any]) -> None:
-    """Pretend that the trial's agent searched, and noted these nodes."""
+    """Pretend that the trial's agent searched, and recorded these nodes."""
 
-    def add_notes(events: list[dict[str, Any]]) -> None:
+    def add_nodes(events: list[dict[str, Any]]) -> None:
         start, finish = first(events, "call_started"), first(events, "call_finished")
-        notes = []
+        calls = []
         for number, node in enumerate(nodes):
-            request = {"type": "note", "topic": "node", "data": {"node": node}}
-            notes += [{**start, "request": request}, {**finish, "result": {"type": "note"}, "call": 2 + 2 * number}]
+            request = {"type": "node", "node": node}
+            calls += [{**start, "request": request}, {**finish, "result": {"type": "node"}, "call": 2 + 2 * number}]
         for event in events[2:]:
             if "call" in event:
-                event["call"] += len(notes)
-        events[2:2] = notes
+                event["call"] += len(calls)
+        events[2:2] = calls
 
-    change(trial / "trial.json", lambda content: content.update(agent="aide"))
-    forge(trial / "events.jsonl", add_notes)
+    forge(trial / "events.jsonl", add_nodes)
 
 
 FILES = ("trial.json", "events.jsonl", "state.json", "grade.json", "submission/manifest.json", "lease")
@@ -209,10 +208,10 @@ ATTACKS: dict[str, Attack] = {
                 {"id": 1, "operator": "improve", "parents": [0]},
             ],
             "with a parent that is not there": [{"id": 0, "operator": "improve", "parents": [-7, 9]}],
-            "with endless metrics": [{"id": 0, "operator": "draft", "evaluated": True, "metric": 1e308}],
+            "with endless metrics": [{"id": 0, "operator": "draft", "status": "good", "metric": 1e308}],
             "with a number that no index holds": [{"id": 10**18, "operator": "draft"}],
             "with control characters and markup": [
-                {"id": 0, "operator": "draft", "code": f"{STEERING}<script>", "failure": f"{STEERING}</svg><script>"}
+                {"id": 0, "operator": "draft", "code": f"{STEERING}<script>", "reason": f"{STEERING}</svg><script>"}
             ],
         }.items()
     },

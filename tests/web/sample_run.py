@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assay.agents.aide import Node
-from assay.agents.aide.journal import NODE_NOTE, Execution
 from assay.grading.result import Grade
 from assay.lab.interface import Sealing
 from assay.lab.snapshots import take_snapshot
@@ -24,18 +22,22 @@ from assay.records.events import (
     CallStarted,
     CommandRequest,
     CommandResult,
+    Execution,
     Graded,
     LabOpened,
     ListRequest,
     ListResult,
     ModelRequest,
     ModelResult,
+    NodeRequest,
+    NodeResult,
     NoteRequest,
     NoteResult,
     PythonRequest,
     PythonResult,
     ReadRequest,
     ReadResult,
+    SearchNode,
     SnapshotTaken,
     Started,
     Submitted,
@@ -210,8 +212,7 @@ def write_calls(log: EventLog, texts: Texts, contents: ContentStore, store: Path
     call(log, 3, NoteRequest(topic=texts.name, reason=texts.reply, data={texts.name: texts.output}), NoteResult())
     call(log, 3, ValidationRequest(), ValidationResult())
     for node in make_nodes(texts):
-        data = {"node": node.model_dump(mode="json")}
-        call(log, 3, NoteRequest(topic=NODE_NOTE, data=data), NoteResult())
+        call(log, 3, NodeRequest(node=node), NodeResult())
     if texts.label != "research":
         log.append(BudgetExhausted(limit="steps", reason=texts.reason))
 
@@ -230,17 +231,18 @@ def save_files(log: EventLog, step: int, store: Path, files: dict[str, bytes]) -
     log.append(SnapshotTaken(snapshot=snapshot.id, step=step))
 
 
-def make_nodes(texts: Texts) -> list[Node]:
+def make_nodes(texts: Texts) -> list[SearchNode]:
     """Return the nodes of a search: a draft that fails, its fix, and an improvement."""
     execution = Execution(ended="exit", code=0, seconds=2.0, output=texts.output[:5_000])
     failed = execution.model_copy(update={"code": 1, "output": texts.error})
-    common = {"evaluated": True, "plan": texts.reply, "code": texts.code[:5_000].encode(errors="replace").decode()}
-    first, second = (hashlib.sha256(one).hexdigest() if one else None for one in texts.submissions)
-    fixed = common | {"review": texts.reply, "sha256": first}
+    script = {"plan": texts.reply, "code": texts.code[:5_000]}
+    good = script | {"status": "good", "execution": execution}
+    first, second = (hashlib.sha256(content).hexdigest() if content else None for content in texts.submissions)
+    fixed = good | {"metric": 0.91, "review": texts.reply, "submission": first}
     return [
-        Node(id=0, operator="draft", execution=failed, buggy=True, failure=texts.reason, **common),
-        Node(id=1, operator="debug", parents=(0,), execution=execution, metric=0.91, **fixed),
-        Node(id=2, operator="improve", parents=(1,), execution=execution, metric=0.97, sha256=second, **common),
+        SearchNode(id=0, operator="draft", status="buggy", execution=failed, reason=texts.reason, **script),
+        SearchNode(id=1, operator="debug", parents=(0,), **fixed),
+        SearchNode(id=2, operator="improve", parents=(1,), metric=0.97, submission=second, **good),
     ]
 
 

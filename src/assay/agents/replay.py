@@ -22,6 +22,7 @@ from assay.records.events import (
     HumanRequest,
     ListRequest,
     ModelRequest,
+    NodeRequest,
     NoteRequest,
     PythonRequest,
     PythonResult,
@@ -34,7 +35,7 @@ from assay.records.events import (
 from assay.records.tape import Call, past_of
 from assay.tasks import Task
 
-_NOT_REPEATED = (ModelRequest, ActionRequest, NoteRequest, ReadRequest, ListRequest, HumanRequest)
+_NOT_REPEATED = (ModelRequest, ActionRequest, NoteRequest, NodeRequest, ReadRequest, ListRequest, HumanRequest)
 """Calls that leave nothing in the lab and need not be repeated."""
 
 

@@ -33,12 +33,15 @@ from assay.records.events import (
     ListRequest,
     ListResult,
     ModelResult,
+    NodeRequest,
+    NodeResult,
     NoteRequest,
     NoteResult,
     PythonRequest,
     PythonResult,
     ReadRequest,
     ReadResult,
+    SearchNode,
     ValidationRequest,
     ValidationResult,
     WriteRequest,
@@ -290,6 +293,21 @@ class Workbench:
             return NoteResult()
 
         await self._recorder.call(NoteRequest(topic=topic, cause=cause, reason=reason, data=data), perform, NoteResult)
+
+    async def record_node(self, node: SearchNode, submission: bytes | None = None) -> SearchNode:
+        """Record a node of the agent's search once it was evaluated, and again whenever it changed.
+
+        `submission` is the content of a submission with a valid format: its digest is in the node that is returned, and
+        it can be graded after the trial. From nodes follow the search tree, their scores, and the oracle curve.
+        """
+        digest = node.submission if submission is None else self._recorder.contents.keep(submission)
+        node = SearchNode.model_validate(node.model_dump() | {"submission": digest})
+
+        async def perform() -> NodeResult:
+            return NodeResult()
+
+        await self._recorder.call(NodeRequest(node=node), perform, NodeResult)
+        return node
 
     async def record(
         self, request: AnyRequest, perform: Callable[[], Awaitable[AResult]], result_type: type[AResult]

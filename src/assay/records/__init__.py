@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.records.lease import Lease, LeaseLost
     from assay.records.log import EventLog, read_events
     from assay.records.run import RunFile, RunFolder
+    from assay.records.search import Journal, read_journal
     from assay.records.state import State, SubmissionEntry
     from assay.records.trial import TrialFile, TrialFolder, trial_id
 
@@ -25,6 +26,7 @@ __all__ = [
     "Clock",
     "Event",
     "EventLog",
+    "Journal",
     "Lease",
     "LeaseLost",
     "OutOfBudget",
@@ -38,6 +40,7 @@ __all__ = [
     "label_plans",
     "label_trials",
     "read_events",
+    "read_journal",
     "read_trials",
     "trial_id",
 ]
@@ -52,6 +55,7 @@ __getattr__ = import_on_use(
         "lease": ["Lease", "LeaseLost"],
         "log": ["EventLog", "read_events"],
         "run": ["RunFile", "RunFolder"],
+        "search": ["Journal", "read_journal"],
         "state": ["State", "SubmissionEntry"],
         "trial": ["TrialFile", "TrialFolder", "trial_id"],
     },

@@ -23,17 +23,22 @@ class ContentStore:
 
     def put(self, data: bytes) -> Content:
         """Store a content and return how the log refers to it."""
-        digest = hashlib.sha256(data).hexdigest()
         if len(data) > _MAX_INLINE:
-            path = self._objects / digest
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(path, data)
-            return Content(sha256=digest, size=len(data))
+            return Content(sha256=self.keep(data), size=len(data))
+        digest = hashlib.sha256(data).hexdigest()
         try:
             return Content(sha256=digest, size=len(data), text=data.decode())
         except UnicodeDecodeError:
             return Content(sha256=digest, size=len(data), base64=base64.b64encode(data).decode())
+
+    def keep(self, data: bytes) -> str:
+        """Store a content as a file, however short it is, and return its SHA-256."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._objects / digest
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, data)
+        return digest
 
     def get(self, content: Content) -> bytes:
         """Return the content that the log refers to; `RecordError` if it is missing or damaged."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
 
 from assay.core.quantities import BoundedDatetime, BoundedInt, FiniteFloat, Model, Sha256
 from assay.grading.result import Grade
@@ -411,6 +411,85 @@ class NoteResult(Result):
     type: Literal["note"] = "note"
 
 
+class Execution(Model):
+    """The execution of a script: how it ended, how long it took, and the beginning and end of its output."""
+
+    ended: Ended
+    code: int
+    seconds: FiniteFloat
+    output: Text
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the script ran to its end.
+
+        When one of several scripts that run in parallel exceeds the memory limit, all of them are reported as ended by
+        memory, even those that finished.
+        """
+        return self.code == 0 and self.ended in ("exit", "memory")
+
+
+class SearchNode(Model):
+    """One solution that a search tried: how it was made from its parents, and the result of executing it.
+
+    Nodes are numbered from 0. `operator` says what was done with the parents, such as `draft`, `debug`, `improve` or
+    `crossover`. `status` is `pending` until the solution was executed. `metric` is the agent's own validation metric,
+    which a good node has, `rerun_metric` that of a second execution with another seed. `reason` says why a node is
+    buggy, `review` is the summary of a review. `submission` is the SHA-256 of a submission whose format is valid.
+    """
+
+    id: int = Field(ge=0, lt=2**63)
+    operator: Text
+    parents: tuple[int, ...] = ()
+    plan: Text = ""
+    code: Text = ""
+    status: Literal["pending", "good", "buggy"] = "pending"
+    metric: FiniteFloat | None = None
+    rerun_metric: FiniteFloat | None = None
+    reason: Text = ""
+    review: Text = ""
+    execution: Execution | None = None
+    submission: Sha256 | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether it can be improved and submitted."""
+        return self.status == "good"
+
+    @property
+    def buggy(self) -> bool:
+        """Whether its execution failed."""
+        return self.status == "buggy"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not all(0 <= parent < self.id for parent in self.parents):
+            raise ValueError(f"node {self.id} cannot have the parents {self.parents}: parents have smaller numbers")
+        if self.good and self.metric is None:
+            raise ValueError(f"node {self.id} is good, but has no metric")
+        return self
+
+
+class NodeRequest(Request):
+    """A node of the agent's search, recorded when it was evaluated, and again whenever it changed."""
+
+    identity = ("id",)
+
+    type: Literal["node"] = "node"
+    node: SearchNode
+
+    @property
+    def id(self) -> int:
+        """The number of the node."""
+        return self.node.id
+
+
+class NodeResult(Result):
+    """Nodes have no result."""
+
+    type: Literal["node"] = "node"
+
+
 AnyRequest = Annotated[
     ModelRequest
     | CommandRequest
@@ -423,7 +502,8 @@ AnyRequest = Annotated[
     | HumanRequest
     | HumanPeriodRequest
     | ExternalProcessRequest
-    | NoteRequest,
+    | NoteRequest
+    | NodeRequest,
     Field(discriminator="type"),
 ]
 AnyResult = Annotated[
@@ -438,7 +518,8 @@ AnyResult = Annotated[
     | HumanResult
     | HumanPeriodResult
     | ExternalProcessResult
-    | NoteResult,
+    | NoteResult
+    | NodeResult,
     Field(discriminator="type"),
 ]
 
@@ -613,6 +694,8 @@ def _describe_request(request: AnyRequest) -> list[str | None]:
             return [role]
         case NoteRequest(topic=topic, reason=reason):
             return [topic, reason]
+        case NodeRequest(node=node):
+            return [f"{node.id} {node.operator}", node.status, node.reason]
         case HumanRequest(question=question):
             return [question]
     return []

@@ -12,13 +12,13 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from assay.agents.aide import read_journal
 from assay.core.disk import atomic_write
 from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.quantities import Model
 from assay.core.untrusted import read_plain
 from assay.records import TrialFolder, read_events
+from assay.records.search import find_submissions
 from assay.results.outcome import Outcome
 from assay.results.score_curve import GradedStep, SnapshotGrader, grade_picks
 from assay.tasks import Task
@@ -74,9 +74,8 @@ def grade_points(folder: TrialFolder, task: Task, home: Home) -> tuple[CurvePoin
     """Grade the submission after each step of a trial and that of each node of a search, and keep the results."""
     stamp, grader = _stamp(folder), SnapshotGrader(folder, task, home)
     points = _without_repetitions([_make_point(one) for one in grade_picks(folder, task, grader)])
-    for node in read_journal(read_events(folder.events), task.metric.direction).nodes:
-        if node.sha256:
-            grader.grade(node.sha256)
+    for _, digest in find_submissions(read_events(folder.events)):
+        grader.grade(digest)
     stored = _StoredPoints(trial=str(folder.path), stamp=stamp, points=points, scores=grader.scores)
     atomic_write(_place(folder, home), stored.model_dump_json())
     return points

@@ -2,9 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from assay.agents.aide import read_journal
 from assay.core.home import Home
-from assay.records import TrialFolder, read_events
+from assay.records import TrialFolder, read_events, read_journal
 from assay.results.score_curve import SnapshotGrader
 from assay.tasks import Task
 
@@ -36,9 +35,9 @@ def grade_nodes(folder: TrialFolder, task: Task, home: Home) -> list[NodeScore]:
             operator=node.operator,
             parents=node.parents,
             metric=node.metric,
-            score=grader.grade(node.sha256).score if node.sha256 else None,
+            score=grader.grade(node.submission).score if node.submission else None,
             best=node is journal.best,
-            why=node.failure,
+            why=node.reason,
         )
         for node in journal.nodes
     ]

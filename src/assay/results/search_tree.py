@@ -1,13 +1,13 @@
 """The tree of a search agent's nodes, drawn for the report page: which script came from which, and how it did."""
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.agents.aide import Journal, Node, read_journal
 from assay.core.home import Home
 from assay.core.text import cut_middle, one_line, strip_control
-from assay.records import RunFolder, TrialFolder, read_events
+from assay.records import Journal, RunFolder, TrialFolder, read_events, read_journal
+from assay.records.events import SearchNode
+from assay.records.search import has_nodes
 from assay.results.collect import load_tasks
 from assay.results.curve_points import load_scores
 
@@ -24,7 +24,7 @@ _STEP_X, _STEP_Y, _RADIUS, _MARGIN = 26, 44, 8, 14
 class TreeNode:
     """One node as the page shows it: `result` is the metric it claims, `score` the graded one where it is known."""
 
-    node: Node
+    node: SearchNode
     depth: int
     kind: str
     result: str
@@ -50,7 +50,7 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
     """Return the tree of each trial of a run in which an agent searched; beyond some size, without scripts."""
     trees: list[SearchTree] = []
     room = _MAX_PAGE
-    folders = [folder for folder in run.trials() if folder.events.is_file() and _may_search(folder)]
+    folders = [folder for folder in run.trials() if folder.events.is_file() and has_nodes(folder.events)]
     tasks = load_tasks([folder.file for folder in folders])
     for folder in folders:
         task = tasks[folder.file.task]
@@ -77,8 +77,8 @@ def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *,
                 node=node,
                 depth=places[id][1],
                 kind=_kind(node, best),
-                result=f"{node.metric:.6g}" if node.good and node.metric is not None else one_line(node.failure, 80),
-                score=f"{scores[node.sha256]:.6g}" if node.sha256 in scores else "",
+                result=f"{node.metric:.6g}" if node.good and node.metric is not None else one_line(node.reason, 80),
+                score=f"{scores[node.submission]:.6g}" if node.submission in scores else "",
                 code=_preformat(node.code if with_code else "", _MAX_CODE),
                 output=_preformat(output if with_code else "", _MAX_OUTPUT),
             )
@@ -141,7 +141,7 @@ def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: st
             parts.append(f'<line class="{kind}" x1="{above_x:g}" y1="{above_y:g}" x2="{x:g}" y2="{y:g}"/>')
     for id, (x, y) in points.items():
         node = journal.nodes[id]
-        words = escape(one_line(f"{id} {node.operator}: {node.metric if node.good else node.failure}", 120))
+        words = escape(one_line(f"{id} {node.operator}: {node.metric if node.good else node.reason}", 120))
         circle = f'<circle class="{_kind(node, journal.best)}" cx="{x:g}" cy="{y:g}" r="{_RADIUS}"/>'
         text = f'<text x="{x:g}" y="{y + 3:g}" text-anchor="middle">{id}</text>'
         parts.append(f'<a href="#{prefix}-{id}">{circle}{text}<title>{words}</title></a>')
@@ -156,12 +156,7 @@ def _preformat(text: str, max_length: int) -> "Markup":
     return escape(strip_control(cut_middle(text, max_length)))
 
 
-def _kind(node: Node, best: Node | None) -> str:
+def _kind(node: SearchNode, best: SearchNode | None) -> str:
     if best is not None and node.id == best.id:
         return "best-node"
-    return "good" if node.good else "buggy" if node.evaluated else "pending"
-
-
-def _may_search(folder: TrialFolder) -> bool:
-    """Whether a trial's agent is one that searches: `aide` itself, or an agent from a file, which may extend it."""
-    return re.fullmatch(r"aide|.*:.*", folder.file.agent) is not None
+    return node.status

@@ -14,7 +14,6 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Literal, get_args
 
-from assay.agents.aide import find_submissions
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import stage
@@ -23,7 +22,7 @@ from assay.core.text import plural
 from assay.grading.result import Grade
 from assay.lab.host import gpu_numbers
 from assay.records import BudgetUsed, TrialFile, read_events
-from assay.records.events import CallFinished
+from assay.records.search import find_submissions
 from assay.results import inference
 from assay.results.comparison import RATES, Measure, measure_outcome
 from assay.results.inference import Interval, Sample
@@ -225,7 +224,7 @@ def trace_trial(trial: StudyTrial, measure: Measure, home: Home) -> ValueTrace |
         return None
     grader = SnapshotGrader(trial.folder, task, home)
     sign = -1 if outcome.direction == "lower" else 1
-    others = _other_submissions(trial)
+    others = find_submissions(read_events(trial.folder.events))
     moments: list[Moment] = []
     best_score, oracle = -math.inf, 0.0
     for step in grade_picks(trial.folder, task, grader):
@@ -249,19 +248,6 @@ def _value_of(outcome: Outcome, grade: Grade, measure: Measure) -> float | None:
     return measure_outcome(
         replace(outcome, status="done", cause=None, why=None, kind_of_failure=None, grade=grade), measure
     )
-
-
-def _other_submissions(trial: StudyTrial) -> list[tuple[float, str]]:
-    """Return the valid submissions that a search made besides those it picked: seconds and SHA-256, in order."""
-    events = read_events(trial.folder.events)
-    numbers = dict(find_submissions(events))
-    elapsed, found = 0.0, []
-    for event in events:
-        if isinstance(event, CallFinished):
-            elapsed = event.used.elapsed
-        if event.number in numbers:
-            found.append((elapsed, numbers[event.number]))
-    return found
 
 
 def _trace_trials(

@@ -10,11 +10,10 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.agents.aide import read_journal
 from assay.core.text import one_line
 from assay.core.untrusted import MAX_CONTENT, open_plain
 from assay.lab.snapshots import load_snapshot
-from assay.records import Event, TrialFolder
+from assay.records import Event, TrialFolder, read_journal
 from assay.records.events import (
     ActionRequest,
     CallFinished,

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 from starlette.datastructures import QueryParams
 
-from assay.agents.aide import read_journal
 from assay.core.errors import AssayError, RecordError, UsageError
-from assay.records import TrialFolder, read_events
+from assay.records import TrialFolder, read_events, read_journal
 from assay.records.content_store import ContentStore
 from assay.records.events import SnapshotTaken, ValidationResult
 from assay.records.prompts import Prompts
@@ -279,7 +278,7 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
         "trace": make_trace(events, ContentStore(folder.snapshots), folder.snapshots),
         "checks": checks,
         "tree": tree,
-        "has_ungraded_nodes": any(one.node.sha256 and not one.score for one in (tree.nodes if tree else ())),
+        "has_ungraded_nodes": any(one.node.submission and not one.score for one in (tree.nodes if tree else ())),
         "colors": number_colors(view),
         "before": order[place - 1] if place else None,
         "after": order[place + 1] if place + 1 < len(order) else None,

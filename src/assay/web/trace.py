@@ -37,12 +37,14 @@ from assay.records.events import (
     ListResult,
     ModelRequest,
     ModelResult,
+    NodeRequest,
     NoteRequest,
     PythonRequest,
     PythonResult,
     ReadRequest,
     ReadResult,
     Restarted,
+    SearchNode,
     SnapshotTaken,
     Started,
     Submitted,
@@ -269,6 +271,8 @@ class _Builder:
                     yield Block("reason", reason, "prose")
                 if data:
                     yield Block("data", _as_json(data), "code", folded=True, path="data.json")
+            case NodeRequest(node=node):
+                yield from _node_blocks(node)
             case HumanRequest(question=question):
                 yield Block("question", question, "prose")
 
@@ -460,6 +464,8 @@ def _describe(request: AnyRequest) -> tuple[str, str]:
             return "command", clean_line(f"external agent: {' '.join(command)}", 160)
         case NoteRequest(topic=topic):
             return "note", clean_line(topic, 160)
+        case NodeRequest(node=node):
+            return "note", clean_line(f"node {node.id} ({node.operator}), {node.status}", 160)
         case HumanRequest():
             return "human", "question to a person"
     return request.type.split("_")[0], request.type.replace("_", " ")
@@ -505,6 +511,15 @@ def _argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Itera
         if name not in short:
             text = value if isinstance(value, str) else _as_json(value)
             yield Block(clean_line(f"{prefix}{name}", 80), text, "code", path="argument.py")
+
+
+def _node_blocks(node: SearchNode) -> Iterator[Block]:
+    if node.reason:
+        yield Block("reason", node.reason, "prose")
+    if node.plan:
+        yield Block("plan", node.plan, "prose", folded=True)
+    if node.code:
+        yield Block("code", node.code, "code", folded=True, path="solution.py")
 
 
 def _as_json(value: object) -> str:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.agents.aide import read_journal
 from assay.core.errors import RecordError
 from assay.models.messages import Message, Tool
-from assay.records import Event, State, SubmissionEntry, TrialFile, TrialSummary, read_events
+from assay.records import Event, State, SubmissionEntry, TrialFile, TrialSummary, read_events, read_journal
 from assay.records.content_store import ContentStore
 from assay.records.events import CallFinished, CallStarted, ModelRequest, ModelResult
 from assay.records.prompts import Prompts

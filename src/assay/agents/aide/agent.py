@@ -23,13 +23,14 @@ from assay.agents.aide.execute import (
     run_all,
     write_submission,
 )
-from assay.agents.aide.journal import NODE_NOTE, Journal, Node
 from assay.agents.aide.operators import OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
 from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.quantities import Seconds
+from assay.records import Journal
+from assay.records.events import SearchNode
 
 CONFIRMATION_SEED_OFFSET = 1_000_003
 
@@ -97,29 +98,29 @@ class Aide(PolicySettings, Agent):
             await self._record(state, evaluate_node(node, attempt, reviews.get(node.id)) if attempt else node, attempt)
         await self._submit(state, state.journal.best)
 
-    def _choose_nodes(self, state: SearchState) -> list[Node]:
+    def _choose_nodes(self, state: SearchState) -> list[SearchNode]:
         """Choose the nodes of a round one after another, each choice knowing the ones before it."""
         bench, first = state.bench, len(state.journal.nodes)
         count = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self._reserved_steps(bench))
         for id in range(first, first + count):
             choice = POLICIES[self.policy](state.journal, Random(f"{bench.seed} {id}"), self)
-            state.journal = state.journal.put(Node(id=id, operator=choice.operator, parents=choice.parents))
+            state.journal = state.journal.put(SearchNode(id=id, operator=choice.operator, parents=choice.parents))
         return list(state.journal.nodes[first:])
 
-    async def _record(self, state: SearchState, node: Node, attempt: Attempt | None = None) -> None:
+    async def _record(self, state: SearchState, node: SearchNode, attempt: Attempt | None = None) -> None:
         """Put an evaluated node into the journal and the record, and keep the submissions of the best ones."""
+        node = await state.bench.record_node(node, attempt.submission if attempt else None)
         state.journal = state.journal.put(node)
         if node.good and attempt and attempt.submission is not None:
             state.candidates[node.id] = Candidate(node, attempt.submission)
             ranked = sorted(state.candidates, key=lambda id: (-state.journal.value(state.journal.nodes[id]), id))
             kept = ranked[: max(1, self._reserved_steps(state.bench))]
             state.candidates = {id: state.candidates[id] for id in kept}
-        await state.bench.note(NODE_NOTE, node=node.model_dump(mode="json"))
 
     async def _confirm_best(self, state: SearchState) -> None:
         """Rerun the best nodes with another seed, and submit the one that is best over both runs."""
         bench, best = state.bench, state.journal.best
-        confirmed: list[Node] = []
+        confirmed: list[SearchNode] = []
         for candidate in state.candidates.values():
             bench.clock.step()
             node = candidate.node
@@ -132,7 +133,7 @@ class Aide(PolicySettings, Agent):
         if confirmed:
             await self._submit(state, max(confirmed, key=state.journal.value))
 
-    async def _submit(self, state: SearchState, best: Node | None) -> None:
+    async def _submit(self, state: SearchState, best: SearchNode | None) -> None:
         if best:
             await write_submission(state.bench, state.candidates[best.id])
         await state.bench.snapshot()

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.agents.aide.execute import lane_of
-from assay.agents.aide.journal import Journal, Node
 from assay.agents.aide.operators import OperatorPrompts, RemainingBudget, make_messages
 from assay.agents.briefing import remaining_model_budget
 from assay.agents.replies import NoCodeBlock, UnreadableReply, extract_python
@@ -14,7 +13,8 @@ from assay.core.errors import PromptTooLong
 from assay.core.quantities import format_duration
 from assay.core.text import cut_middle
 from assay.models import MAIN, Reply
-from assay.records import OutOfBudget
+from assay.records import Journal, OutOfBudget
+from assay.records.events import SearchNode
 
 MAX_COMPRESSION = 3
 _MAX_PLAN = 2_000
@@ -38,7 +38,7 @@ class DraftConfig:
 class Draft:
     """A node with its plan and script, or without a script if the model gave none; and the faults of its replies."""
 
-    node: Node
+    node: SearchNode
     faults: tuple[str, ...] = ()
 
 
@@ -50,7 +50,7 @@ class Proposal:
     code: str
 
 
-async def write_script(config: DraftConfig, journal: Journal, node: Node) -> Draft:
+async def write_script(config: DraftConfig, journal: Journal, node: SearchNode) -> Draft:
     """Have the main model write the script of a node."""
     faults: list[str] = []
     try:
@@ -62,12 +62,12 @@ async def write_script(config: DraftConfig, journal: Journal, node: Node) -> Dra
                 faults.append(str(fault))
             else:
                 return Draft(node.model_copy(update={"plan": proposal.plan, "code": proposal.code}), tuple(faults))
-        failure = f"none of {config.max_attempts} replies was readable"
+        reason = f"none of {config.max_attempts} replies was readable"
     except OutOfBudget as error:
-        failure = f"the budget ran out before there was a reply: {error}"
+        reason = f"the budget ran out before there was a reply: {error}"
     except PromptTooLong:
-        failure = "the prompt is too long for the model"
-    return Draft(node.model_copy(update={"evaluated": True, "buggy": True, "failure": failure}), tuple(faults))
+        reason = "the prompt is too long for the model"
+    return Draft(node.model_copy(update={"status": "buggy", "reason": reason}), tuple(faults))
 
 
 def parse_proposal(reply: Reply) -> Proposal:
@@ -84,7 +84,7 @@ def parse_proposal(reply: Reply) -> Proposal:
     return Proposal(cut_middle(plan, _MAX_PLAN) or "(no plan)", code)
 
 
-async def _ask(config: DraftConfig, journal: Journal, node: Node, faults: list[str]) -> Reply:
+async def _ask(config: DraftConfig, journal: Journal, node: SearchNode, faults: list[str]) -> Reply:
     """Return one reply of the main model, including as much of the past in the prompt as fits."""
     complaint = f"\n\n{config.prompts.templates.fill('retry', fault=faults[-1])}" if faults else ""
     budget = _remaining_budget(config)

@@ -4,7 +4,6 @@ Scripts are untrusted: they may write anywhere in the workspace and delete all o
 outside the lab and restored whenever scripts have run. The host touches the workspace only while none is running.
 """
 
-import hashlib
 import posixpath
 import re
 import shlex
@@ -15,11 +14,10 @@ from typing import TypeVar
 
 import anyio
 
-from assay.agents.aide.journal import Execution, Node
 from assay.agents.outcomes import format_streams
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
-from assay.records.events import CommandResult
+from assay.records.events import CommandResult, Execution, SearchNode
 
 BEST_SOLUTION = "best_solution.py"
 _SCRIPT = "solution.py"
@@ -52,7 +50,7 @@ class Attempt:
 class Candidate:
     """A node with the content of its submission."""
 
-    node: Node
+    node: SearchNode
     submission: bytes
 
 
@@ -69,7 +67,7 @@ class NoMetric(Exception):
     """A script's output contains no usable metric; the message says why."""
 
 
-async def execute_scripts(bench: Workbench, nodes: Sequence[Node], seconds: float) -> list[Attempt]:
+async def execute_scripts(bench: Workbench, nodes: Sequence[SearchNode], seconds: float) -> list[Attempt]:
     """Run the scripts of some nodes in parallel, and check their submissions."""
     folders = {node.id: f"nodes/{node.id}" for node in nodes}
     results = await _run(bench, nodes, folders, seconds, {})
@@ -78,7 +76,7 @@ async def execute_scripts(bench: Workbench, nodes: Sequence[Node], seconds: floa
     return attempts
 
 
-async def rerun_script(bench: Workbench, node: Node, seconds: float, seed: int) -> str:
+async def rerun_script(bench: Workbench, node: SearchNode, seconds: float, seed: int) -> str:
     """Run a script again with another seed and return its stdout; empty if it fails."""
     folders = {node.id: f"nodes/{node.id}-again"}
     (result,) = await _run(bench, [node], folders, seconds, {"SEED": str(seed)})
@@ -94,12 +92,12 @@ async def write_submission(bench: Workbench, best: Candidate) -> None:
             await bench.note("submission not written", path=path, reason=refusal)
 
 
-def evaluate_node(node: Node, attempt: Attempt, review: Review | None = None) -> Node:
+def evaluate_node(node: SearchNode, attempt: Attempt, review: Review | None = None) -> SearchNode:
     """Return the node with the result of its script.
 
     A review may add a summary, call the node buggy, and supply the metric if the script printed no line for it.
     """
-    failure = None if attempt.execution.succeeded else _describe_ending(attempt.execution)
+    reason = None if attempt.execution.succeeded else _describe_ending(attempt.execution)
     metric = None
     try:
         metric = parse_metric(attempt.stdout)
@@ -107,21 +105,17 @@ def evaluate_node(node: Node, attempt: Attempt, review: Review | None = None) ->
         if review and not _METRIC_LINE.search(attempt.stdout):
             metric = review.metric
         if metric is None:
-            failure = failure or str(error)
-    failure = failure or attempt.fault
-    if not failure and review and review.buggy:
-        failure = f"a review found it buggy: {review.summary}"
-    submission = attempt.submission
+            reason = reason or str(error)
+    reason = reason or attempt.fault
+    if not reason and review and review.buggy:
+        reason = f"a review found it buggy: {review.summary}"
     return node.model_copy(
         update={
-            "evaluated": True,
+            "status": "buggy" if reason else "good",
             "execution": attempt.execution,
             "metric": metric,
-            "buggy": failure is not None,
-            "failure": failure or "",
+            "reason": reason or "",
             "review": review.summary if review else "",
-            "valid": attempt.fault is None,
-            "sha256": hashlib.sha256(submission).hexdigest() if submission is not None else None,
         }
     )
 
@@ -146,7 +140,7 @@ def is_usable_metric(number: float) -> bool:
     return abs(number) <= _MAX_METRIC
 
 
-def lane_of(node: Node) -> str:
+def lane_of(node: SearchNode) -> str:
     """Return the name under which the record keeps the calls of a node that is evaluated in parallel with others."""
     return f"node {node.id}"
 
@@ -174,7 +168,7 @@ async def run_all(jobs: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
 
 
 async def _run(
-    bench: Workbench, nodes: Sequence[Node], folders: Mapping[int, str], seconds: float, extra: Mapping[str, str]
+    bench: Workbench, nodes: Sequence[SearchNode], folders: Mapping[int, str], seconds: float, extra: Mapping[str, str]
 ) -> list[CommandResult | str]:
     """Run scripts in parallel; return how each ended, or why it could not be run."""
     scripts = [(f"{folders[node.id]}/{_SCRIPT}", node.code.encode(errors="replace")) for node in nodes]
@@ -182,7 +176,7 @@ async def _run(
     threads = str(max(1, bench.task.resources.cores // max(1, len(nodes))))
     variables = {**dict.fromkeys(_THREADS, threads), **extra}
 
-    async def run(node: Node, refusal: str | None) -> CommandResult | str:
+    async def run(node: SearchNode, refusal: str | None) -> CommandResult | str:
         if refusal:
             return refusal
         command = _make_command(bench, folders[node.id], variables)

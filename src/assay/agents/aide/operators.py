@@ -5,11 +5,13 @@ The prompts include a bounded summary of earlier nodes, failures included.
 
 from dataclasses import dataclass
 
-from assay.agents.aide.journal import Journal, Node
+from assay.agents.aide.journal import fix_chain
 from assay.agents.prompts import Templates
 from assay.agents.replies import code_block
 from assay.core.text import cut_middle, one_line
 from assay.models import Message
+from assay.records import Journal
+from assay.records.events import SearchNode
 
 _MAX_PLAN = 400
 _MAX_REASON = 200
@@ -47,7 +49,7 @@ class RemainingBudget:
 def make_messages(
     prompts: OperatorPrompts,
     journal: Journal,
-    node: Node,
+    node: SearchNode,
     budget: RemainingBudget,
     complaint: str = "",
     *,
@@ -77,15 +79,15 @@ def make_messages(
     return [Message(role="system", text=prompts.system), Message(role="user", text=prompt + complaint)]
 
 
-def complexity_hint(journal: Journal, node: Node) -> str:
+def complexity_hint(journal: Journal, node: SearchNode) -> str:
     """Return how complex a solution should be: the more siblings were tried, the more complex."""
     siblings = sum(other.parents == node.parents and other.operator == node.operator for other in journal.nodes) - 1
     return _COMPLEXITY_HINTS[(siblings >= _FEW_SIBLINGS) + (siblings >= _SOME_SIBLINGS)]
 
 
-def describe_siblings(journal: Journal, node: Node) -> str:
+def describe_siblings(journal: Journal, node: SearchNode) -> str:
     """Say what else is being written at the same time, so that equal prompts do not lead to equal scripts."""
-    pending = [other for other in journal.nodes if not other.evaluated]
+    pending = [other for other in journal.nodes if other.status == "pending"]
     same = [other.id for other in pending if (other.operator, other.parents) == (node.operator, node.parents)]
     if len(same) < 2:
         return ""
@@ -101,7 +103,7 @@ def describe_siblings(journal: Journal, node: Node) -> str:
     )
 
 
-def _describe_work(node: Node) -> str:
+def _describe_work(node: SearchNode) -> str:
     parents = " and ".join(map(str, node.parents))
     phrases = {
         "draft": "a new draft",
@@ -117,7 +119,7 @@ def summarize_nodes(journal: Journal, max_length: int) -> str:
 
     Where not everything fits, the best good nodes take precedence, followed by the latest failures.
     """
-    failed = [node for node in reversed(journal.nodes) if node.evaluated and node.buggy]
+    failed = [node for node in reversed(journal.nodes) if node.buggy]
     ranked = [*sorted(journal.good, key=journal.value, reverse=True), *failed]
     entries: dict[int, str] = {}
     remaining = max_length
@@ -133,41 +135,41 @@ def summarize_nodes(journal: Journal, max_length: int) -> str:
     return "\n".join(lines) or "None; this is the first solution."
 
 
-def summarize_fixes(journal: Journal, node: Node, max_length: int) -> str:
+def summarize_fixes(journal: Journal, node: SearchNode, max_length: int) -> str:
     """Return the failed attempts to fix a node, which is all of the past that a debug prompt includes."""
-    fixes = journal.fix_chain(node)[1:]
+    fixes = fix_chain(journal, node)[1:]
     lines = [f"- {one_line(fix.plan, _MAX_PLAN)} Result: {_describe_failure(fix)}" for fix in fixes]
     return cut_middle("\n".join(lines), max_length) or "None so far."
 
 
-def _summarize_node(node: Node) -> str:
+def _summarize_node(node: SearchNode) -> str:
     origin = f" of {' and '.join(map(str, node.parents))}" if node.parents else ""
     result = f"metric {node.metric:.6g}" if node.good else f"failed: {_describe_failure(node)}"
     review = f" Review: {one_line(node.review, _MAX_REASON)}" if node.review and node.good else ""
     return f"- {node.id} ({node.operator}{origin}), {result}. {one_line(node.plan, _MAX_PLAN)}{review}"
 
 
-def _describe_failure(node: Node) -> str:
+def _describe_failure(node: SearchNode) -> str:
     """Return why a node failed, in one line, with the last line of the script's output."""
     execution = node.execution
     last = execution.output.strip().splitlines()[-1:] if execution and not execution.succeeded else []
-    return one_line(": ".join([node.failure, *last]), _MAX_REASON)
+    return one_line(": ".join([node.reason, *last]), _MAX_REASON)
 
 
-def _describe_good(node: Node) -> dict[str, object]:
+def _describe_good(node: SearchNode) -> dict[str, object]:
     code = code_block(node.code, "python")
     return {"number": node.id, "value": f"{node.metric:.6g}", "plan": node.plan, "code": code}
 
 
-def _describe_buggy(journal: Journal, node: Node, max_fixes: int, max_output: int) -> dict[str, object]:
+def _describe_buggy(journal: Journal, node: SearchNode, max_fixes: int, max_output: int) -> dict[str, object]:
     return {
         "plan": node.plan,
         "code": code_block(node.code, "python"),
-        "why": node.failure.rstrip("."),
+        "why": node.reason.rstrip("."),
         "output": _output_block(node, max_output),
         "fixes": summarize_fixes(journal, node, max_fixes),
     }
 
 
-def _output_block(node: Node, max_length: int) -> str:
+def _output_block(node: SearchNode, max_length: int) -> str:
     return code_block(cut_middle(node.execution.output if node.execution else "", max_length))

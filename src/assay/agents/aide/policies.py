@@ -12,7 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from assay.agents.agent import Settings
-from assay.agents.aide.journal import Choice, Journal, Node
+from assay.agents.aide.journal import Choice, find_drafts, fix_chain, open_bugs
+from assay.records import Journal
+from assay.records.events import SearchNode
 
 PolicyName = Literal["greedy", "mcts", "evolution", "random"]
 
@@ -58,9 +60,9 @@ def uniform(journal: Journal, random: Random, settings: PolicySettings) -> Choic
 
 
 def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:
-    if len(journal.drafts) < settings.drafts:
+    if len(find_drafts(journal)) < settings.drafts:
         return Choice("draft")
-    buggy = journal.open_bugs(settings.max_debug_depth)
+    buggy = open_bugs(journal, settings.max_debug_depth)
     if buggy and random.random() < settings.debug_prob:
         return Choice("debug", (random.choice(buggy).id,))
     return None if journal.good else Choice("draft")
@@ -73,7 +75,7 @@ def mcts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
     root's children are drafts, those of a good node are its improvements. A buggy child stands for what its fixes lead
     to; an abandoned one is dead, and one that is still being evaluated cannot be descended into.
     """
-    if buggy := journal.open_bugs(settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth):
         return Choice("debug", (buggy[0].id,))
     for parent in (None, *journal.good):
         if 0 < len(_attempts(journal, parent)) < settings.width:
@@ -90,16 +92,16 @@ def mcts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
     return _expand(parent)
 
 
-def _attempts(journal: Journal, parent: Node | None) -> tuple[Node, ...]:
+def _attempts(journal: Journal, parent: SearchNode | None) -> tuple[SearchNode, ...]:
     """Return what was started from the root (None) or from a good node."""
-    return journal.drafts if parent is None else journal.children(parent)
+    return find_drafts(journal) if parent is None else journal.children(parent)
 
 
-def _expand(parent: Node | None) -> Choice:
+def _expand(parent: SearchNode | None) -> Choice:
     return Choice("draft") if parent is None else Choice("improve", (parent.id,))
 
 
-def _good_result(journal: Journal, attempt: Node) -> Node | None:
+def _good_result(journal: Journal, attempt: SearchNode) -> SearchNode | None:
     """Return the good node that an attempt led to, directly or through fixes; None if pending or dead."""
     node = attempt
     while node.buggy and (fixes := journal.children(node)):
@@ -109,22 +111,22 @@ def _good_result(journal: Journal, attempt: Node) -> Node | None:
 
 def _uct(journal: Journal, id: int, parent_visits: int, bounds: tuple[float, float], exploration: float) -> float:
     worst, best = bounds
-    subtree = [node for node in _subtree(journal, journal.nodes[id]) if node.good or not node.evaluated]
+    subtree = [node for node in _subtree(journal, journal.nodes[id]) if node.good or node.status == "pending"]
     values = [journal.value(node) if node.good else worst for node in subtree]
     mean = (sum(values) / len(values) - worst) / (best - worst) if best > worst else 0.0
     return mean + exploration * math.sqrt(math.log(parent_visits) / len(values))
 
 
-def _count_visits(journal: Journal, attempt: Node) -> int:
+def _count_visits(journal: Journal, attempt: SearchNode) -> int:
     """Count the good and pending nodes in the subtree of an attempt.
 
     A pending node counts as a visit with the worst value (a virtual loss), so that nodes chosen in parallel do not all
     take the same path.
     """
-    return sum(node.good or not node.evaluated for node in _subtree(journal, attempt))
+    return sum(node.good or node.status == "pending" for node in _subtree(journal, attempt))
 
 
-def _subtree(journal: Journal, node: Node) -> list[Node]:
+def _subtree(journal: Journal, node: SearchNode) -> list[SearchNode]:
     found, stack = [], [node]
     while stack:
         node = stack.pop()
@@ -144,7 +146,7 @@ def evolution(journal: Journal, random: Random, settings: PolicySettings) -> Cho
     The first generation consists of drafts, later ones of improvements and, from some point on, crossovers. Buggy nodes
     are debugged at once; fixes do not count towards the size of a generation.
     """
-    if buggy := journal.open_bugs(settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth):
         return Choice("debug", (buggy[0].id,))
     generation = sum(node.operator != "debug" for node in journal.nodes) // settings.population
     pool = _parent_pool(journal, settings.max_pool)
@@ -160,19 +162,19 @@ def evolution(journal: Journal, random: Random, settings: PolicySettings) -> Cho
     return Choice("crossover", (first.id, second.id))
 
 
-def _parent_pool(journal: Journal, max_size: int) -> list[Node]:
+def _parent_pool(journal: Journal, max_size: int) -> list[SearchNode]:
     """Return the candidate parents: good drafts, and nodes at least as good as the pool average when they joined."""
-    pool: list[Node] = []
+    pool: list[SearchNode] = []
     for node in journal.good:
         average = sum(map(journal.value, pool)) / len(pool) if pool else -math.inf
-        if journal.fix_chain(node)[0].operator == "draft" or journal.value(node) >= average:
+        if fix_chain(journal, node)[0].operator == "draft" or journal.value(node) >= average:
             pool.append(node)
         if len(pool) > max_size:
             pool.remove(min(pool, key=journal.value))
     return pool
 
 
-def _draw_parent(journal: Journal, pool: list[Node], random: Random, temperature: float) -> Node:
+def _draw_parent(journal: Journal, pool: list[SearchNode], random: Random, temperature: float) -> SearchNode:
     """Draw a node by a softmax over metrics scaled to the interval from 0 to 1."""
     values = list(map(journal.value, pool))
     worst, spread = min(values), max(values) - min(values)

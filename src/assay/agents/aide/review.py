@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 from assay.agents.aide.execute import Attempt, Review, is_usable_metric, lane_of, run_all
-from assay.agents.aide.journal import Node
 from assay.agents.prompts import Templates
 from assay.agents.replies import code_block
 from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong
 from assay.models import Message, Tool
 from assay.records import OutOfBudget
+from assay.records.events import SearchNode
 
 REVIEW = "review"
 REVIEW_TOOL = Tool(
@@ -39,7 +39,7 @@ REVIEW_TOOL = Tool(
 
 
 async def review_attempts(
-    bench: Workbench, templates: Templates, attempts: Sequence[tuple[Node, Attempt]]
+    bench: Workbench, templates: Templates, attempts: Sequence[tuple[SearchNode, Attempt]]
 ) -> dict[int, Review | None]:
     """Return the review of each executed script by the id of its node."""
     # A reply becomes durable only with a snapshot of the workspace that it is about.
@@ -48,7 +48,7 @@ async def review_attempts(
     return dict(zip((node.id for node, _ in attempts), reviews, strict=True))
 
 
-async def _review(bench: Workbench, templates: Templates, node: Node, attempt: Attempt) -> Review | None:
+async def _review(bench: Workbench, templates: Templates, node: SearchNode, attempt: Attempt) -> Review | None:
     """Return the review of a node; None if the model gives no usable reply or is unavailable."""
     prompt = templates.fill(
         "review",

@@ -39,6 +39,7 @@ from assay.records.events import (
     InfrastructureFailed,
     ModelRequest,
     ModelResult,
+    NodeRequest,
     NoteRequest,
     SnapshotTaken,
     describe_event,
@@ -141,6 +142,8 @@ def _call(
                 completed=completed,
                 **when,
             )
+        case NodeRequest(node=node):
+            yield InfoEvent(source="node", data=node.model_dump(mode="json"), **when)
         case NoteRequest(topic=topic):
             data = request.model_dump(mode="json", exclude={"type", "topic"}, exclude_none=True)
             yield InfoEvent(source=topic, data=data, **when)

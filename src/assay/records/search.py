@@ -1,0 +1,91 @@
+"""The search of a trial: the journal of nodes that its agent recorded.
+
+Any agent can record nodes with `Workbench.record_node`. Trees, scores of nodes and oracle curves follow from them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Literal
+
+from assay.core.untrusted import read_lines
+from assay.records.events import CallFinished, CallStarted, Event, NodeRequest, Restarted, SearchNode
+
+Direction = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """All nodes of a search in the order in which they were chosen; a node's id is its position."""
+
+    direction: Direction
+    nodes: tuple[SearchNode, ...] = ()
+
+    def put(self, node: SearchNode) -> "Journal":
+        """Return the journal with a node added, or replaced if there is one with the same id."""
+        if node.id > len(self.nodes):
+            raise ValueError(f"node {node.id} would leave a gap after {len(self.nodes)} nodes")
+        return Journal(self.direction, (*self.nodes[: node.id], node, *self.nodes[node.id + 1 :]))
+
+    @cached_property
+    def good(self) -> tuple[SearchNode, ...]:
+        """All good nodes."""
+        return tuple(node for node in self.nodes if node.good)
+
+    @cached_property
+    def best(self) -> SearchNode | None:
+        """The good node with the best metric; in a tie the oldest."""
+        return max(self.good, key=lambda node: (self.value(node), -node.id), default=None)
+
+    def value(self, node: SearchNode) -> float:
+        """Return the value of a good node, higher being better: its metric, or the mean of both if it was rerun."""
+        assert node.metric is not None
+        metric = node.metric if node.rerun_metric is None else (node.metric + node.rerun_metric) / 2
+        return metric if self.direction == "higher" else -metric
+
+    def children(self, node: SearchNode) -> tuple[SearchNode, ...]:
+        """Return the nodes that were made from a node."""
+        return self._children.get(node.id, ())
+
+    @cached_property
+    def _children(self) -> dict[int, tuple[SearchNode, ...]]:
+        children: dict[int, tuple[SearchNode, ...]] = {}
+        for node in self.nodes:
+            for parent in node.parents:
+                children[parent] = (*children.get(parent, ()), node)
+        return children
+
+
+def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
+    """Return the journal of a trial from its log; what was repeated after an interruption counts once.
+
+    Nodes after one that is not in the log yet are excluded.
+    """
+    nodes: dict[int, SearchNode] = {}
+    for event in events:
+        match event:
+            case Restarted():
+                nodes = {}
+            case CallStarted(request=NodeRequest(node=node)):
+                nodes[node.id] = node
+    ids = takewhile(lambda id: id in nodes, count())
+    return Journal(direction, tuple(nodes[id] for id in ids))
+
+
+def find_submissions(events: Iterable[Event]) -> list[tuple[float, str]]:
+    """Return the valid submissions of all nodes in the order of the log: seconds since the start, and SHA-256."""
+    elapsed, submissions = 0.0, []
+    for event in events:
+        match event:
+            case CallFinished(used=used):
+                elapsed = used.elapsed
+            case CallStarted(request=NodeRequest(node=SearchNode(submission=str() as digest))):
+                submissions.append((elapsed, digest))
+    return submissions
+
+
+def has_nodes(log: Path) -> bool:
+    """Return whether a log that Assay wrote contains nodes, without parsing it."""
+    return any(b'"type":"node"' in line for line in read_lines(log))
