@@ -272,7 +272,7 @@ async def test_an_observation_that_cannot_be_summarized_is_cut(trial, script):
         "fast": script({"error": "refused"}, name="fast"),
     }  # fmt: skip
     await trial.work(Research(add_actions=("Write File",)), roles)
-    assert "characters left out" in prompts_of(trial)[2] and "x\nend" in prompts_of(trial)[2]
+    assert "characters omitted" in prompts_of(trial)[2] and "x\nend" in prompts_of(trial)[2]
 
 
 async def test_a_context_that_is_too_long_is_compressed_step_by_step(trial, script):

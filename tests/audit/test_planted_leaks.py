@@ -286,7 +286,7 @@ PLANTED: dict[str, Callable[[Data], None]] = {
     "test items in training files": plant_tokens,
     "split can be rebuilt": plant_split,
     "inputs of test rows": plant_side_table,
-    "words read as missing": plant_lost_words,
+    "strings parsed as missing": plant_lost_words,
     "sizes of train and test": plant_sizes,
     "headers of text files": plant_headers,
     "empty archives": plant_empty_archive,

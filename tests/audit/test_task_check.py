@@ -143,7 +143,7 @@ def test_a_sound_task_passes_every_check(check: Check) -> None:
          "with zipfile.ZipFile(public / 'test.zip', 'w') as archive:\n"
          "    for id in sorted(ids, key=labels.get): archive.writestr(f'{id}.bin', b'x')\n"
          "for id in ids: (public / 'test' / f'{id}.bin').unlink()", FILES,
-         "place in the archive of a file is associated with label"),
+         "position in the archive of a file is associated with label"),
     ],
 )  # fmt: skip
 def test_each_kind_of_unsound_task_is_named(check: Check, spoil: str, check_name: str, detail: str) -> None:

@@ -56,7 +56,7 @@ async def test_a_long_output_keeps_its_start_and_end(opened: Open):
     assert long.total == 6 + 1_000_001 + 4
     assert long.head.startswith(b"begin\n")
     assert long.tail.endswith(b"x\nend\n")
-    assert f"… {long.total - 2 * 65536:,} bytes left out …" in long.text
+    assert f"… {long.total - 2 * 65536:,} bytes omitted …" in long.text
 
 
 def test_a_short_stream_is_kept_completely():

@@ -37,7 +37,7 @@ class AnswerKey:
 
     @property
     def targets(self) -> dict[str, str]:
-        """The graded columns that the answers hold, and what they call them; a checkpoint's answers may lack some."""
+        """The graded columns that are in the answers, and their names there; a checkpoint may have only some."""
         columns = {name: rule.answer or name for name, rule in self.task.submission.columns.items() if rule.scored}
         return {name: column for name, column in columns.items() if column in self.table.columns}
 

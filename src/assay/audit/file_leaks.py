@@ -1,4 +1,4 @@
-"""Whether the properties of test files reveal their labels: inode, time, size, links, name, place in an archive.
+"""Whether the properties of test files reveal their labels: inode, time, size, links, name, position in an archive.
 
 For each property, the test files are ranked by it, and the ranking is compared with the labels: by the area under the
 ROC curve for each class, by rank correlation for numbers. An association that chance would almost never produce is a
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-PROPERTIES = ("inode", "time", "size", "number of links", "name", "folder", "suffix", "place in the archive")
+PROPERTIES = ("inode", "time", "size", "number of links", "name", "folder", "suffix", "position in the archive")
 
 _MIN_FILES = 10
 _MAX_CLASSES = 200
@@ -90,7 +90,7 @@ def _describe_members(path: Path) -> Iterator[tuple[str, Facts]]:
                 {
                     "time": float(np.dot(info.date_time, 60.0 ** np.arange(5, -1, -1))),
                     "size": info.file_size,
-                    "place in the archive": info.header_offset,
+                    "position in the archive": info.header_offset,
                     **_parts_of_name(info.filename),
                 },
             )

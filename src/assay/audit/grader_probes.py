@@ -57,7 +57,6 @@ class Grader:
 
     @cached_property
     def targets(self) -> list[str]:
-        """The columns that are graded."""
         return [name for name, rule in self.task.submission.columns.items() if rule.scored and name in self.perfect]
 
     @cached_property
@@ -67,7 +66,6 @@ class Grader:
 
     @property
     def id(self) -> str | None:
-        """The first id column."""
         return self.task.submission.id
 
     def rule(self, target: str) -> Column:
@@ -134,7 +132,7 @@ def _probe_order(grader: Grader) -> ProbeResult:
     if _is_close(score, grader.base):
         return None
     text = "the answers in another order " + ("are refused" if score is None else f"score {score:g}")
-    return "medium", f"rows are paired by their place: {text}", ()
+    return "medium", f"rows are matched by position: {text}", ()
 
 
 def _probe_columns(grader: Grader) -> ProbeResult:
@@ -146,7 +144,7 @@ def _probe_columns(grader: Grader) -> ProbeResult:
         return None
     return (
         "medium",
-        f"columns are taken by their place: with the targets in another order the answers score {score:g}",
+        f"columns are matched by position: with the targets in another order the answers score {score:g}",
         (),
     )
 
@@ -182,7 +180,7 @@ def _probe_repeated(grader: Grader) -> ProbeResult:
 
 
 def _probe_replaced(grader: Grader) -> ProbeResult:
-    """Put a second copy of one row in the place of another one, for a few pairs of rows."""
+    """Put a second copy of one row in place of another row, for a few pairs of rows."""
     if len(grader.perfect) < 5 or not grader.id or grader.task.submission.ids == "subset":
         return None
     draw = np.random.default_rng(0)
@@ -430,8 +428,8 @@ def _probe_kappa(grader: Grader) -> ProbeResult:
 
 
 PROBES: dict[str, Callable[[Grader], ProbeResult]] = {
-    "rows by place": _probe_order,
-    "columns by place": _probe_columns,
+    "rows by position": _probe_order,
+    "columns by position": _probe_columns,
     "ids not compared": _probe_ids,
     "partial submissions": _probe_part,
     "repeated rows": _probe_repeated,

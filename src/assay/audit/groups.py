@@ -73,7 +73,7 @@ def check_gaps(subject: Subject) -> list[AuditFinding]:
         return [AuditFinding(GAPS, "skipped", "training files are not numbered within groups", (), computed_on)]
     first = min(min(numbers) for numbers in numbered.values())
     broken = sorted(name for name, numbers in numbered.items() if len(numbers) < max(numbers) + 1 - first)
-    text = f"{len(broken):,} of {len(numbered):,} groups of training files lack numbers"
+    text = f"{len(broken):,} of {len(numbered):,} groups of training files have missing numbers"
     if len(broken) < 3 or len(broken) < 0.01 * len(numbered):
         return [AuditFinding(GAPS, "none", text, (), computed_on)]
     evidence = (f"for example: {describe_examples([Path(name).name for name in broken])}",)

@@ -11,7 +11,7 @@ from assay.audit.finding import AuditFinding
 from assay.core.quantities import Model
 from assay.data.store import Prepared
 
-CHECK = "known from outside"
+CHECK = "public labels"
 
 
 class KnownLeak(Model):

@@ -25,7 +25,7 @@ _DATED_NAME = re.compile(r"(19|20)\d{2}[-_]?(0\d|1[0-2])[-_]?([0-2]\d|3[01])")
 
 
 def check_order(subject: Subject) -> list[AuditFinding]:
-    """Compare the labels with the order of the ids and with the place of each row in the public files."""
+    """Compare the labels with the order of the ids and with the position of each row in the public files."""
     if not len(subject.labels) or len(subject.rows_of_id) < _MIN_ROWS:
         return [AuditFinding(ORDER, "skipped", f"there are no {_MIN_ROWS} answers with ids")]
     chosen = _independent_rows(subject)
@@ -113,7 +113,7 @@ def _orders(subject: Subject) -> Iterator[tuple[str, NDArray[Any]]]:
         positions = index_rows(join_ids(subject.test.table, subject.ids))
         known = np.array([positions.get(id, -1) for id in subject.row_ids])
         if (known >= 0).all():
-            yield "the place in the test table", known
+            yield "the position in the test table", known
 
 
 def _parse_times(column: "pd.Series[Any]") -> NDArray[np.float64] | None:

@@ -1,7 +1,7 @@
 """The tables among a task's public files, as text: CSV and TSV (plain or zipped), JSON, JSON lines, Parquet.
 
 They are read chunk by chunk, so memory stays bounded however large the files are. A table is read up to `MAX_ROWS`
-rows, and a JSON document, which cannot be read in parts, up to `MAX_JSON` bytes; what is left out is reported.
+rows, and a JSON document, which cannot be read in parts, up to `MAX_JSON` bytes; what is not read is reported.
 """
 
 import json
@@ -24,7 +24,7 @@ _NOT_A_TABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeEr
 
 @dataclass
 class PublicTable:
-    """A table that is read chunk by chunk; `cut` says afterwards what was left out, if anything."""
+    """A table that is read chunk by chunk; `cut` says afterwards what was not read, if anything."""
 
     name: str
     path: Path
@@ -79,7 +79,7 @@ def find_tables(public: Path) -> Iterator[PublicTable]:
 
 
 def read_columns(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
-    """Yield chunks of some columns of one table; KeyError where it lacks one."""
+    """Yield chunks of some columns of one table; KeyError where one is missing."""
     for chunk in PublicTable(path.name, path).chunks():
         yield chunk[columns]
 

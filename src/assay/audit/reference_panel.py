@@ -137,7 +137,6 @@ class _PanelLab:
         return await self._solve("starter", files, ["python", script] if script else ["true"], seed)
 
     async def run_solution(self, name: str) -> Solution:
-        """Run one solution of the panel."""
         return await self._solve(name, panel_files(self.task), ["python", "run_panel.py", name], seed=0)
 
     def versions(self) -> dict[str, str]:

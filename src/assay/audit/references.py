@@ -1,4 +1,4 @@
-"""Whether training files name test items, and whether side tables lack the test rows that they are needed for."""
+"""Whether training files name test items, and whether side tables miss the test rows that they are needed for."""
 
 import csv
 import json
@@ -12,8 +12,8 @@ from assay.audit.finding import AuditFinding
 from assay.audit.public_tables import MAX_JSON, find_tables
 from assay.audit.subject import Subject, take_rows
 
-NAMED, LACKING, UNASKED = "test items in training files", "inputs of test rows", "labels that are not asked for"
-HEADERS, LOST = "headers of text files", "words read as missing"
+NAMED, LACKING, UNASKED = "test items in training files", "inputs of test rows", "unscored labels"
+HEADERS, LOST = "headers of text files", "strings parsed as missing"
 _MISSING = ("NA", "N/A", "nan", "NaN", "null", "NULL", "None", "n/a")
 
 _MIN_LENGTH = 8
@@ -101,7 +101,7 @@ def check_unasked(subject: Subject) -> list[AuditFinding]:
     computed_on = f"{subject.train.name}, {len(known)} labels that are asked for"
     if not others:
         return [AuditFinding(UNASKED, "none", "all labels are asked for", (), computed_on)]
-    text = f"{len(others)} columns look like labels and are not asked for: {describe_examples(others)}"
+    text = f"{len(others)} columns look like labels and are not scored: {describe_examples(others)}"
     return [AuditFinding(UNASKED, "low", text, (), computed_on)]
 
 

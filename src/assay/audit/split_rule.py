@@ -42,8 +42,8 @@ def check_rebuild(subject: Subject) -> list[AuditFinding]:
     computed_on = f"{len(train):,} training and {len(test):,} test ids, seeds {', '.join(map(str, _SEEDS))}"
     for name, ids in _orders(subject, train, test):
         for seed in _SEEDS:
-            drawn = np.random.RandomState(seed).permutation(len(ids))[: len(test)]
-            if {ids[position] for position in drawn} == {*test}:
+            sampled = np.random.RandomState(seed).permutation(len(ids))[: len(test)]
+            if {ids[position] for position in sampled} == {*test}:
                 text = f"a random split with seed {seed} of the ids in {name} gives the test rows"
                 evidence = ("anyone with the labeled raw data and this rule has the answers",)
                 return [AuditFinding(REBUILD, "low", text, evidence, computed_on)]

@@ -159,7 +159,7 @@ class Subject:
     def public_attributes(self) -> Iterator[tuple[str, list[str | None]]]:
         """Yield every column of a public table that can be joined to the test rows by id, in the order of the answers.
 
-        Tables that hold a sample submission are left out, and so are columns with a value of their own for each row.
+        Tables with a sample submission are excluded, and so are columns with a value of their own for each row.
         """
         if not self.ids:
             return

@@ -106,7 +106,7 @@ class _HashedColumns:
 
     @property
     def names(self) -> list[str]:
-        """The columns; a name that occurs twice does not say which is meant and is left out."""
+        """The columns; a name that occurs twice does not say which is meant and is excluded."""
         return [name for name in self.chunk.columns if isinstance(self.chunk[name], pd.Series)]
 
     def hash(self, name: str) -> Hashes:

@@ -95,7 +95,7 @@ def audit_task(
     task = prepared.task
     checks: dict[str, Check] = {
         "assay check": lambda: [_from_check(*astuple(result)) for result in check_task(prepared, home)],
-        "known from outside": lambda: known_leaks.list_known(prepared),
+        "public labels": lambda: known_leaks.list_known(prepared),
     }
     if not task.judged_in_lab and task.submission.form == "csv":
         subject, sample_score = Subject.of_task(prepared), _published_sample_score(prepared)
@@ -135,9 +135,9 @@ def _data_checks(subject: Subject) -> dict[str, Check]:
         "answers in test files": lambda: side_files.check_side_files(subject),
         "test items in training files": lambda: references.check_references(subject),
         "inputs of test rows": lambda: references.check_inputs(subject),
-        "labels that are not asked for": lambda: references.check_unasked(subject),
+        "unscored labels": lambda: references.check_unasked(subject),
         "headers of text files": lambda: references.check_headers(subject),
-        "words read as missing": lambda: references.check_lost_words(subject),
+        "strings parsed as missing": lambda: references.check_lost_words(subject),
         "columns in the description": lambda: preparation.check_described_columns(subject),
         "empty archives": lambda: preparation.check_archives(subject),
         "lines of text files": lambda: preparation.check_lines(subject),

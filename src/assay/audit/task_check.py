@@ -210,7 +210,6 @@ def _is_sample(prepared: Prepared, path: Path) -> bool:
 
 
 def _ids(path: Path, column: str) -> Iterator[set[str]]:
-    """Yield the ids of a public table chunk by chunk."""
     try:
         for chunk in read_columns(path, [column]):
             yield set(chunk[column])

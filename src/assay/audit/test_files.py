@@ -46,7 +46,6 @@ class PublicFile:
 
     @property
     def suffix(self) -> str:
-        """The last suffix in lower case."""
         return PurePosixPath(self.name).suffix.lower()
 
     @property

@@ -11,7 +11,7 @@ Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, i
 
 
 def unified_diff(before: Sequence[str], after: Sequence[str], old: str, new: str) -> Iterator[str]:
-    """Yield the lines of a unified diff; `before` and `after` are lines that keep their line breaks, or all lack them.
+    """Yield the lines of a unified diff; `before` and `after` are lines that keep their line breaks, or have none.
 
     Common lines at the start and the end are skipped. The rest is compared line by line only if it is short, because
     the time of `difflib` grows at least with the square of the number of lines. A long rest counts as replaced.
@@ -40,7 +40,6 @@ class _Matcher(difflib.SequenceMatcher[str]):
         self._opcodes = opcodes
 
     def get_opcodes(self) -> list[Opcode]:
-        """Return the given opcodes."""
         return list(self._opcodes)
 
 

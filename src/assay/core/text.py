@@ -49,7 +49,7 @@ def cut_middle(text: str, max_length: int) -> str:
         return text
     head = max_length // 2
     tail = max_length - head
-    return f"{text[:head]}\n… {len(text) - max_length:,} characters left out …\n{text[len(text) - tail :]}"
+    return f"{text[:head]}\n… {len(text) - max_length:,} characters omitted …\n{text[len(text) - tail :]}"
 
 
 def plural(count: int, noun: str) -> str:

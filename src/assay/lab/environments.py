@@ -205,7 +205,7 @@ def _shared_libraries(executable: Path) -> Iterator[Path]:
 
 
 def _find_site_packages(folder: Path, executable: Path) -> Path:
-    """Return where the copied interpreter looks for packages; Debian's differs from the usual place."""
+    """Return where the copied interpreter looks for packages; Debian's differs from the usual folder."""
     code = "import json, site, sys; print(json.dumps([sys.prefix, site.getsitepackages()]))"
     settings = _library_variables(folder)
     answer = subprocess.run([executable, "-I", "-c", code], env=settings, capture_output=True, text=True)

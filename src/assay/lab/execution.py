@@ -179,7 +179,6 @@ class ResourceSamples:
 
     @property
     def kept(self) -> tuple[ResourceSample, ...]:
-        """The samples, in order."""
         return tuple(self._kept)
 
     def is_due(self, seconds: float) -> bool:

@@ -75,9 +75,9 @@ class Output:
 
     @property
     def text(self) -> str:
-        """The output as text, with a note in place of a middle that was left out."""
-        left_out = self.total - len(self.head) - len(self.tail)
-        between = f"\n… {left_out:,} bytes left out …\n".encode() if left_out > 0 else b""
+        """The output as text, with a note in place of an omitted middle."""
+        omitted = self.total - len(self.head) - len(self.tail)
+        between = f"\n… {omitted:,} bytes omitted …\n".encode() if omitted > 0 else b""
         return (self.head + between + self.tail).decode(errors="replace")
 
 
@@ -193,7 +193,7 @@ class Lab(Protocol):
         ...
 
     async def link_data(self) -> None:
-        """Show what is in the data folder at the top of the workspace, too, as links."""
+        """Link the contents of the data folder into the root of the workspace, too."""
         ...
 
     def files(self) -> AsyncIterator[PurePosixPath]:

@@ -88,7 +88,7 @@ class StoreQuota:
     """How much of the host's disk the snapshots of a trial may take.
 
     Without it, code that keeps changing a large file could fill the disk, although each snapshot is within its limit.
-    Large files are left out first, so that there is space for scripts; then all files are.
+    Large files are excluded first, so that there is space for scripts; then all files are.
     """
 
     def __init__(self, store: Path, max_size: int) -> None:
@@ -104,7 +104,7 @@ class StoreQuota:
         self._used += _size_on_disk(path)
 
     def check(self) -> None:
-        """Raise `UnsafePath` if even the names of files that are left out take too much space."""
+        """Raise `UnsafePath` if even the names of excluded files take too much space."""
         if self._used > 1.2 * self._max_size:
             raise UnsafePath(f"the snapshots of the workspace take more than {self._max_size:,} bytes")
 
@@ -121,7 +121,7 @@ def take_snapshot(
     """Store what is below `root`; files unchanged since `before` are not read, and if all are, return `before`.
 
     Sizes count as `ls` shows them and once per name, so that neither sparse files nor hard links can make a snapshot
-    larger than `max_size`: what does not fit is left out. So is what does not fit into the `quota` of the store.
+    larger than `max_size`: what does not fit is excluded. So is what does not fit into the `quota` of the store.
     """
     quota = quota or StoreQuota(store, QUOTA_FACTOR * max_size)
     quota.check()

@@ -175,7 +175,7 @@ def _reasoning(content: str | list[Content]) -> str | None:
 
 
 def _lost(schema: Any, copy: Any, path: str = "parameters") -> str | None:
-    """Return the path of the first part of a schema that its copy lacks."""
+    """Return the path of the first part of a schema that is missing from its copy."""
     if isinstance(schema, dict) and isinstance(copy, dict):
         parts = [(key, value, copy.get(key)) for key, value in schema.items() if value is not None]
     elif isinstance(schema, list) and isinstance(copy, list) and len(schema) == len(copy):

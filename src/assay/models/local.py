@@ -114,7 +114,7 @@ class Local(ModelAPI):
         needs_logprobs = "error" not in answer and "logprobs" in request and request["max_tokens"] == 1
         if needs_logprobs and not answer["choices"][0].get("logprobs"):
             # The token is a part of a character, for which llama.cpp returns none. Those of the most likely tokens do
-            # not depend on which token is drawn, so a line break is forced.
+            # not depend on which token is sampled, so a line break is forced.
             answer = self._engine.complete(request | {"logit_bias": [["\n", 1000]]})
         return answer
 

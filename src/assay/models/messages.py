@@ -86,7 +86,7 @@ class Usage(Model):
 
 
 class TokenLogprob(Model):
-    """A token of a reply and its log probability, and those of the most likely tokens at its place."""
+    """A token of a reply and its log probability, and those of the most likely tokens at its position."""
 
     token: str
     logprob: FiniteFloat

@@ -48,7 +48,7 @@ class Profile(Model):
 
     @property
     def unmet_requirement(self) -> str | None:
-        """What this machine lacks to run the agent."""
+        """What is missing on this machine to run the agent."""
         if sys.version_info[:2] >= self.python:
             return None
         needed, here = (".".join(map(str, version)) for version in (self.python, sys.version_info[:2]))

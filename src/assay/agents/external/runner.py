@@ -155,7 +155,7 @@ class ExternalAgentProcess:
             if anyio.current_time() - last_note > HEARTBEAT_SECONDS:
                 # Without regular notes, a trial that is killed would not know how long it had worked.
                 last_note = anyio.current_time()
-                await bench.note("at work")
+                await bench.note("heartbeat")
             await bench.lab.write_status(json.dumps(bench.clock.left).encode())
             with anyio.move_on_after(min(POLL_SECONDS, max(0.05, bench.clock.seconds_left - grace_seconds(bench)))):
                 await _wait_for_first(self._ended.wait, self.endpoint.over.wait)
@@ -261,7 +261,6 @@ class ExternalAgentProcess:
 
 
 async def _wait_for_first(*waits: Callable[[], Awaitable[object]]) -> None:
-    """Return when one of the awaitables does."""
     async with anyio.create_task_group() as tasks:
 
         async def wait_and_cancel(wait: Callable[[], Awaitable[object]]) -> None:

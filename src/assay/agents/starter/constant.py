@@ -3,7 +3,7 @@
 The constant is what the training table says: the mean (or median) of a number, the most frequent label, and the share
 of each class where every class has a column. A column that the table does not have keeps the values of the sample, or
 gets the example that the task names.
-Where a constant has no score, numbers are drawn at random from those of the training table.
+Where a constant has no score, numbers are sampled from those of the training table.
 """
 
 import io
@@ -62,7 +62,7 @@ def read_labels(config: dict[str, Any]) -> pd.DataFrame:
 
 
 def predict(labels: pd.Series, config: dict[str, Any], rule: dict[str, Any], rows: int) -> Any:
-    """Return what to predict in one column: a constant, or numbers drawn at random."""
+    """Return what to predict in one column: a constant, or sampled numbers."""
     if not rule["number"]:
         return labels.mode().iloc[0]
     numbers = pd.to_numeric(labels).clip(rule["min"], rule["max"]).astype(float)

@@ -70,7 +70,7 @@ def read_trial_log(run: RunFolder, trial: str) -> bytes:
 def eval_logs(run: RunFolder, only: str | None = None) -> dict[str, EvalLog]:
     """The logs of a run by file name: a sample for each trial that has ended, with its task as id and seed as epoch.
 
-    Trials that were stopped or have not ended yet are left out, and make their log one that was cancelled. `only` is
+    Trials that were stopped or have not ended yet are excluded, and make their log one that was cancelled. `only` is
     the id of a trial that is the only one wanted.
     """
     groups: dict[tuple[RuleSet, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)

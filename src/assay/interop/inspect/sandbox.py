@@ -117,7 +117,6 @@ class LabSandbox(SandboxEnvironment):
 
     @property
     def lab(self) -> Lab:
-        """The lab itself."""
         return self._held.lab
 
     @classmethod

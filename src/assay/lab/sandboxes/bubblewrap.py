@@ -129,7 +129,6 @@ class BubblewrapCommand:
 
     @property
     def paused(self) -> bool:
-        """Whether it is frozen."""
         return self._frozen
 
     async def pause(self) -> None:
@@ -164,7 +163,9 @@ class BubblewrapCommand:
                 if not self._read_status():
                     raise ProcessLookupError("bwrap ended before there was a sandbox")
         if timeout.cancelled_caught:
-            raise LabError("a sandbox does not start: is a disk or network file system of this machine hanging?")
+            raise LabError(
+                f"the sandbox did not start within {_START_TIMEOUT:g} s; check for hanging disks or network mounts"
+            )
         first = int(json.loads(self._status_text.split(b"\n")[0])["child-pid"])
         self._first = os.pidfd_open(first)
         self.root = first

@@ -168,7 +168,6 @@ def _sweep(engine: str, home: Home) -> None:
 
 
 def _name_prefix(home: Home) -> str:
-    """Return the prefix of the names of this home's containers."""
     return f"assay-{zlib.crc32(os.fsencode(home.root)):08x}-"
 
 

@@ -65,7 +65,6 @@ class PlainCommand:
 
     @property
     def paused(self) -> bool:
-        """Whether it is frozen."""
         return self._stopped is not None
 
     async def pause(self) -> None:
