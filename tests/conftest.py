@@ -3,28 +3,23 @@
 import itertools
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import hypothesis
 import pytest
 
 from assay.core.disk import file_lock
 from assay.core.home import Home
-from assay.lab.host import slots
-from in_process import make_caller, start_fork_server
-from tiny_run import TinyRun, TinyRunHere, prepare_tiny
+from command_line import Assay, run_assay, start_fork_server
+from isolation import borrow_machine, isolate, make_folder, remove_home
+from tiny_run import TinyRun, prepare_tiny
 
-hypothesis.settings.register_profile("assay", deadline=None)  # timing on a busy machine proves nothing
-hypothesis.settings.load_profile("assay")
-
-os.environ.setdefault("ASSAY_SEEDS", "1")  # one trial per task and agent is enough for most tests
-
-Assay = Callable[..., subprocess.CompletedProcess[str]]
-MakeOnce = Callable[[str, Callable[[Home], None]], Home]
+# Timing on a busy machine proves nothing. `make test` must not fail by chance; `make test-random` looks for new cases.
+hypothesis.settings.register_profile("random", deadline=None)
+hypothesis.settings.register_profile("fixed", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("fixed")
 
 BATTERIES = {
     "tests/lab": "attacks on labs",
@@ -39,12 +34,16 @@ BATTERIES = {
 SHARED_FOLDER = pytest.StashKey[Path]()
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Make one folder per test run, which all workers share."""
+    """Make one folder per test run, which all workers share, and hide the caller's environment from the tests."""
     worker = getattr(config, "workerinput", None)
-    config.stash[SHARED_FOLDER] = Path(worker["shared_folder"]) if worker else make_folder()
     if worker:
+        config.stash[SHARED_FOLDER] = Path(worker["shared_folder"])
         start_fork_server()  # before a test starts one that has not imported what the trials of others need
+    else:
+        config.stash[SHARED_FOLDER] = make_folder()
+        isolate(config.stash[SHARED_FOLDER])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -105,115 +104,52 @@ def home() -> Iterator[Home]:
     remove_home(root)
 
 
-@pytest.fixture(scope="module")
-def module_home() -> Iterator[Home]:
-    """The same for all tests of a module, which may prepare data in it."""
-    root = make_folder()
-    yield borrow_machine(root)
-    remove_home(root)
+class SharedHome(Protocol):
+    """Returns the home of this name."""
+
+    def __call__(self, name: str, fill: Callable[[Home], object] | None = None) -> Home: ...
 
 
 @pytest.fixture(scope="session")
-def make_once(shared_folder: Path) -> MakeOnce:
-    """Returns a home of this name that all workers share; the first that asks for it fills it with `make`."""
+def shared_home(shared_folder: Path) -> SharedHome:
+    """Homes by name that all workers share and that last for the test run; the first that asks for it fills it."""
 
-    def make_once(name: str, make: Callable[[Home], None]) -> Home:
+    def shared_home(name: str, fill: Callable[[Home], object] | None = None) -> Home:
         root = shared_folder / name
         with file_lock(shared_folder / f"{name}.lock"):
-            if not (root / "made").exists():
+            if not (root / "filled").exists():
                 if root.exists():
                     remove_home(root)  # of a worker that failed
-                make(borrow_machine(root))
-                (root / "made").touch()
+                home = borrow_machine(root)
+                if fill:
+                    fill(home)
+                (root / "filled").touch()
         return Home(root)
 
-    return make_once
+    return shared_home
 
 
 @pytest.fixture(scope="session")
-def prepared_home(make_once: MakeOnce) -> Home:
+def pocket_home(shared_home: SharedHome) -> Home:
     """A home in which the pocket suite is prepared, shared by all workers; tests must not change it."""
 
-    def make(home: Home) -> None:
+    def fill(home: Home) -> None:
         result = run_assay(home, "prepare", "pocket")
         assert result.returncode == 0, result.stderr
 
-    return make_once("prepared", make)
+    return shared_home("pocket", fill)
 
 
 @pytest.fixture
-def assay(home: Home) -> Assay:
-    """The `assay` command on a fresh home, in a process of its own."""
-    return lambda *words, **options: run_assay(home, *words, **options)
+def assay(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
+    """The `assay` command: on the test's home unless another is passed, in this process unless `in_process=False`."""
+    return Assay(home, monkeypatch, capsys)
 
 
 @pytest.fixture
-def assay_prepared(prepared_home: Home) -> Assay:
-    """The `assay` command on the prepared home."""
-    return lambda *words, **options: run_assay(prepared_home, *words, **options)
-
-
-@pytest.fixture
-def assay_here(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
-    """The `assay` command on a fresh home, in this process."""
-    return make_caller(home, monkeypatch, capsys)
-
-
-@pytest.fixture
-def assay_prepared_here(
-    prepared_home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Assay:
-    """The `assay` command on the prepared home, in this process."""
-    return make_caller(prepared_home, monkeypatch, capsys)
-
-
-@pytest.fixture
-def tiny(home: Home, tmp_path: Path) -> Iterator[TinyRun]:
+def tiny(home: Home, tmp_path: Path, assay: Assay) -> Iterator[TinyRun]:
     """A prepared tiny suite and a folder for its run."""
     prepare_tiny(home)
-    run = TinyRun(home, tmp_path / "run")
+    run = TinyRun(home, tmp_path / "run", assay=assay)
     yield run
     run.close()
-
-
-@pytest.fixture
-def tiny_here(home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[TinyRunHere]:
-    """The same, with commands in this process."""
-    prepare_tiny(home)
-    run = TinyRunHere(home, tmp_path / "run", assay_here)
-    yield run
-    run.close()
-
-
-def make_folder() -> Path:
-    """Make a folder that sandboxes of another user can enter, unlike pytest's own temporary folders."""
-    folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-    folder.chmod(0o755)
-    return folder
-
-
-def remove_home(root: Path) -> None:
-    """Remove a home with the mounts that killed labs left behind."""
-    slots.sweep(Home(root))
-    shutil.rmtree(root)
-
-
-def borrow_machine(root: Path) -> Home:
-    """Make a home that uses the machine's built environments and downloads."""
-    machine = Home.default()
-    root.mkdir(exist_ok=True)
-    (root / "environments").symlink_to(machine.environments)
-    (root / "downloads").symlink_to(machine.downloads)
-    return Home(root)
-
-
-def run_assay(home: Home, *words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own and capture its output."""
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, words)],
-        env=os.environ | {"ASSAY_HOME": str(home.root), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        **options,  # type: ignore[call-overload]
-    )

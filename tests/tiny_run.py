@@ -1,4 +1,4 @@
-"""Run `assay` on the tiny suite in a process that tests can kill, starve and stop."""
+"""Runs of the tiny suite, in this process or in one that tests can kill, starve and stop."""
 
 import os
 import subprocess
@@ -13,6 +13,7 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.records import RunFolder, read_events
 from assay.tasks import Registry
+from command_line import Assay
 
 TESTS = Path(__file__).parent
 SCRIPTED = TESTS / "agents" / "simple_agents.py"
@@ -27,12 +28,15 @@ def prepare_tiny(home: Home) -> None:
 class TinyRun:
     """The command line on one run folder.
 
-    `inside` is a command prefix, such as one that enters a namespace in which `out` is the run folder; `root` is the
-    path under which the test sees that namespace's files. `variables` are added to the environment.
+    `assay` runs commands in this process that the test only waits for. `inside` is a command prefix, such as one that
+    enters a namespace in which `out` is the run folder; `root` is the path under which the test sees that namespace's
+    files. `variables` are added to the environment of new processes.
     """
 
-    def __init__(self, home: Home, out: Path, *, inside: Sequence[str] = (), root: str = "") -> None:
-        self.home, self.out = home, out
+    def __init__(
+        self, home: Home, out: Path, *, assay: Assay | None = None, inside: Sequence[str] = (), root: str = ""
+    ) -> None:
+        self.home, self.out, self.assay = home, out, assay
         self.variables: dict[str, str] = {}
         self._inside, self._root = list(inside), root
         self._started: list[subprocess.Popen[str]] = []
@@ -51,8 +55,10 @@ class TinyRun:
         self._started.append(process)
         return process
 
-    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command and wait for it."""
+    def call(self, *words: str, in_process: bool = True) -> "subprocess.CompletedProcess[str]":
+        """Run a command and wait for it, in this process if there is a command line for that."""
+        if in_process and self.assay and not self._inside:
+            return self.assay("--tasks", TESTS / "tiny", *words)
         process = self.start(*words)
         stdout, stderr = process.communicate(timeout=300)
         return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
@@ -93,15 +99,3 @@ class TinyRun:
             if process.poll() is None:
                 os.killpg(process.pid, 9)
             process.communicate()
-
-
-class TinyRunHere(TinyRun):
-    """A run whose commands are executed in this process, unless they are started to be killed or watched."""
-
-    def __init__(self, home: Home, out: Path, assay: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
-        super().__init__(home, out)
-        self._assay = assay
-
-    def call(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command in this process."""
-        return self._assay("--tasks", TESTS / "tiny", *words)

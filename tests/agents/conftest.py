@@ -1,10 +1,8 @@
 """Fixtures for tests of agents: trials of the tiny coin task in a real sealed lab, with scripted models."""
 
 import json
-import shutil
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data.store import load_prepared, prepare
 from assay.lab import Lab, Setup, find_environment, open_lab
-from assay.lab.host import slots
 from assay.models import Models, Prices
 from assay.records import Clock, EventLog, OutOfBudget, read_events
 from assay.records.events import Started
@@ -43,16 +40,9 @@ def coin() -> Task:
 
 
 @pytest.fixture(scope="session")
-def coin_home(coin: Task) -> Iterator[Home]:
+def coin_home(shared_home: Callable[[str, Callable[[Home], object]], Home], coin: Task) -> Home:
     """A home in which the coin task is prepared."""
-    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-    root.chmod(0o755)
-    (root / "environments").symlink_to(Home.default().environments)
-    home = Home(root)
-    prepare(home, coin, progress=NoProgress())
-    yield home
-    slots.sweep(home)
-    shutil.rmtree(root)
+    return shared_home("coin", lambda home: prepare(home, coin, progress=NoProgress()))
 
 
 class Trial:
@@ -132,10 +122,10 @@ def trial(coin_home: Home, coin: Task, tmp_path: Path) -> Trial:
 
 
 @pytest.fixture
-def digits_trial(prepared_home: Home, tmp_path: Path) -> Trial:
+def digits_trial(pocket_home: Home, tmp_path: Path) -> Trial:
     """A fresh trial of the digits of the pocket suite."""
     (tmp_path / "trial").mkdir()
-    return Trial(prepared_home, Registry().task("pocket/digits"), tmp_path / "trial")
+    return Trial(pocket_home, Registry().task("pocket/digits"), tmp_path / "trial")
 
 
 Script = Callable[..., str]

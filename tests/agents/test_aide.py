@@ -120,9 +120,9 @@ def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, setti
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_policy_beats_the_starter_on_house_prices(prepared_home, tmp_path, policy):
+def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, policy):
     task = Registry([]).task("pocket/house-price")
-    trials = Trials(prepared_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
+    trials = Trials(pocket_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
     trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
     assert trial.state.status == "done", trial.state.reason
     search = read_journal(read_events(trial.events), "lower")
@@ -130,7 +130,7 @@ def test_every_policy_beats_the_starter_on_house_prices(prepared_home, tmp_path,
     assert "Beauty" in search.nodes[0].execution.output
     assert search.best.metric == min(node.metric for node in search.good) and "all numbers" in search.best.plan
     assert trial.grade.score < task.measured.baseline
-    (best,) = [node for node in grade_nodes(trial, task, prepared_home) if node.best]
+    (best,) = [node for node in grade_nodes(trial, task, pocket_home) if node.best]
     assert best.score == trial.grade.score and best.metric != best.score
 
 

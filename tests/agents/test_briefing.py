@@ -110,21 +110,21 @@ def test_a_custom_description_is_found_and_recorded(coin, tmp_path, path):
     assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
 
 
-def test_missing_descriptions_are_reported(tiny_here, tmp_path):
-    run = tiny_here.run_words("starter")
-    lacking = tiny_here.call(*run, "--describe", "obfuscated")
+def test_missing_descriptions_are_reported(tiny, tmp_path):
+    run = tiny.run_words("starter")
+    lacking = tiny.call(*run, "--describe", "obfuscated")
     assert lacking.returncode == 2 and "tiny/coin has no obfuscated description" in lacking.stderr
-    empty = tiny_here.call(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
+    empty = tiny.call(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
     assert empty.returncode == 2 and "has no description of tiny/coin; expected one of:" in empty.stderr
-    both = tiny_here.call(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
+    both = tiny.call(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
     assert both.returncode == 2 and "--describe and --descriptions exclude each other" in both.stderr
 
 
-def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(tiny_here, tmp_path):
+def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(tiny, tmp_path):
     (tmp_path / "coin.md").write_text("Heads or tails?")
-    done = tiny_here.call(*tiny_here.run_words("starter"), "--descriptions", tmp_path)
+    done = tiny.call(*tiny.run_words("starter"), "--descriptions", tmp_path)
     assert done.returncode == 0, done.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     digest = hashlib.sha256(b"Heads or tails?").hexdigest()
     assert trial.file.hashes["description"] == digest
     snapshot = next(event.snapshot for event in read_events(trial.events) if event.kind == "snapshot_taken")

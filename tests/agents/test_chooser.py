@@ -62,11 +62,11 @@ async def test_replies_that_choose_nothing_are_asked_for_again_and_end_the_trial
 
 
 @pytest.mark.slow
-def test_the_local_model_and_random_draws_lead_to_graded_submissions(assay_prepared_here, tmp_path):
+def test_the_local_model_and_random_draws_lead_to_graded_submissions(assay, pocket_home, tmp_path):
     """The model decides on a pipeline, a change, and whether to keep it; the draws only on a pipeline."""
     out, random = tmp_path / "run", "chooser,choices=random,rounds=0"
     agents = ["--agent", "chooser,rounds=1,description_length=20", "--agent", random, "--model", "local/smollm2"]
-    done = assay_prepared_here("run", "pocket/digits", *agents, "--out", out, "--quiet")
+    done = assay("run", "pocket/digits", *agents, "--out", out, "--quiet", home=pocket_home)
     assert done.returncode == 0, done.stderr
     chosen, drawn = RunFolder(out).trials()
     for trial in (chosen, drawn):
@@ -74,6 +74,6 @@ def test_the_local_model_and_random_draws_lead_to_graded_submissions(assay_prepa
         assert trial.grade.score > 0.5, "every pipeline is better than guessing one of ten digits"
     assert chosen.file.models == {"main": "local/smollm2"} and not drawn.file.models
     assert chosen.state.tokens > 500 and (chosen.state.cost, drawn.state.tokens) == (0.0, 0)
-    assert assay_prepared_here("verify", out).returncode == 0
-    report = json.loads(assay_prepared_here("report", out, "--json").stdout)
+    assert assay("verify", out, home=pocket_home).returncode == 0
+    report = json.loads(assay("report", out, "--json", home=pocket_home).stdout)
     assert "chooser" in json.dumps(report)

@@ -161,32 +161,32 @@ async def test_an_interrupted_agent_restarts_with_its_files(trial, external_agen
     assert len(trial.calls("external_process")) == 1
 
 
-def test_an_agent_outside_the_lab_is_marked_unsealed(tiny_here, script, tmp_path):
+def test_an_agent_outside_the_lab_is_marked_unsealed(tiny, script, tmp_path):
     profile = tmp_path / "plain.toml"
     profile.write_text(f"command = {json.dumps(['python', str(SCRIPTS / 'plain.py')])}\n")
     agent = f"external,profile={profile},inside=no"
-    done = tiny_here.call(*tiny_here.run_words(agent), "--model", script(HEADS))
+    done = tiny.call(*tiny.run_words(agent), "--model", script(HEADS))
     assert done.returncode == 0, done.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.file.sandbox, trial.state.sealing.network, trial.grade.sealed) == ("none", "host", False)
     assert trial.grade.score == 1.0
 
 
-def test_a_command_that_asks_no_model_needs_none(tiny_here, tmp_path):
+def test_a_command_that_asks_no_model_needs_none(tiny, tmp_path):
     (tmp_path / "guess.py").write_text((TINY / "coin" / "starter" / "train.py").read_text())
     (tmp_path / "guess.toml").write_text(
         'command = ["python", "guess.py"]\ninclude = ["guess.py"]\nasks_models = false\n'
     )
     agents = (f"external,profile={tmp_path}/guess.toml", "external,command=python train.py")
-    done = tiny_here.call(*tiny_here.run_words(*agents))
+    done = tiny.call(*tiny.run_words(*agents))
     assert done.returncode == 0, done.stderr
-    guess, starter = tiny_here.folder.trials()
+    guess, starter = tiny.folder.trials()
     assert (guess.file.label, starter.file.label) == ("external guess", "external python train.py")
     assert guess.grade.valid_submission and starter.grade.valid_submission
     assert guess.file.models == {} == starter.file.models
     (tmp_path / "guess.py").write_text("print('it does nothing any more')\n")
-    tiny_here.call(*tiny_here.run_words(agents[0]))
-    assert len(list(tiny_here.folder.trials())) == 3, "a changed script is another agent"
+    tiny.call(*tiny.run_words(agents[0]))
+    assert len(list(tiny.folder.trials())) == 3, "a changed script is another agent"
 
 
 def test_a_profile_says_whether_it_needs_a_model(tmp_path):

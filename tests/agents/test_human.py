@@ -233,13 +233,9 @@ async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path
     ]
     command = [sys.executable, "-m", "assay"]
     prepare_tiny(home)
-    os.environ["ASSAY_HOME"] = str(home.root)
-    try:
-        process, master = pty.fork()
-        if process == 0:
-            os.execv(sys.executable, [*command, *words])
-    finally:
-        del os.environ["ASSAY_HOME"]
+    process, master = pty.fork()
+    if process == 0:
+        os.execve(sys.executable, [*command, *words], os.environ | {"ASSAY_HOME": str(home.root)})
     person = Person(master)
     for _ in range(2):
         await person.does("python train.py; validate; submit", then="Your work has been submitted.")

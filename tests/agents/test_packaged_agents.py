@@ -13,15 +13,15 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def run_agent(tiny_here):
+def run_agent(tiny):
     """Runs a profile on the coin task and returns the graded trial."""
 
     def run(profile, model_script, *words):
         model = f"scripted/{SCRIPTS / model_script}.py:answer"
         agent = f"external,profile={profile}"
-        done = tiny_here.call(*tiny_here.run_words(agent, time="5m"), "--model", model, *words)
+        done = tiny.call(*tiny.run_words(agent, time="5m"), "--model", model, *words)
         assert done.returncode == 0, done.stderr
-        (trial,) = tiny_here.folder.trials()
+        (trial,) = tiny.folder.trials()
         return trial
 
     return run

@@ -17,11 +17,11 @@ WITH_SESSION = "research,add_actions=Python REPL+Write File"
 
 
 @pytest.fixture
-def tiny(assay_here, home):
+def tiny(assay, home):
     """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
     prepare_tiny(home)
-    return lambda *more: assay_here(*words, *more)
+    return lambda *more: assay(*words, *more)
 
 
 def run(tiny, out, *words):

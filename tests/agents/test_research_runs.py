@@ -12,11 +12,11 @@ BRAIN = TESTS / "agents" / "scripted_researcher.py"
 
 
 @pytest.fixture
-def tiny(assay_here, home):
+def tiny(assay, home):
     """Returns the command for the prepared tiny suite."""
     words = ("--tasks", TESTS / "tiny")
     prepare_tiny(home)
-    return lambda *more: assay_here(*words, *more)
+    return lambda *more: assay(*words, *more)
 
 
 def run_words(out, agent="research"):

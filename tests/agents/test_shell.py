@@ -176,17 +176,17 @@ async def test_a_resumed_trial_repeats_no_request(trial, script):
     assert len(trial.calls("model")) == asked
 
 
-def test_assay_run_solves_a_task_and_counts_validations(tiny_here, script):
+def test_assay_run_solves_a_task_and_counts_validations(tiny, script):
     story = [call("validate"), call("python train.py"), call("validate"), call("submit")]
-    done = tiny_here.call(*tiny_here.run_words("shell"), "--model", script(*story))
+    done = tiny.call(*tiny.run_words("shell"), "--model", script(*story))
     assert done.returncode == 0, done.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert trial.grade is not None and trial.grade.valid_submission and trial.grade.sealed
     assert (trial.state.status, trial.state.steps, trial.state.validations) == ("done", 4, 2)
 
 
-def test_a_trial_without_a_submission_is_an_agent_failure(tiny_here, script):
-    done = tiny_here.call(*tiny_here.run_words("shell,protocol=text"), "--model", script(text("submit")))
+def test_a_trial_without_a_submission_is_an_agent_failure(tiny, script):
+    done = tiny.call(*tiny.run_words("shell,protocol=text"), "--model", script(text("submit")))
     assert done.returncode == 0, done.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "agent")

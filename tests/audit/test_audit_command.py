@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 TASK = "mlebench/random-acts-of-pizza"
 
 
-def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay_here, tmp_path: Path) -> None:
-    assert assay_here("prepare", TASK, "--synthetic").returncode == 0
-    result = assay_here("audit", TASK, "--variant", "synthetic", "--html", tmp_path / "cards")
+def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay, tmp_path: Path) -> None:
+    assert assay("prepare", TASK, "--synthetic").returncode == 0
+    result = assay("audit", TASK, "--variant", "synthetic", "--html", tmp_path / "cards")
     assert result.returncode == 1
     assert "high    single predictors: test.json, column giver_username_if_known" in result.stdout
     assert "always has the label 1" in result.stdout
@@ -25,7 +25,7 @@ def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay_here, tmp_pat
     assert f"1 of 1 tasks have findings: {TASK}" in result.stderr
     card = (tmp_path / "cards" / "mlebench-random-acts-of-pizza.v1.html").read_text()
     assert "giver_username_if_known" in card and "This is a miniature" in card and "<script" not in card
-    result = assay_here(
+    result = assay(
         "audit", TASK, "--variant", "synthetic", "--fail-on", "never", "--json", "--only", "single", "--quiet"
     )
     (audit,) = json.loads(result.stdout)
@@ -38,11 +38,11 @@ def test_a_leak_is_shown_with_evidence_and_fails_the_command(assay_here, tmp_pat
     )
     (finding,) = audit["findings"]
     assert finding["severity"] == "high" and finding["computed_on"]
-    result = assay_here("audit", TASK, "--variant", "synthetic", "--json", "--only", "trivial", "--quiet")
+    result = assay("audit", TASK, "--variant", "synthetic", "--json", "--only", "trivial", "--quiet")
     assert all("indicative" in finding["computed_on"] for finding in json.loads(result.stdout)[0]["findings"])
 
 
-def test_a_folder_needs_no_task(assay_here, tmp_path: Path) -> None:
+def test_a_folder_needs_no_task(assay, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     rows = pd.DataFrame({"row": range(200), "price": [7.5 * (row % 17) + row / 1000 for row in range(200)]})
@@ -50,15 +50,15 @@ def test_a_folder_needs_no_task(assay_here, tmp_path: Path) -> None:
     rows[:100].to_csv(folder / "train.csv", index=False)
     rows[100:].drop(columns="price").to_csv(folder / "test.csv", index=False)
     rows[100:][["row", "price"]].to_csv(tmp_path / "answers.csv", index=False)
-    result = assay_here("audit", folder, "--target", "price", "--id", "row", "--answers", tmp_path / "answers.csv")
+    result = assay("audit", folder, "--target", "price", "--id", "row", "--answers", tmp_path / "answers.csv")
     assert result.returncode == 1
     assert "test.csv, column twin gives price away" in result.stdout
-    clean = assay_here("audit", folder, "--only", "duplicate rows", "--only", "near-duplicate texts", "--all")
+    clean = assay("audit", folder, "--only", "duplicate rows", "--only", "near-duplicate texts", "--all")
     assert clean.returncode == 0
     assert "none    duplicate rows: 0 of 100" in clean.stdout and "skipped near-duplicate texts" in clean.stdout
 
 
-def test_wrong_input_is_explained_in_one_line(assay_here, tmp_path: Path) -> None:
+def test_wrong_input_is_explained_in_one_line(assay, tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("a\n1\n")
     for words, code, why in [
         (("audit", "nonsense"), 2, "no task, suite or split is named 'nonsense'"),
@@ -66,7 +66,7 @@ def test_wrong_input_is_explained_in_one_line(assay_here, tmp_path: Path) -> Non
         (("audit", tmp_path, "--target", "b"), 2, "train.csv has no column 'b'"),
         (("audit", "mlebench/leaf-classification", "--variant", "synthetic-77"), 1, "is not prepared"),
     ]:
-        result = assay_here(*words)
+        result = assay(*words)
         assert (result.returncode, result.stdout) == (code, ""), words
         assert why in result.stderr and "Traceback" not in result.stderr
 

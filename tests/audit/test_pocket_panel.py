@@ -44,13 +44,13 @@ def test_the_figures_name_the_versions_they_were_measured_with(task: Task) -> No
 
 
 @pytest.mark.slow
-def test_measuring_again_gives_the_recorded_figures(task: Task, prepared_home: Home) -> None:
+def test_measuring_again_gives_the_recorded_figures(task: Task, pocket_home: Home) -> None:
     """The starter and the two fastest solutions stand for the panel, whose other solutions take minutes."""
     expected = {
         solution.name: solution.score
         for solution in sorted(recorded(task).panel, key=lambda solution: solution.seconds)[:2]
     }
-    measured = measure_panel(prepared_home, task, seeds=2, solutions=expected, progress=NoProgress())
+    measured = measure_panel(pocket_home, task, seeds=2, solutions=expected, progress=NoProgress())
     # The same seed may round differently on another processor somewhere in a tree or a solver.
     assert {solution.name: solution.score for solution in measured.panel} == pytest.approx(expected, abs=0.01)
     assert abs(measured.baseline - recorded(task).baseline) < 4 * recorded(task).baseline_spread

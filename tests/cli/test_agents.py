@@ -5,8 +5,8 @@ import json
 from assay.agents.agent import agent_names
 
 
-def test_every_agent_is_listed_with_its_requirements_and_settings(assay_here):
-    done = assay_here("agents", "--json")
+def test_every_agent_is_listed_with_its_requirements_and_settings(assay):
+    done = assay("agents", "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["agent"]: row for row in json.loads(done.stdout)}
     assert list(rows) == agent_names()
@@ -22,10 +22,10 @@ def test_every_agent_is_listed_with_its_requirements_and_settings(assay_here):
     assert all(setting["about"] for setting in settings)
 
 
-def test_the_printed_list_names_every_setting_and_its_default(assay_here):
-    listed = {line.split()[0]: line for line in assay_here("agents").stdout.splitlines() if line.strip()}
+def test_the_printed_list_names_every_setting_and_its_default(assay):
+    listed = {line.split()[0]: line for line in assay("agents").stdout.splitlines() if line.strip()}
     assert "a model  " in listed["shell"] and "one bash command after another; the minimal agent" in listed["shell"]
-    output = [" ".join(line.split()) for line in assay_here("agents", "shell", "replay").stdout.splitlines()]
+    output = [" ".join(line.split()) for line in assay("agents", "shell", "replay").stdout.splitlines()]
     assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in output
     assert "share 0.25 default time limit of a command, as a share of the time left" in output
     assert "trial required folder of the trial to repeat, RUN/trials/ID" in output

@@ -37,23 +37,23 @@ def error_of(result) -> str:
         (["study", "violations", __file__], 2, "neither a run folder nor a zip file"),
     ],
 )
-def test_a_usage_error_is_one_sentence(assay_here, tmp_path: Path, monkeypatch, words, code, sentence):
+def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, monkeypatch, words, code, sentence):
     monkeypatch.chdir(tmp_path)
-    result = assay_here(*words)
+    result = assay(*words)
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert result.returncode == code
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_list_is_named(assay_here, tmp_path: Path):
+def test_an_empty_list_is_named(assay, tmp_path: Path):
     empty = tmp_path / "empty"
     empty.write_text("# nothing\n")
     for words in (["show", empty], ["run", empty, "--agent", "starter"], ["prepare", empty]):
-        result = assay_here(*words)
+        result = assay(*words)
         assert result.returncode == 2 and f"{empty} is not a list of tasks: it names none" in result.stderr
     empty.write_text("")
-    result = assay_here("grade-batch", empty, "--out", tmp_path / "reports")
+    result = assay("grade-batch", empty, "--out", tmp_path / "reports")
     assert result.returncode == 2 and "lists no submissions" in result.stderr and not (tmp_path / "reports").exists()
 
 
@@ -65,9 +65,9 @@ def test_an_empty_list_is_named(assay_here, tmp_path: Path):
         (b"import nowhere", "agent.py:1: ModuleNotFoundError: No module named 'nowhere'"),
     ],
 )
-def test_code_of_an_agent_that_cannot_be_imported_is_one_sentence(assay_prepared_here, tmp_path, code, sentence):
+def test_code_of_an_agent_that_cannot_be_imported_is_one_sentence(assay, pocket_home, tmp_path, code, sentence):
     (tmp_path / "agent.py").write_bytes(code)
-    result = assay_prepared_here("run", "digits", "--agent", f"{tmp_path}/agent.py:Mine", "--out", tmp_path / "run")
+    result = assay("run", "digits", "--agent", f"{tmp_path}/agent.py:Mine", "--out", tmp_path / "run", home=pocket_home)
     assert result.returncode == 2 and sentence in error_of(result) and not (tmp_path / "run").exists()
 
 
@@ -82,8 +82,8 @@ def test_code_of_an_agent_that_cannot_be_imported_is_one_sentence(assay_prepared
         ("nowhere.py:Agent", "nowhere.py is missing"),
     ],
 )
-def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared_here, tmp_path: Path, agent, sentence):
-    result = assay_prepared_here("run", "digits", "--agent", agent, "--out", tmp_path / "run")
+def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay, pocket_home, tmp_path: Path, agent, sentence):
+    result = assay("run", "digits", "--agent", agent, "--out", tmp_path / "run", home=pocket_home)
     assert result.returncode == 2
     assert sentence in error_of(result)
     assert not (tmp_path / "run").exists()
@@ -99,14 +99,14 @@ def test_an_invalid_agent_is_one_sentence_and_creates_no_folder(assay_prepared_h
     ],
     ids=["binary", "empty", "wrong-columns", "missing-rows"],
 )
-def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay_prepared_here, tmp_path: Path, content, sentence):
+def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay, pocket_home, tmp_path: Path, content, sentence):
     path = tmp_path / "submission.csv"
     path.write_bytes(content)
-    graded = assay_prepared_here("grade", path, "pocket/house-price")
+    graded = assay("grade", path, "pocket/house-price", home=pocket_home)
     assert graded.returncode == 0
     assert "invalid submission" in graded.stdout
     assert sentence in graded.stdout
-    validated = assay_prepared_here("validate", path, "pocket/house-price")
+    validated = assay("validate", path, "pocket/house-price", home=pocket_home)
     assert validated.returncode == 1
     assert sentence in error_of(validated)
 
@@ -117,8 +117,8 @@ def sample(home: Home) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", ["duplicate", "nan", "missing", "unknown"])
-def test_invalid_ids_and_values_are_named(assay_prepared_here, prepared_home, tmp_path: Path, fault):
-    lines = sample(prepared_home)
+def test_invalid_ids_and_values_are_named(assay, pocket_home, tmp_path: Path, fault):
+    lines = sample(pocket_home)
     first = lines[1].partition(",")[0]
     changed = {
         "duplicate": [*lines[:2], lines[1], *lines[3:]],
@@ -128,20 +128,18 @@ def test_invalid_ids_and_values_are_named(assay_prepared_here, prepared_home, tm
     }[fault]
     path = tmp_path / "submission.csv"
     path.write_text("\n".join(changed) + "\n")
-    result = assay_prepared_here("validate", path, "pocket/house-price")
+    result = assay("validate", path, "pocket/house-price", home=pocket_home)
     assert result.returncode == 1
     named = {"duplicate": first, "nan": first, "missing": lines[-1].partition(",")[0], "unknown": "no-such-id"}[fault]
     assert named in error_of(result)
 
 
-def test_the_sample_submission_is_valid_and_validation_prints_no_score(
-    assay_prepared_here, prepared_home, tmp_path: Path
-):
+def test_the_sample_submission_is_valid_and_validation_prints_no_score(assay, pocket_home, tmp_path: Path):
     path = tmp_path / "submission.csv"
-    path.write_text("\n".join(sample(prepared_home)) + "\n")
-    result = assay_prepared_here("validate", path, "pocket/house-price")
+    path.write_text("\n".join(sample(pocket_home)) + "\n")
+    result = assay("validate", path, "pocket/house-price", home=pocket_home)
     assert result.returncode == 0
     assert "valid" in result.stdout
     assert "rmsle" not in result.stdout
-    graded = assay_prepared_here("grade", path, "pocket/house-price", "--json")
+    graded = assay("grade", path, "pocket/house-price", "--json", home=pocket_home)
     assert '"valid_submission": true' in graded.stdout

@@ -95,25 +95,25 @@ def test_a_missing_home_folder_of_the_user_does_not_matter(home: Home):
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
 
 
-def test_control_sequences_of_a_run_never_reach_the_terminal(assay_here, tmp_path: Path):
+def test_control_sequences_of_a_run_never_reach_the_terminal(assay, tmp_path: Path):
     run = tmp_path / "run"
     run.mkdir()
     content = {"format": "run/1", "created_at": "2026-01-01T00:00:00+00:00", "trials": [], ESCAPES: 1}
     (run / "run.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
     for words in (["status", run], ["report", run], ["verify", run], ["sign", run], ["report", run, "--csv"]):
-        result = assay_here(*words)
+        result = assay(*words)
         output = result.stdout + result.stderr
         assert "Traceback" not in output
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(output), words
 
 
-def test_control_sequences_of_a_suite_never_reach_the_terminal(assay_here, tmp_path: Path):
+def test_control_sequences_of_a_suite_never_reach_the_terminal(assay, tmp_path: Path):
     suite = tmp_path / "suite"
     suite.mkdir()
     title = json.dumps(ESCAPES)[1:-1]  # the escapes of JSON are those of TOML
     lines = ['format = "suite/1"', 'name = "mine"', f'title = "{title}"', 'editions = ["v1"]', "tasks = []"]
     (suite / "suite.toml").write_text("\n".join(lines))
-    result = assay_here("--tasks", suite, "tasks", "mine")
+    result = assay("--tasks", suite, "tasks", "mine")
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout + result.stderr)
 
 
@@ -145,8 +145,8 @@ def test_every_command_has_help_with_an_example_in_80_columns():
     ("name", "hint"),
     [("lsit", "ls"), ("xyzzy", None), ("taks", "tasks"), ("grade_batch", "grade-batch"), ("reprot", "report")],
 )
-def test_an_unknown_command_gets_a_suggestion(assay_here, name, hint):
-    result = assay_here(name)
+def test_an_unknown_command_gets_a_suggestion(assay, name, hint):
+    result = assay(name)
     message = result.stderr
     assert result.returncode == 2 and f"No such command '{name}'." in message
     assert (f"Did you mean '{hint}'?" in message) if hint else "Did you mean" not in message

@@ -60,11 +60,11 @@ def test_a_run_is_driven_and_reported_without_what_only_trials_need(home, tmp_pa
     assert "assay.records.events" not in modules_after(home, "report", run)
 
 
-def test_grading_a_table_imports_neither_agents_nor_heavy_libraries(prepared_home):
+def test_grading_a_table_imports_neither_agents_nor_heavy_libraries(pocket_home):
     from assay.data.store import load_prepared
     from assay.tasks import Registry
 
-    sample = load_prepared(prepared_home, Registry().task("pocket/house-price")).public / "sample_submission.csv"
-    loaded = modules_after(prepared_home, "grade", str(sample), "pocket/house-price")
+    sample = load_prepared(pocket_home, Registry().task("pocket/house-price")).public / "sample_submission.csv"
+    loaded = modules_after(pocket_home, "grade", str(sample), "pocket/house-price")
     assert "polars" in loaded
     assert not loaded & (AGENT_RUNTIME | HEAVY | {"anyio"})

@@ -10,19 +10,17 @@ def names(result) -> set[str]:
     return {row["task"].removeprefix("mlebench/") for row in json.loads(result.stdout)}
 
 
-def test_tasks_are_selected_by_split_and_category(assay_here):
-    segmentation = names(
-        assay_here("tasks", "mlebench", "--split", "high", "--category", "image segmentation", "--json")
-    )
+def test_tasks_are_selected_by_split_and_category(assay):
+    segmentation = names(assay("tasks", "mlebench", "--split", "high", "--category", "image segmentation", "--json"))
     assert {"vesuvius-challenge-ink-detection"} <= segmentation
     assert "tgs-salt-identification-challenge" not in segmentation, "it is in the split medium"
-    both = names(assay_here("tasks", "mlebench", "--split", "high", "--split", "dev", "--json"))
+    both = names(assay("tasks", "mlebench", "--split", "high", "--split", "dev", "--json"))
     assert segmentation < both and "spaceship-titanic" in both and "leaf-classification" not in both
-    assert names(assay_here("tasks", "mlebench", "--split", "dev", "--category", "Image To Image", "--json")) == set()
+    assert names(assay("tasks", "mlebench", "--split", "dev", "--category", "Image To Image", "--json")) == set()
 
 
-def test_rows_name_split_and_category(assay_here):
-    rows = json.loads(assay_here("tasks", "mlebench/leaf-classification", "--json").stdout)
+def test_rows_name_split_and_category(assay):
+    rows = json.loads(assay("tasks", "mlebench/leaf-classification", "--json").stdout)
     assert [(row["splits"], row["category"]) for row in rows] == [(["low", "all"], "Image Classification")]
 
 
@@ -33,7 +31,7 @@ def test_rows_name_split_and_category(assay_here):
         (["--category", "Images"], "no category is named 'Images'; available: Audio Classification, Image"),
     ],
 )
-def test_an_unknown_split_or_category_is_answered_with_the_known_ones(assay_here, options, why):
-    result = assay_here("tasks", "mlebench", *options)
+def test_an_unknown_split_or_category_is_answered_with_the_known_ones(assay, options, why):
+    result = assay("tasks", "mlebench", *options)
     assert result.returncode == 2
     assert why in result.stderr

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import get_completion_class
 
-from assay.cli import assay
+from assay.cli import assay as command_group
 from assay.core.home import Home
 from assay.core.layout import TableColumn, fit_table, shorten_middle
 from assay.core.progress import ProgressBars
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_no_line_is_torn(prepared_home, width):
+def test_no_line_is_torn(pocket_home, width):
     """What the recording of the first ten minutes does not show (tests/docs/test_recording.py)."""
     commands = (
         ("tasks",),
@@ -70,7 +70,7 @@ def test_no_line_is_torn(prepared_home, width):
         ("published", "table"),
         ("doctor",),
     )
-    outputs = on_terminal(prepared_home, *commands, width=width)
+    outputs = on_terminal(pocket_home, *commands, width=width)
     torn = {words: line for words, text in zip(commands, outputs, strict=True) for line in too_long(text, width)}
     assert all(outputs) and torn == {}
 
@@ -125,18 +125,18 @@ def test_json_is_never_wrapped(home):
     assert json.loads(output)["title"] == "House prices in Ames"
 
 
-def test_names_are_whole_in_a_pipe(assay_here):
-    listed = assay_here("tasks", "mlebench").stdout
+def test_names_are_whole_in_a_pipe(assay):
+    listed = assay("tasks", "mlebench").stdout
     assert "mlebench/dogs-vs-cats-redux-kernels-edition" in listed and "…" not in listed
 
 
-def test_shells_complete_commands_tasks_agents_runs_and_trials(assay_here, tmp_path, monkeypatch):
+def test_shells_complete_commands_tasks_agents_runs_and_trials(assay, tmp_path, monkeypatch):
     (tmp_path / "runs/first/trials/digits-starter-1").mkdir(parents=True)
     (tmp_path / "runs/first/trials/digits-starter-1/trial.json").write_text("{}")
     (tmp_path / "runs/first/run.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     for shell in ("bash", "zsh", "fish"):
-        assert "_ASSAY_COMPLETE" in assay_here("completion", shell).stdout
+        assert "_ASSAY_COMPLETE" in assay("completion", shell).stdout
         for line, expected in [
             ("assay ver", "verify"),
             ("assay run pocket/dig", "pocket/digits"),
@@ -149,7 +149,7 @@ def test_shells_complete_commands_tasks_agents_runs_and_trials(assay_here, tmp_p
             monkeypatch.setenv("COMP_CWORD", words[-1] if shell == "fish" else str(len(words) - 1))
             kind = get_completion_class(shell)
             assert kind
-            assert expected in kind(assay, {}, "assay", "_ASSAY_COMPLETE").complete(), (shell, line)
+            assert expected in kind(command_group, {}, "assay", "_ASSAY_COMPLETE").complete(), (shell, line)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +165,9 @@ def test_bash_completes_with_the_script_that_is_printed(home, line, expected):
     assert done.stdout.decode() == f"{expected}\n", done.stderr
 
 
-def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_path: Path, monkeypatch):
+def test_runs_are_found_exported_reported_together_and_viewed(tiny, tmp_path: Path, monkeypatch):
     def call(*words):
-        done = tiny_here.call(*words)
+        done = tiny.call(*words)
         assert done.returncode == 0, done.stderr
         return done
 
@@ -179,7 +179,7 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_pat
     assert [row["run"] for row in json.loads(call("ls", "--json").stdout)] == ["runs/second", "runs/first"]
     newest = call("report")
     assert "Using the newest run: runs/second" in newest.stderr
-    assert "Using the newest run: runs/second" in tiny_here.call("compare").stderr
+    assert "Using the newest run: runs/second" in tiny.call("compare").stderr
     call("export", "runs/second", "--out", "second.zip")
     assert "1 of 1" in call("report", "second.zip").stdout
     both = call("report", "runs/first", "runs/second", "second.zip", "--csv", "--trials")
@@ -192,7 +192,7 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny_here, tmp_pat
     output = call("logs", str(trial)).stdout
     assert "python train.py" in output and output.splitlines()[-1] == "done"
 
-    viewer = tiny_here.start("view", "second.zip")
+    viewer = tiny.start("view", "second.zip")
     page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(viewer.stdout.readline().strip())
     assert "Mine" in page.read().decode()
     viewer.send_signal(signal.SIGINT)
@@ -208,38 +208,38 @@ class Mine(Agent):
 """
 
 
-def test_a_bundle_cannot_write_outside_of_its_folder(assay_here, tmp_path):
+def test_a_bundle_cannot_write_outside_of_its_folder(assay, tmp_path):
     with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
         archive.writestr("run.json", "{}")
         archive.writestr("../evil.txt", "x")
-    refused = assay_here("report", tmp_path / "evil.zip")
+    refused = assay("report", tmp_path / "evil.zip")
     assert refused.returncode == 2 and "which no exported run has" in refused.stderr
     (tmp_path / "text.zip").write_text("no zip")
     for command in ("report", "view", "verify"):
-        refused = assay_here(command, tmp_path / "text.zip")
+        refused = assay(command, tmp_path / "text.zip")
         assert refused.returncode == 2 and "neither a run folder nor a zip file" in refused.stderr, command
 
 
-def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explained(assay_here, tmp_path):
+def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explained(assay, tmp_path):
     (tmp_path / "sub.csv").write_text("id,label\n")
     for command in ("grade", "validate"):
-        swapped = assay_here(command, "pocket/digits", tmp_path / "sub.csv")
+        swapped = assay(command, "pocket/digits", tmp_path / "sub.csv")
         assert swapped.returncode == 2
         assert f"The submission comes first: assay {command} {tmp_path}/sub.csv" in swapped.stderr
     leaf = "mlebench/leaf-classification"
-    assert assay_here("prepare", leaf, "--synthetic", "--quiet").returncode == 0
+    assert assay("prepare", leaf, "--synthetic", "--quiet").returncode == 0
     (tmp_path / "bad.py").write_text("class Bad(Agent):\n    pass\n")
-    unnamed = assay_here("run", leaf, "--agent", tmp_path / "bad.py")
+    unnamed = assay("run", leaf, "--agent", tmp_path / "bad.py")
     assert unnamed.returncode == 2 and f"name what it defines: {tmp_path}/bad.py:Bad" in unnamed.stderr
-    checked = assay_here("check", leaf)
+    checked = assay("check", leaf)
     assert checked.returncode == 0 and "Using synthetic-0 data" in checked.stderr
     assert "Checked 1 task" in checked.stdout
-    missing = assay_here("check", leaf, "--variant", "real")
+    missing = assay("check", leaf, "--variant", "real")
     assert missing.returncode == 1 and "prepared are: synthetic-0; to use one, pass --variant" in missing.stderr
-    planned = json.loads(assay_here("plan", leaf, "--agent", "starter", "--variant", "synthetic", "--json").stdout)
+    planned = json.loads(assay("plan", leaf, "--agent", "starter", "--variant", "synthetic", "--json").stdout)
     assert [(line["time"], line["steps"]) for line in planned["lines"]] == [(600.0, 50)]
 
 
-def test_the_doctor_names_extras_and_keys(assay_here):
-    rows = {row["name"]: row for row in json.loads(assay_here("doctor", "--json").stdout)}
+def test_the_doctor_names_extras_and_keys(assay):
+    rows = {row["name"]: row for row in json.loads(assay("doctor", "--json").stdout)}
     assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(rows)

@@ -14,7 +14,7 @@ from patient import HALF
 from small_slurm import SmallSlurm
 
 from assay.core.home import Home
-from in_process import Assay
+from command_line import Assay
 from tiny_run import TinyRun, prepare_tiny
 
 PATIENT = Path(__file__).with_name("patient.py")
@@ -135,15 +135,15 @@ def ray_nodes(running_ray: list[RayNodes]) -> Iterator[RayNodes]:
 
 
 @pytest.fixture
-def on_ray(ray_nodes: RayNodes, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
+def on_ray(ray_nodes: RayNodes, home: Home, tmp_path: Path, assay: Assay) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder for its run on the two nodes."""
-    yield from make_run(ClusterRun(home, tmp_path / "run", inside=ray_nodes.inside, assay=assay_here), RAY)
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=ray_nodes.inside, assay=assay), RAY)
 
 
 @pytest.fixture
-def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
+def on_local_ray(namespaces: Namespaces, home: Home, tmp_path: Path, assay: Assay) -> Iterator[ClusterRun]:
     """The same where no Ray is running yet."""
-    yield from make_run(ClusterRun(home, tmp_path / "run", inside=namespaces.inside, assay=assay_here), RAY)
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=namespaces.inside, assay=assay), RAY)
 
 
 @pytest.fixture
@@ -156,9 +156,9 @@ def slurm() -> Iterator[SmallSlurm]:
 
 
 @pytest.fixture
-def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path, assay_here: Assay) -> Iterator[ClusterRun]:
+def on_slurm(slurm: SmallSlurm, home: Home, tmp_path: Path, assay: Assay) -> Iterator[ClusterRun]:
     """A prepared tiny suite, and a folder that all nodes share."""
-    yield from make_run(ClusterRun(home, tmp_path / "run", inside=slurm.inside, assay=assay_here), slurm.variables)
+    yield from make_run(ClusterRun(home, tmp_path / "run", inside=slurm.inside, assay=assay), slurm.variables)
 
 
 def make_run(run: ClusterRun, variables: Mapping[str, str]) -> Iterator[ClusterRun]:

@@ -142,22 +142,22 @@ def test_a_trial_without_gpus_gets_none_and_one_that_needs_too_many_is_refused()
         (["-c", "lease=3s"], "allow at least 10 s"),
     ],
 )
-def test_invalid_executor_options_are_refused(tiny_here, words, message):
-    result = tiny_here.call(*tiny_here.run_words("starter"), *words)
+def test_invalid_executor_options_are_refused(tiny, words, message):
+    result = tiny.call(*tiny.run_words("starter"), *words)
     assert result.returncode == 2 and message in result.stderr
 
 
 def test_a_machine_without_slurm_is_reported(tiny):
     tiny.variables = {"PATH": str(Path(sys.executable).parent)}
-    result = tiny.call(*tiny.run_words("starter"), "--on", "slurm")
+    result = tiny.call(*tiny.run_words("starter"), "--on", "slurm", in_process=False)
     assert result.returncode == 1 and "sbatch is not on this machine" in result.stderr
 
 
-def test_resume_uses_the_executor_of_the_run(tiny_here):
-    assert tiny_here.call(*tiny_here.run_words("starter"), "-c", "lease=90s").returncode == 0
-    assert not (tiny_here.out / "executor.json").exists()
-    (tiny_here.out / "executor.json").write_text(json.dumps({"format": "executor/1", "on": "nowhere"}))
-    result = tiny_here.call("resume", str(tiny_here.out))
+def test_resume_uses_the_executor_of_the_run(tiny):
+    assert tiny.call(*tiny.run_words("starter"), "-c", "lease=90s").returncode == 0
+    assert not (tiny.out / "executor.json").exists()
+    (tiny.out / "executor.json").write_text(json.dumps({"format": "executor/1", "on": "nowhere"}))
+    result = tiny.call("resume", str(tiny.out))
     assert result.returncode == 2 and "no executor is called 'nowhere'" in result.stderr
-    assert tiny_here.call("resume", str(tiny_here.out), "--on", "local").returncode == 0
-    assert json.loads((tiny_here.out / "executor.json").read_text())["on"] == "local"
+    assert tiny.call("resume", str(tiny.out), "--on", "local").returncode == 0
+    assert json.loads((tiny.out / "executor.json").read_text())["on"] == "local"

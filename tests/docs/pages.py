@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from in_process import Assay
+from command_line import Assay
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`\n\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

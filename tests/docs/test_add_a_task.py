@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from pages import ROOT, follow_page
 
-from in_process import Assay
+from command_line import Assay
 
 
 @pytest.mark.slow
 def test_following_the_page_creates_a_task_that_can_be_run_and_graded(
-    assay_here: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     output = follow_page(
-        ROOT / "docs" / "add-a-task.md", assay_here, {"panel cells --write": "panel cells --write --seeds 1"}
+        ROOT / "docs" / "add-a-task.md", assay, {"panel cells --write": "panel cells --write --seeds 1"}
     )
     assert "my-suite/cells: prepared" in output
     assert "is a valid submission for my-suite/cells" in output

@@ -10,17 +10,17 @@ from assay.agents.agent import agent_names
 from assay.agents.external.profile import Profile
 from assay.records import RunFolder, read_events
 from assay.records.prompts import Prompts
-from in_process import Assay
+from command_line import Assay
 
 PAGE = ROOT / "docs" / "add-an-agent.md"
 
 
 @pytest.mark.slow
 def test_following_the_page_creates_an_agent_that_recovers_from_an_error(
-    assay_here: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    output = follow_page(PAGE, assay_here)
+    output = follow_page(PAGE, assay)
     assert "Loop tries=3 · scripted/answers.json" in output
     (trial,) = RunFolder(tmp_path / "runs/loop").trials()
     assert trial.grade is not None and trial.grade.valid_submission

@@ -7,10 +7,10 @@ from pages import ROOT, follow_page
 
 
 @pytest.mark.slow
-def test_following_the_readme_prepares_runs_and_reads(assay_here, tmp_path, monkeypatch):
+def test_following_the_readme_prepares_runs_and_reads(assay, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    output = follow_page(tmp_path / "examples" / "README.md", assay_here, {"--seeds 3": "--seeds 1"})
+    output = follow_page(tmp_path / "examples" / "README.md", assay, {"--seeds 3": "--seeds 1"})
     assert "my-suite/waves: prepared" in output
     assert "RandomSearch steps=3: 1 task, 1 trial" in output
     summary = output.partition("count")[2]

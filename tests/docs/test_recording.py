@@ -10,9 +10,9 @@ from pages import ROOT
 
 
 @pytest.mark.slow
-def test_no_line_of_the_first_ten_minutes_is_torn(prepared_home, tmp_path):
+def test_no_line_of_the_first_ten_minutes_is_torn(pocket_home, tmp_path):
     tool = [sys.executable, ROOT / "tools" / "record_terminal.py", tmp_path / "page.md"]
-    variables = {**os.environ, "ASSAY_HOME": str(prepared_home.root)}
+    variables = {**os.environ, "ASSAY_HOME": str(pocket_home.root)}
     done = subprocess.run(tool, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     recorded = (tmp_path / "page.md").read_text()

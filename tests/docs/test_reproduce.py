@@ -13,7 +13,7 @@ import pytest
 from pages import ROOT, run_command
 
 from assay.records import RunFolder
-from in_process import Assay
+from command_line import Assay
 
 MODEL = f"scripted/{Path(__file__).with_name('scripted_reproducer.py')}:answer"
 MINIATURES = {"mlagentbench": "mlagentbench/feedback", "mlebench": "mlebench/spooky-author-identification"}
@@ -74,13 +74,13 @@ def shrink(command: str) -> str:
     ],
 )
 def test_every_command_works_on_a_miniature(
-    page: str, runs: dict[str, int], assay_here: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, runs: dict[str, int], assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     commands = [shrink(command) for command in commands_of(page)]
     assert len(commands) > 10
     for command in commands:
-        run_command(command, assay_here)
+        run_command(command, assay)
     for name, count in runs.items():
         trials = list(RunFolder(tmp_path / "runs" / name).trials())
         assert len(trials) == count

@@ -14,33 +14,33 @@ LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 JUMPS = ["+10d", "-20d", "+0"]
 
 
-def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny_here, busy, tmp_path):
+def test_a_clock_that_jumps_back_and_forth_changes_nothing(tiny, busy, tmp_path):
     clock = tmp_path / "clock"
     atomic_write(clock, "+0")
-    tiny_here.variables |= {
+    tiny.variables |= {
         "LD_PRELOAD": str(LIBRARY),
         "FAKETIME_TIMESTAMP_FILE": str(clock),
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "NO_FAKE_STAT": "1",
     }
-    process = tiny_here.start(*tiny_here.run_words(busy("Counts,steps=15"), seeds=1))
+    process = tiny.start(*tiny.run_words(busy("Counts,steps=15"), seeds=1))
     for number, jump in enumerate(JUMPS):
         steps = 3 * number + 2
-        tiny_here.wait_until(
-            process, lambda steps=steps: any(kinds.count("snapshot_taken") >= steps for kinds in kinds_of(tiny_here))
+        tiny.wait_until(
+            process, lambda steps=steps: any(kinds.count("snapshot_taken") >= steps for kinds in kinds_of(tiny))
         )
         atomic_write(clock, jump)
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     times = [event.time for event in read_events(trial.events)]
     jumps = [later - earlier for earlier, later in pairwise(times)]
     assert max(jumps) > timedelta(days=9) and min(jumps) < timedelta(days=-19), "the clock did not jump"
     # The budget is a minute: measured by the date, it would have run out at the first jump.
     assert 0 < trial.state.elapsed < 60
     assert trial.state.steps == 16
-    check_complete(tiny_here, 1)
+    check_complete(tiny, 1)
 
 
 def kinds_of(run) -> list[list[str]]:

@@ -42,45 +42,43 @@ def is_asleep(process: int) -> bool:
         return False
 
 
-def test_a_command_that_ignores_signals_ends_at_its_time_limit(tiny_here, busy):
-    result = tiny_here.call(*tiny_here.run_words(busy(f"RunsTooLong,command={IGNORES_SIGNALS}")))
+def test_a_command_that_ignores_signals_ends_at_its_time_limit(tiny, busy):
+    result = tiny.call(*tiny.run_words(busy(f"RunsTooLong,command={IGNORES_SIGNALS}")))
     assert result.returncode == 0, result.stderr
-    check_complete(tiny_here, 1)
-    (trial,) = tiny_here.folder.trials()
+    check_complete(tiny, 1)
+    (trial,) = tiny.folder.trials()
     assert workspace(trial)["ended.txt"] == "time\n"
 
 
-def test_a_stopped_sandbox_ends_at_its_time_limit(tiny_here, busy):
+def test_a_stopped_sandbox_ends_at_its_time_limit(tiny, busy):
     word = f"1{int(random_token(), 16)}"
-    process = tiny_here.start(*tiny_here.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=5")))
+    process = tiny.start(*tiny.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=5")))
     # At least three: bwrap, and in the sandbox a shell and its command.
-    tiny_here.wait_until(process, lambda: any(is_asleep(pid) for pid in processes_with(word)))
+    tiny.wait_until(process, lambda: any(is_asleep(pid) for pid in processes_with(word)))
     stopped = processes_with(word)
     assert len(stopped) >= 3
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
     _, stderr = process.communicate(timeout=120)
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert process.returncode == 0, stderr
-    check_complete(tiny_here, 1)
+    check_complete(tiny, 1)
     assert workspace(trial)["ended.txt"] == "time\n"
     assert processes_with(word) == []
 
 
 @pytest.mark.slow
-def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resumes(
-    tiny_here, busy, home: Home, tmp_path
-):
+def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resumes(tiny, busy, home: Home, tmp_path):
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
-    tiny_here.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
+    tiny.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
     execute_run(
-        tiny_here.folder,
+        tiny.folder,
         LocalExecutor(home, overdue=1.0),
         progress=NoProgress(),
         retries=Retries(wait=0.0, overdue=1.0),
     )
-    check_complete(tiny_here, 1)
-    (trial,) = tiny_here.folder.trials()
+    check_complete(tiny, 1)
+    (trial,) = tiny.folder.trials()
     assert workspace(trial)["after.txt"] == "continued\n"
-    assert tiny_here.events()[trial.path.name].count("started") == 2
+    assert tiny.events()[trial.path.name].count("started") == 2

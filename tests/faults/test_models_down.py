@@ -51,39 +51,39 @@ def free_port() -> int:
 
 
 @pytest.mark.slow
-def test_every_kind_of_outage_is_survived_and_no_reply_is_requested_twice(tiny_here, busy):
+def test_every_kind_of_outage_is_survived_and_no_reply_is_requested_twice(tiny, busy):
     with ModelServer(ANSWERS[0], *OUTAGE, *ANSWERS[1:]) as server:
-        result = tiny_here.call(*run_words(tiny_here, busy, server.openai))
+        result = tiny.call(*run_words(tiny, busy, server.openai))
     assert result.returncode == 0, result.stderr
-    check_complete(tiny_here, 1)
-    (trial,) = tiny_here.folder.trials()
+    check_complete(tiny, 1)
+    (trial,) = tiny.folder.trials()
     assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
     prompts = [request.body["messages"][-1]["content"] for request in server.requests]
     assert len(prompts) == len(OUTAGE) + len(ANSWERS)
     # Every request during the outage was for the second reply: the first was in the record already.
     assert prompts.count("What comes as number 0?") == prompts.count("What comes as number 2?") == 1
-    kinds = tiny_here.events()[trial.path.name]
+    kinds = tiny.events()[trial.path.name]
     assert kinds.count("infrastructure_error") >= 6
     # No step was repeated: there is one at the beginning, and one for each reply.
     assert kinds.count("snapshot_taken") == 4
 
 
 @pytest.mark.slow
-def test_an_unreachable_provider_is_reported_and_resume_completes_the_run_later(tiny_here, busy):
+def test_an_unreachable_provider_is_reported_and_resume_completes_the_run_later(tiny, busy):
     port = free_port()
-    words = run_words(tiny_here, busy, f"http://127.0.0.1:{port}/v1", "--attempts", "1")
-    result = tiny_here.call(*words)
+    words = run_words(tiny, busy, f"http://127.0.0.1:{port}/v1", "--attempts", "1")
+    result = tiny.call(*words)
     assert result.returncode == 1
     assert "1 of 1 trials could not run (openai/gpt-4o cannot be reached" in result.stderr
-    assert f"assay resume {tiny_here.out}" in result.stderr
-    (trial,) = tiny_here.folder.trials()
+    assert f"assay resume {tiny.out}" in result.stderr
+    (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
     assert trial.state.error_type == "ModelUnavailable"
-    attempts = tiny_here.events()[trial.path.name].count("started")
+    attempts = tiny.events()[trial.path.name].count("started")
     assert attempts == 10
     with ModelServer(*ANSWERS, port=port):
-        complete(tiny_here)
-    check_complete(tiny_here, 1)
+        complete(tiny)
+    check_complete(tiny, 1)
     assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
 
 
@@ -92,41 +92,41 @@ def test_a_rejected_key_is_not_treated_as_an_outage(tiny, busy):
     with ModelServer() as server:
         words = run_words(tiny, busy, server.openai)
         tiny.variables["OPENAI_API_KEY"] = "wrong-key"
-        result = tiny.call(*words)
+        result = tiny.call(*words, in_process=False)
     assert result.returncode == 1 and "openai/gpt-4o rejected the API key" in result.stderr
     (trial,) = tiny.folder.trials()
     assert trial.state.error_type == "KeyRejected"
     assert tiny.events()[trial.path.name].count("started") == 1
 
 
-def test_a_request_that_is_rejected_after_others_were_accepted_is_the_agents_failure(tiny_here, busy):
+def test_a_request_that_is_rejected_after_others_were_accepted_is_the_agents_failure(tiny, busy):
     with ModelServer(ANSWERS[0], Fail(400, "invalid characters in the prompt")) as server:
-        result = tiny_here.call(*run_words(tiny_here, busy, server.openai))
+        result = tiny.call(*run_words(tiny, busy, server.openai))
     assert result.returncode == 0, result.stderr
-    (trial,) = tiny_here.folder.trials()
-    assert tiny_here.events()[trial.path.name].count("started") == 1
-    assert "agent_crashed" in tiny_here.events()[trial.path.name] and trial.state.cause != "infrastructure"
+    (trial,) = tiny.folder.trials()
+    assert tiny.events()[trial.path.name].count("started") == 1
+    assert "agent_crashed" in tiny.events()[trial.path.name] and trial.state.cause != "infrastructure"
 
 
-def test_settings_that_the_provider_rejects_are_not_the_agents_failure(tiny_here, busy):
+def test_settings_that_the_provider_rejects_are_not_the_agents_failure(tiny, busy):
     with ModelServer(*[Fail(400, "temperature must be 1")] * 9) as server:
-        result = tiny_here.call(*run_words(tiny_here, busy, server.openai, "--attempts", "1"))
+        result = tiny.call(*run_words(tiny, busy, server.openai, "--attempts", "1"))
     assert result.returncode == 1 and "temperature must be 1" in result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "RequestRejected")
 
 
-def test_rejected_requests_and_a_full_disk_of_an_external_agent_are_not_infrastructure_failures(tiny_here, tmp_path):
+def test_rejected_requests_and_a_full_disk_of_an_external_agent_are_not_infrastructure_failures(tiny, tmp_path):
     profile = tmp_path / "provoke.toml"
     program = json.dumps((TESTS / "agents" / "external_agents" / "provoke.py").read_text())
     profile.write_text(f'command = ["python", "-c", {program}, "fill"]\nsubmissions = ["mine.csv"]\n')
     with ModelServer(*[Fail(400, "invalid characters in the prompt")] * 20) as server:
-        words = run_words(tiny_here, lambda agent: f"external,profile={profile}", server.openai)
-        result = tiny_here.call(*words, "-c", "resources.disk=20MB")
+        words = run_words(tiny, lambda agent: f"external,profile={profile}", server.openai)
+        result = tiny.call(*words, "-c", "resources.disk=20MB")
     assert result.returncode == 0, result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "agent"), trial.state
-    assert tiny_here.events()[trial.path.name].count("started") == 1
+    assert tiny.events()[trial.path.name].count("started") == 1
     (ended,) = [
         event.result
         for event in read_events(trial.events)
@@ -135,13 +135,13 @@ def test_rejected_requests_and_a_full_disk_of_an_external_agent_are_not_infrastr
     assert ended.stdout.startswith("[400, 400, 400, 400, 400, 400, 400]")
 
 
-def test_a_run_killed_during_a_request_repeats_only_that_request(tiny_here, busy):
+def test_a_run_killed_during_a_request_repeats_only_that_request(tiny, busy):
     with ModelServer(ANSWERS[0], Silence(), *ANSWERS[1:]) as server:
-        process = tiny_here.start(*run_words(tiny_here, busy, server.openai, "--set", "attempt_timeout=600"))
-        tiny_here.wait_until(process, lambda: len(server.requests) == 2)
+        process = tiny.start(*run_words(tiny, busy, server.openai, "--set", "attempt_timeout=600"))
+        tiny.wait_until(process, lambda: len(server.requests) == 2)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        complete(tiny_here)
+        complete(tiny)
         prompts = [request.body["messages"][-1]["content"] for request in server.requests]
     assert prompts == [f"What comes as number {number}?" for number in (0, 1, 1, 2)]
-    check_complete(tiny_here, 1)
+    check_complete(tiny, 1)

@@ -28,21 +28,21 @@ def children(process: int) -> list[int]:
     return pids
 
 
-def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny_here, busy):
-    process = tiny_here.start(*tiny_here.run_words(busy("Counts,steps=18"), seeds=2), "--cores", "2")
-    tiny_here.wait_until(process, lambda: all_have(tiny_here, "snapshot_taken", 3, trials=2))
+def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny, busy):
+    process = tiny.start(*tiny.run_words(busy("Counts,steps=18"), seeds=2), "--cores", "2")
+    tiny.wait_until(process, lambda: all_have(tiny, "snapshot_taken", 3, trials=2))
     process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=240)
     assert process.returncode == 130
-    assert f"assay resume {tiny_here.out}" in stderr
+    assert f"assay resume {tiny.out}" in stderr
     steps = {}
-    for trial in tiny_here.folder.trials():
+    for trial in tiny.folder.trials():
         assert (trial.state.status, trial.state.cause) == ("stopped", "user")
-        steps[trial.path.name] = tiny_here.events()[trial.path.name].count("snapshot_taken")
-    assert list(tiny_here.home.labs.iterdir()) == []
-    complete(tiny_here)
-    check_complete(tiny_here, 2)
-    for name, kinds in tiny_here.events().items():
+        steps[trial.path.name] = tiny.events()[trial.path.name].count("snapshot_taken")
+    assert list(tiny.home.labs.iterdir()) == []
+    complete(tiny)
+    check_complete(tiny, 2)
+    for name, kinds in tiny.events().items():
         # 19 steps in total: those with a snapshot are not repeated; one may have been interrupted.
         assert kinds.count("snapshot_taken") == 19
         assert kinds.count("call_started") - 19 in (0, 1)
@@ -55,17 +55,15 @@ def all_have(run, kind: str, times: int, trials: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny_here, busy):
+def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny, busy):
     chance = random.Random(7)
-    words = [*tiny_here.run_words(busy("Counts"), "starter", seeds=SEEDS), "--cores", "2"]
+    words = [*tiny.run_words(busy("Counts"), "starter", seeds=SEEDS), "--cores", "2"]
     before: dict[str, bytes] = {}
     for _ in range(KILLS):
-        begun = (tiny_here.out / "run.json").exists()
-        process = tiny_here.start(*(["resume", str(tiny_here.out), "--quiet"] if begun else words))
-        goal = written(tiny_here) + chance.choice([0, 1, chance.randrange(3000)])
-        tiny_here.wait_until(
-            process, lambda goal=goal: (tiny_here.out / "run.json").exists() and written(tiny_here) >= goal
-        )
+        begun = (tiny.out / "run.json").exists()
+        process = tiny.start(*(["resume", str(tiny.out), "--quiet"] if begun else words))
+        goal = written(tiny) + chance.choice([0, 1, chance.randrange(3000)])
+        tiny.wait_until(process, lambda goal=goal: (tiny.out / "run.json").exists() and written(tiny) >= goal)
         victim = chance.choice(["everything", "the run", "a process of it"])
         if process.poll() is None and victim == "a process of it" and (pids := children(process.pid)):
             # The run continues without it, so it is killed too.
@@ -73,12 +71,12 @@ def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny_here, busy):
         if process.poll() is None:
             (os.kill if victim == "the run" else os.killpg)(process.pid, signal.SIGKILL)
         process.communicate()
-        after = finished(tiny_here)
+        after = finished(tiny)
         assert {name: after.get(name) for name in before} == before
         before = after
-    complete(tiny_here, *words)
-    check_complete(tiny_here, AGENTS * SEEDS)
-    after = finished(tiny_here)
+    complete(tiny, *words)
+    check_complete(tiny, AGENTS * SEEDS)
+    after = finished(tiny)
     assert {name: after[name] for name in before} == before
 
 

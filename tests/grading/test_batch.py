@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ PUBLISHED_TOTALS = [
 
 
 @pytest.fixture
-def good(prepared_home: Home) -> bytes:
-    public = load_prepared(prepared_home, Registry().task("pocket/house-price")).public
+def good(pocket_home: Home) -> bytes:
+    public = load_prepared(pocket_home, Registry().task("pocket/house-price")).public
     return (public / "sample_submission.csv").read_bytes()
 
 
@@ -73,23 +74,27 @@ def write_list(path: Path, entries: list[tuple[str, str | None]]) -> Path:
     return path
 
 
-def graded(assay, listing: Path, out: Path, code: int = 0) -> dict:
-    result = assay("grade-batch", listing, "--out", out, "--quiet")
-    assert result.returncode == code, result.stderr
-    assert "Traceback" not in result.stderr
-    (report,) = out.glob("*_grading_report.json")
-    return json.loads(report.read_text(), parse_constant=lambda bare: pytest.fail(f"bare {bare} in the report"))
+@pytest.fixture
+def graded(assay, pocket_home: Home) -> Callable[..., dict]:
+    """Grade a list of submissions and return the report."""
+
+    def graded(listing: Path, out: Path, code: int = 0, in_process: bool = True) -> dict:
+        result = assay("grade-batch", listing, "--out", out, "--quiet", home=pocket_home, in_process=in_process)
+        assert result.returncode == code, result.stderr
+        assert "Traceback" not in result.stderr
+        (report,) = out.glob("*_grading_report.json")
+        return json.loads(report.read_text(), parse_constant=lambda bare: pytest.fail(f"bare {bare} in the report"))
+
+    return graded
 
 
-def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_explained(
-    assay_prepared_here, good, tmp_path
-):
+def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_explained(graded, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     bad = bad_files(tmp_path, good)
     assert len(bad) >= 20
     entries: list[tuple[str, str | None]] = [("pocket/house-price", str(path)) for path in bad.values()]
     entries = [("pocket/house-price", str(tmp_path / "good.csv")), *entries, ("pocket/house-price", None)]
-    report = graded(assay_prepared_here, write_list(tmp_path / "list.jsonl", entries), tmp_path / "deep" / "out")
+    report = graded(write_list(tmp_path / "list.jsonl", entries), tmp_path / "deep" / "out")
     first, *others = report["competition_reports"]
     assert first["valid_submission"] and first["score"] == pytest.approx(0.38817, abs=1e-5)
     for kind, other in zip([*bad, "nothing"], others, strict=True):
@@ -99,59 +104,59 @@ def test_good_files_among_twenty_kinds_of_bad_ones_are_graded_and_each_bad_one_e
     assert (report["total_runs"], report["total_valid_submissions"]) == (len(entries), 1)
 
 
-def test_large_files_are_graded_in_worker_processes_with_the_same_results(assay_prepared, good, tmp_path):
+def test_large_files_are_graded_in_worker_processes_with_the_same_results(graded, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     (tmp_path / "large.csv").write_bytes(good + b"9" * 11_000_000)
     entries: list[tuple[str, str | None]] = [("pocket/house-price", str(tmp_path / "good.csv"))]
-    one = graded(assay_prepared, write_list(tmp_path / "one.jsonl", entries), tmp_path / "one")
+    one = graded(write_list(tmp_path / "one.jsonl", entries), tmp_path / "one", in_process=False)
     entries.append(("pocket/house-price", str(tmp_path / "large.csv")))
-    two = graded(assay_prepared, write_list(tmp_path / "two.jsonl", entries), tmp_path / "two")
+    two = graded(write_list(tmp_path / "two.jsonl", entries), tmp_path / "two", in_process=False)
     first, second = two["competition_reports"]
     assert first | {"created_at": ""} == one["competition_reports"][0] | {"created_at": ""}
     assert "bytes; at most" in second["why"]
 
 
-def test_the_report_has_the_published_keys_in_their_order(assay_prepared_here, good, tmp_path):
+def test_the_report_has_the_published_keys_in_their_order(graded, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     listing = write_list(tmp_path / "list.jsonl", [("pocket/house-price", str(tmp_path / "good.csv"))])
-    report = graded(assay_prepared_here, listing, tmp_path / "out")
+    report = graded(listing, tmp_path / "out")
     assert list(report)[: len(PUBLISHED_TOTALS)] == PUBLISHED_TOTALS
     assert list(report["competition_reports"][0])[: len(PUBLISHED_KEYS)] == PUBLISHED_KEYS
     assert report["competition_reports"][0]["competition_id"] == "house-price"
 
 
-def test_an_unknown_task_is_reported_and_the_others_are_graded(assay_prepared_here, good, tmp_path):
+def test_an_unknown_task_is_reported_and_the_others_are_graded(graded, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     entries: list[tuple[str, str | None]] = [
         ("no-such-task", "x.csv"),
         ("pocket/house-price", str(tmp_path / "good.csv")),
     ]
-    report = graded(assay_prepared_here, write_list(tmp_path / "list.jsonl", entries), tmp_path / "out", code=1)
+    report = graded(write_list(tmp_path / "list.jsonl", entries), tmp_path / "out", code=1)
     assert report["total_valid_submissions"] == 1
     (fault,) = report["not_graded"]
     assert (fault["line"], fault["competition_id"]) == (3, "no-such-task")
 
 
 @pytest.mark.parametrize("line", ["not json", "[]", '{"competition_id": 3, "submission_path": "x"}', '{"x": 1}'])
-def test_an_invalid_line_is_reported_before_anything_is_graded(assay_prepared_here, tmp_path, line):
+def test_an_invalid_line_is_reported_before_anything_is_graded(assay, pocket_home, tmp_path, line):
     (tmp_path / "list.jsonl").write_text(f"{line}\n")
-    result = assay_prepared_here("grade-batch", tmp_path / "list.jsonl", "--out", tmp_path / "out")
+    result = assay("grade-batch", tmp_path / "list.jsonl", "--out", tmp_path / "out", home=pocket_home)
     assert result.returncode == 2
     assert "line 1: not a submission" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("words", [["grade-batch", "x"], ["grade-batch", "--out", "x"], ["grade", "x"]])
-def test_a_command_with_missing_arguments_is_rejected(assay_prepared_here, tmp_path, monkeypatch, words):
+def test_a_command_with_missing_arguments_is_rejected(assay, pocket_home, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
-    assert assay_prepared_here(*words).returncode == 2
+    assert assay(*words, home=pocket_home).returncode == 2
 
 
-def test_a_full_leaderboard_gives_medal_and_percentile(assay_prepared_here, good, tmp_path):
+def test_a_full_leaderboard_gives_medal_and_percentile(assay, pocket_home, good, tmp_path):
     (tmp_path / "good.csv").write_bytes(good)
     (tmp_path / "board.csv").write_text("score\n" + "\n".join(str(0.1 + team / 100) for team in range(50)) + "\n")
     words = [tmp_path / "good.csv", "pocket/house-price", "--leaderboard", tmp_path / "board.csv", "--json"]
-    grade = json.loads(assay_prepared_here("grade", *words).stdout)
+    grade = json.loads(assay("grade", *words, home=pocket_home).stdout)
     # 0.38817 is behind the 29 teams from 0.10 to 0.38: bronze ends at place 20, and the median is 0.345.
     assert not grade["any_medal"] and not grade["above_median"]
     assert grade["bronze_threshold"] == pytest.approx(0.29)

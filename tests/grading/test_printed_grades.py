@@ -69,7 +69,7 @@ def prepare(job):
 
 
 @pytest.fixture
-def printed(assay_here, tmp_path):
+def printed(assay, tmp_path):
     """What `assay grade` prints of a submission in one edition."""
     folder = tmp_path / "suite" / "prices"
     folder.mkdir(parents=True)
@@ -78,11 +78,11 @@ def printed(assay_here, tmp_path):
         (folder / name).write_text(content)
 
     def grade(submission: str, edition: str, *words: str) -> str:
-        prepared = assay_here("--tasks", folder.parent, "prepare", "made-up/prices", "--edition", edition, "--quiet")
+        prepared = assay("--tasks", folder.parent, "prepare", "made-up/prices", "--edition", edition, "--quiet")
         assert prepared.returncode == 0, prepared.stderr
         path = Path(tmp_path / "submission.csv")
         path.write_text(submission)
-        done = assay_here("--tasks", folder.parent, "grade", path, "made-up/prices", "--edition", edition, *words)
+        done = assay("--tasks", folder.parent, "grade", path, "made-up/prices", "--edition", edition, *words)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -24,9 +24,10 @@ CAREFUL = {"strict": "grading/submission/strict.py", "lenient": "grading/submiss
         ("mlebench/spaceship-titanic", "synthetic-0", "fixed", "strict"),
     ],
 )
-def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, path, module_home, tmp_path):
+def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, path, shared_home, tmp_path):
     found = Registry().task(task)
-    data = prepare(module_home, found, edition, variant, progress=NoProgress())
+    home = shared_home("walk")
+    data = prepare(home, found, edition, variant, progress=NoProgress())
     side, _, rest = found.data.sample.partition("/")
     content = (Path(getattr(data, side)) / rest).read_bytes()
     if path != "fast":
@@ -35,7 +36,7 @@ def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, pat
     file = tmp_path / "submission.csv"
     file.write_bytes(content)
     grades = []
-    files = trace_files(lambda: grades.append(grade_submission(file, data, home=module_home)))
+    files = trace_files(lambda: grades.append(grade_submission(file, data, home=home)))
     assert grades[-1].valid_submission, grades[-1].why
     assert len(files) <= MAX_FILES, files
     assert ("grading/submission/lenient.py" in files) is (path == "lenient")

@@ -28,10 +28,9 @@ DIGITS = Registry().task("pocket/digits")
 
 
 @pytest.fixture(scope="module")
-def prepared_digits(module_home: Home) -> Home:
+def prepared_digits(shared_home) -> Home:
     """A home of this module alone, in which the digits are prepared."""
-    prepare(module_home, DIGITS, progress=NoProgress())
-    return module_home
+    return shared_home("digits", lambda home: prepare(home, DIGITS, progress=NoProgress()))
 
 
 @pytest.fixture
@@ -60,9 +59,9 @@ def inspect_command(home: Home, tmp_path: Path, *words: str) -> "EvalLog":
 
 
 @pytest.mark.slow
-def test_any_solver_gets_a_graded_score(prepared_home: Home, tmp_path: Path) -> None:
+def test_any_solver_gets_a_graded_score(pocket_home: Home, tmp_path: Path) -> None:
     options = ["assay/pocket", "-T", "tasks=digits,house-price", "-T", "time=5m"]
-    log = inspect_command(prepared_home, tmp_path, *options, "--solver", f"{SOLVERS}@with_bash")
+    log = inspect_command(pocket_home, tmp_path, *options, "--solver", f"{SOLVERS}@with_bash")
     assert log.status == "success" and log.samples and log.results
     digits, houses = sorted(log.samples, key=lambda sample: str(sample.id))
     assert digits.scores and houses.scores
@@ -272,7 +271,7 @@ class Crashes(Agent):
 """
 
 
-def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared_here, tmp_path: Path) -> None:
+def test_a_run_exported_for_inspect_has_scores_and_messages(assay, pocket_home, tmp_path: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
 
     def bash(command: str) -> dict[str, object]:
@@ -283,9 +282,11 @@ def test_a_run_exported_for_inspect_has_scores_and_messages(assay_prepared_here,
     (tmp_path / "agents.py").write_text(AGENTS)
     run, agents = tmp_path / "run", ["shell", f"{tmp_path}/agents.py:Submits", f"{tmp_path}/agents.py:Crashes"]
     words = [word for agent in agents for word in ("--agent", agent)]
-    done = assay_prepared_here("run", "pocket/digits", *words, "--model", f"scripted/{script}", "--out", run, "--quiet")
+    done = assay(
+        "run", "pocket/digits", *words, "--model", f"scripted/{script}", "--out", run, "--quiet", home=pocket_home
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    done = assay_prepared_here("export", run, "--inspect", tmp_path / "logs")
+    done = assay("export", run, "--inspect", tmp_path / "logs", home=pocket_home)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 3
 

@@ -69,9 +69,9 @@ def babylm() -> Task:
 
 
 @pytest.fixture(scope="module")
-def made(babylm: Task, module_home: Home) -> Prepared:
+def made(babylm: Task, miniature_home: Home) -> Prepared:
     """Prepare the miniature once and keep its raw data."""
-    return prepare(module_home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
+    return prepare(miniature_home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
 
 @pytest.fixture(scope="module")

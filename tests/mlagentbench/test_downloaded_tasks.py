@@ -37,10 +37,10 @@ TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "convent
 
 
 @pytest.fixture(scope="module")
-def made(module_home: Home) -> Callable[[str], Prepared]:
+def made(miniature_home: Home) -> Callable[[str], Prepared]:
     """Prepare the miniature of a task once and keep its raw data."""
     return lambda name: prepare(
-        module_home,
+        miniature_home,
         Registry().task(f"mlagentbench/{name}"),
         variant="synthetic-0",
         progress=NoProgress(),
@@ -78,10 +78,10 @@ def test_the_description_names_files_and_columns(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "highest"), HIGHEST_SCORES.items())
 def test_every_starter_submits_a_valid_file(
-    made: Callable[[str], Prepared], module_home: Home, name: str, highest: float
+    made: Callable[[str], Prepared], miniature_home: Home, name: str, highest: float
 ) -> None:
     ready = made(name)
-    found = grade_submission(run_starter(module_home, ready, SMALLER.get(name)), ready, home=module_home)
+    found = grade_submission(run_starter(miniature_home, ready, SMALLER.get(name)), ready, home=miniature_home)
     assert found.valid_submission, found.why
     assert found.score is not None and 0 <= found.score < highest
     if name == "feedback":

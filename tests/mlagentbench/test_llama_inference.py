@@ -14,7 +14,7 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.grading import grade_submission
 from assay.tasks import Measured, Registry, Task, load_plugin
-from in_process import Assay
+from command_line import Assay
 from panels import run_panel
 
 
@@ -104,10 +104,10 @@ def test_a_key_value_cache_scores_far_above_the_starter(llama: Task, home: Home,
 
 
 @pytest.mark.slow
-def test_the_starter_submits_a_valid_file(llama: Task, assay_here: Assay, home: Home) -> None:
-    assert assay_here("prepare", llama.id, "--synthetic").returncode == 0
+def test_the_starter_submits_a_valid_file(llama: Task, assay: Assay, home: Home) -> None:
+    assert assay("prepare", llama.id, "--synthetic").returncode == 0
     words = ["--variant", "synthetic-0", "--agent", "starter", "--time", "5m", "--out", str(home.root / "run")]
-    ran = assay_here("run", llama.id, *words)
+    ran = assay("run", llama.id, *words)
     assert ran.returncode == 0, ran.stderr
     [path] = (home.root / "run" / "trials").glob("*/grade.json")
     grade = json.loads(path.read_bytes())

@@ -21,7 +21,7 @@ from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
-from in_process import Assay
+from command_line import Assay
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
 NAMES = [*TABLES, "cifar10", "vectorization"]
@@ -52,9 +52,9 @@ Made = Callable[[str], Prepared]
 
 
 @pytest.fixture(scope="module")
-def made(module_home: Home) -> Made:
+def made(miniature_home: Home) -> Made:
     """Prepare the miniature of a task once and keep its raw data."""
-    return lambda name: prepare(module_home, task(name), variant="synthetic-0", progress=NoProgress(), keep_raw=True)
+    return lambda name: prepare(miniature_home, task(name), variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
 
 def task(name: str) -> Task:
@@ -226,20 +226,20 @@ def test_panel_scores_improve_and_the_best_counts_as_success(name: str) -> None:
     [("house-price", 0, 30000), ("spaceship-titanic", 0.6, 1), ("imdb", 0, 1), ("cifar10", 0, 1)],
 )
 def test_every_starter_submits_a_valid_file(
-    made: Made, module_home: Home, name: str, lowest: float, highest: float
+    made: Made, miniature_home: Home, name: str, lowest: float, highest: float
 ) -> None:
     ready = made(name)
-    found = grade_submission(run_starter(module_home, ready), ready, home=module_home)
+    found = grade_submission(run_starter(miniature_home, ready), ready, home=miniature_home)
     assert found.valid_submission, found.why
     assert found.score is not None and lowest <= found.score <= highest
 
 
 @pytest.mark.slow
-def test_starters_on_real_data_reach_the_measured_baseline(assay_here: Assay, home: Home) -> None:
+def test_starters_on_real_data_reach_the_measured_baseline(assay: Assay, home: Home) -> None:
     tasks = [f"mlagentbench/{name}" for name in TABLES]
-    assert assay_here("lab", "build", "torch").returncode == 0
-    assert assay_here("prepare", *tasks).returncode == 0
-    scores = graded(assay_here, home, *tasks)
+    assert assay("lab", "build", "torch").returncode == 0
+    assert assay("prepare", *tasks).returncode == 0
+    scores = graded(assay, home, *tasks)
     for name in TABLES:
         kept = task(name).measured
         assert kept is not None
@@ -259,9 +259,9 @@ def contents(ready: Prepared) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for side in (ready.public, ready.private) for path in side.iterdir()}
 
 
-def graded(assay_here: Assay, home: Home, *words: str) -> dict[str, float]:
+def graded(assay: Assay, home: Home, *words: str) -> dict[str, float]:
     """Run the starters in sealed labs and return their scores by task."""
-    ran = assay_here("run", *words, "--agent", "starter", "--time", "5m", "--out", str(home.root / "run"))
+    ran = assay("run", *words, "--agent", "starter", "--time", "5m", "--out", str(home.root / "run"))
     assert ran.returncode == 0, ran.stderr
     grades = [json.loads(path.read_bytes()) for path in (home.root / "run" / "trials").glob("*/grade.json")]
     assert all(grade["sealed"] for grade in grades)

@@ -95,8 +95,8 @@ FLAGS = {
 
 
 @pytest.fixture(scope="module")
-def home(module_home: Home) -> Home:
-    return module_home
+def home(miniature_home: Home) -> Home:
+    return miniature_home
 
 
 def ready(home: Home, name: str) -> Prepared:
@@ -259,7 +259,7 @@ def test_starters_without_a_model_fail_until_they_have_one(home, name):
 
 
 @pytest.mark.slow
-def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay_here, tmp_path):
+def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay, tmp_path):
     calls = [
         ("Inspect Script Lines", {"script_name": "train.csv", "start_line_number": 1, "end_line_number": 1}),
         ("Inspect Script Lines", {"script_name": "./test.csv", "start_line_number": 1, "end_line_number": 1}),
@@ -273,9 +273,9 @@ def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay_here
     thoughts = "Reflection: Fine.\nResearch Plan and Status: Go on.\nFact Check: None.\nThought: Next.\n"
     replies = [f"{thoughts}Action: {name}\nAction Input: {json.dumps(arguments)}" for name, arguments in calls]
     (tmp_path / "replies.json").write_text(json.dumps(replies))
-    assert assay_here("prepare", "mlagentbench/feedback", "--edition", "published", "--synthetic").returncode == 0
+    assert assay("prepare", "mlagentbench/feedback", "--edition", "published", "--synthetic").returncode == 0
     options = ["--preset", "mlagentbench-paper", "--model", f"scripted/{tmp_path / 'replies.json'}", "--seeds", "1"]
-    ran = assay_here("run", "mlagentbench/feedback", *options, "--variant", "synthetic-0", "--out", tmp_path / "run")
+    ran = assay("run", "mlagentbench/feedback", *options, "--variant", "synthetic-0", "--out", tmp_path / "run")
     assert ran.returncode == 0, ran.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
     results = [json.loads(line).get("result", {}) for line in trial.events.read_text().splitlines()]
@@ -284,7 +284,7 @@ def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay_here
     assert "text_id,full_text,cohesion" in seen[0][0] and "text_id,full_text\n" in seen[1][0]
     assert "final MCRMSE on validation set" in seen[3][0] and seen[5][0] == "mine"
     assert trial.grade is not None and trial.grade.edition == "published"
-    shown = assay_here("report", tmp_path / "run", "--published").stdout
+    shown = assay("report", tmp_path / "run", "--published").stdout
     assert shown.count("≈ feedback is roughly comparable") == 1 and shown.count("is not comparable") == 4
 
 

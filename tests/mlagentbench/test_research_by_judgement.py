@@ -37,16 +37,16 @@ def clrs_with_less_training(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay_here, home, clrs_with_less_training, name):
+def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay, home, clrs_with_less_training, name):
     folders = [clrs_with_less_training] if name == "clrs" else []
     task = Registry(folders).task("small/clrs" if folders else f"mlagentbench/{name}")
     own = [word for folder in folders for word in ("--tasks", folder)]
-    assert assay_here("lab", "build", task.environment).returncode == 0
-    assert assay_here(*own, "prepare", task.id, "--synthetic").returncode == 0
+    assert assay("lab", "build", task.environment).returncode == 0
+    assert assay(*own, "prepare", task.id, "--synthetic").returncode == 0
     if task.timed:
         keep_measurements(home, task, Measured.constant(1.0, "fixed", "synthetic-0"))
     words = ["--agent", "research", "--model", f"scripted/{BRAIN}:answer", "--steps", STEPS, "--time", "10m"]
-    ran = assay_here(*own, "run", task.id, "--variant", "synthetic-0", *words, "--out", home.root / "run")
+    ran = assay(*own, "run", task.id, "--variant", "synthetic-0", *words, "--out", home.root / "run")
     assert ran.returncode == 0, ran.stderr
     (trial,) = RunFolder(home.root / "run").trials()
     acts = acts_of(trial)

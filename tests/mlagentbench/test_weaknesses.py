@@ -39,14 +39,14 @@ END = do("Final Answer", final_answer="Done.")
 
 
 @pytest.fixture
-def tiny(assay_here, home, tmp_path, monkeypatch):
+def tiny(assay, home, tmp_path, monkeypatch):
     """Runs the coin task with a model that gives these replies, by each of the agents, and returns the trials."""
     monkeypatch.setenv("ASSAY_ATTEMPTS", "1")
 
     def run(*replies, agents=("act,add_actions=Write File+Python REPL",)):
         (tmp_path / "main.json").write_text(json.dumps(replies))
         prepare_tiny(home)
-        result = assay_here(
+        result = assay(
             "--tasks", TESTS / "tiny", "run", "tiny", *(word for agent in agents for word in ("--agent", agent)),
             "--model", f"scripted/{tmp_path / 'main.json'}", "--out", tmp_path / "run", "--quiet",
         )  # fmt: skip
@@ -111,13 +111,13 @@ def test_invalid_actions_cost_all_agents_the_same_and_prompts_show_the_remaining
         assert [int(match[1]) for match in left] == [20, 20, 19, 18, 17]
 
 
-def test_a_resumed_trial_has_its_data_and_the_rest_of_its_budget(tiny, assay_here, tmp_path):
+def test_a_resumed_trial_has_its_data_and_the_rest_of_its_budget(tiny, assay, tmp_path):
     (trial,) = tiny(do("Execute Script", script_name="train.py"), {"error": "refused"})
     assert trial.state.cause == "infrastructure"
     used = [event.used for event in read_events(trial.events) if event.kind == "call_finished"][-1]
     check = "open('data/train.csv').readline(), open('submission.csv').readline()"
     (tmp_path / "main.json").write_text(json.dumps(["", do("Python REPL", command=check), END]))
-    assert assay_here("resume", tmp_path / "run", "--quiet").returncode == 0
+    assert assay("resume", tmp_path / "run", "--quiet").returncode == 0
     # W21: data and files are there, and what was used up before the interruption stays used up.
     assert "('coin,side\\n', 'coin,side\\n')" in done(trial, "action")[1]["observation"]
     assert trial.state.status == "done" and trial.state.steps == 3

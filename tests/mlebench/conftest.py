@@ -1,5 +1,6 @@
 """The miniatures that all competition tests share."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from competition import Miniatures  # noqa: E402 - its assertions are rewritten 
 
 
 @pytest.fixture(scope="session")
-def miniatures(shared_folder: Path) -> Miniatures:
+def miniatures(shared_home: Callable[[str], Home]) -> Miniatures:
     """Every competition's miniature in one home, prepared when it is first asked for."""
-    return Miniatures(Home(shared_folder / "miniatures"))
+    return Miniatures(shared_home("miniatures"))
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import pytest
 from competition import Miniatures, find_task
 
 from assay.agents import find_agent
-from assay.core.disk import file_lock
-from assay.core.home import Home
 from assay.grading.result import Grade
 from assay.records import TrialFolder
 from assay.runs.plan import Plan
@@ -72,11 +70,6 @@ class Trials:
 @pytest.fixture
 def trials(miniatures: Miniatures, tmp_path: Path) -> Trials:
     """Trials in labs with the machine's built environments."""
-    root = miniatures.home.root
-    with file_lock(root.with_suffix(".lock")):
-        if not (root / "environments").exists():
-            root.mkdir(exist_ok=True)
-            (root / "environments").symlink_to(Home.default().environments)
     return Trials(miniatures, tmp_path)
 
 

@@ -3,13 +3,14 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
-from in_process import Assay, make_caller
+from command_line import Assay, Done
 from tiny_run import TinyRun, prepare_tiny
 
 TINY = Path(__file__).parent.parent / "tiny"
@@ -21,7 +22,7 @@ class Finished:
 
     home: Home
     run: RunFolder
-    assay: Assay
+    assay: Callable[..., Done]
     """The command line, in the run's own home and in this process."""
 
     @property
@@ -31,24 +32,22 @@ class Finished:
 
 
 @pytest.fixture(scope="session")
-def original(make_once: Callable[[str, Callable[[Home], None]], Home]) -> Home:
+def original(shared_home: Callable[[str, Callable[[Home], None]], Home]) -> Home:
     """A home with the run itself in `run`, which all workers share and tests must not change."""
 
-    def make(home: Home) -> None:
+    def fill(home: Home) -> None:
         prepare_tiny(home)
         agents = ["--agent", "starter", "--agent", f"{Path(__file__).with_name('guessing.py')}:Guesses"]
         run = home.root / "run"
         result = TinyRun(home, run).call("run", "tiny", *agents, "--seeds", "2", "--out", str(run))
         assert result.returncode == 0, result.stderr
 
-    return make_once("finished-run", make)
+    return shared_home("finished-run", fill)
 
 
 @pytest.fixture
-def finished(
-    original: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Finished:
+def finished(original: Home, tmp_path: Path, assay: Assay) -> Finished:
     """A copy of the run, to be tampered with."""
     shutil.copytree(original.root / "run", tmp_path / "run")
-    call = make_caller(original, monkeypatch, capsys)
-    return Finished(original, RunFolder(tmp_path / "run"), lambda *words: call("--tasks", TINY, *words))
+    call = partial(assay, "--tasks", TINY, home=original)
+    return Finished(original, RunFolder(tmp_path / "run"), call)

@@ -55,9 +55,9 @@ STORIES: dict[str, list[object]] = {
 
 
 @pytest.fixture(scope="session")
-def scripted_run(make_once: Callable[[str, Callable[[Home], None]], Home]) -> RunFolder:
+def scripted_run(shared_home: Callable[[str, Callable[[Home], None]], Home]) -> RunFolder:
     """The run, which all workers share; trials of agents with a model are named after its script."""
-    return RunFolder(make_once("scripted-run", run_stories).root / "run")
+    return RunFolder(shared_home("scripted-run", run_stories).root / "run")
 
 
 def run_stories(home: Home) -> None:

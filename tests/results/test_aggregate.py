@@ -55,7 +55,7 @@ def test_rates_per_seed_their_mean_and_standard_error(reports):
     assert 0 <= rate.low < rate.mean < rate.high <= 100
 
 
-def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay_here):
+def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
     paths = [write_report(tmp_path / f"{agent}.json", {"a": agent == "one"}) for agent in ("one", "two")]
     for path in paths:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"agent": path.stem}))
@@ -65,12 +65,12 @@ def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay_here):
     with pytest.raises(UsageError, match="different agents: one, two"):
         read_reports(paths)
     (tmp_path / "split").write_text("a\n")
-    result = assay_here("aggregate", *paths, "--split", tmp_path / "split")
+    result = assay("aggregate", *paths, "--split", tmp_path / "split")
     lines = result.stdout.splitlines()
     assert "one" in lines and "two" in lines and lines.count("1 competition × 1 seed") == 2
 
 
-def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay_here):
+def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay):
     path = write_report(tmp_path / "a.json", {"a": True}, variant="synthetic-0")
     result = aggregate_reports(read_reports([path]), ["a"])
     assert {name: rate.mean for name, rate in result.rates.items()} == {
@@ -79,7 +79,7 @@ def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay_here):
     }
     assert (result.pass_at, result.pass_all, result.variants) == ({}, {}, ("synthetic-0",))
     (tmp_path / "split").write_text("a\n")
-    printed = assay_here("aggregate", path, "--split", tmp_path / "split").stdout
+    printed = assay("aggregate", path, "--split", tmp_path / "split").stdout
     assert "No medals: these are results on synthetic-0 data" in printed and "gold medal" not in printed
 
 
@@ -90,22 +90,22 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
     assert rate.low == pytest.approx(34.24, abs=0.01)  # Wilson's interval for 2 of 2 tasks
 
 
-def test_seeds_that_agree_are_not_certainty(assay_here, tmp_path):
+def test_seeds_that_agree_are_not_certainty(assay, tmp_path):
     agreed = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": False}) for seed in range(3)]
     (tmp_path / "split.txt").write_text("a\nb\n")
-    shown = assay_here("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
+    shown = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
     assert "50.00 ± 50.00" in shown
     assert "Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in shown
 
 
-def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay_here, tmp_path):
+def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path):
     """The row Famou-Agent of the published README: medals of 75 competitions by three seeds."""
     medals = load_known_medals()["Famou-Agent"]
     paths = [
         write_report(tmp_path / f"{seed}_r.json", {name: won[seed] != "none" for name, won in medals.items()})
         for seed in range(3)
     ]
-    shown = assay_here("aggregate", *paths, "--split", "all", "--error", "seeds").stdout
+    shown = assay("aggregate", *paths, "--split", "all", "--error", "seeds").stdout
     assert "43.56 ± 0.89" in shown
     assert "pass@k and pass^k beyond k = 1 (half of the seeds) are noisy." in shown
     reports = read_reports(paths)
@@ -175,13 +175,13 @@ def test_pass_at_k_is_averaged_over_competitions(reports):
     assert result.pass_all == pytest.approx({1: 400 / 9, 2: 200 / 9, 3: 0})
 
 
-def test_the_command_prints_a_table_and_json(assay_here, tmp_path, reports):
+def test_the_command_prints_a_table_and_json(assay, tmp_path, reports):
     (tmp_path / "split.txt").write_text("a\nb\nc\n")
     words = ["aggregate", *reports, "--split", tmp_path / "split.txt"]
-    assert "44.44 ± 22.22" in assay_here(*words).stdout
-    assert "44.44 ± 11.11" in assay_here(*words, "--error", "seeds").stdout
-    assert "44.44 ± 16.56" in assay_here(*words, "--error", "attempts").stdout
-    content = json.loads(assay_here(*words, "--json").stdout)
+    assert "44.44 ± 22.22" in assay(*words).stdout
+    assert "44.44 ± 11.11" in assay(*words, "--error", "seeds").stdout
+    assert "44.44 ± 16.56" in assay(*words, "--error", "attempts").stdout
+    content = json.loads(assay(*words, "--json").stdout)
     assert content["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
     assert "bootstrap over tasks" in content["interval"]
-    assert assay_here("aggregate", *reports, "--split", "nonsense").returncode == 2
+    assert assay("aggregate", *reports, "--split", "nonsense").returncode == 2

@@ -80,18 +80,18 @@ def test_an_unknown_agent_and_a_single_one_are_errors():
         compare_agents(STRONG)
 
 
-def test_the_command_compares_the_agents_of_a_run(assay_here, scripted_run: RunFolder):
+def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder):
     found = collect_trials([scripted_run, scripted_run])  # a run given twice counts once
     assert len(found) == len({(one.outcome.agent, one.outcome.task, one.outcome.seed) for one in found})
     compare = ["--tasks", str(TINY), "compare", str(scripted_run.path)]
-    ran = assay_here(*compare)
+    ran = assay(*compare)
     assert ran.returncode == 2
     assert "no task of tiny in common that defines success; try --measure wins" in ran.stderr
-    ran = assay_here(*compare, "--measure", "wins")
+    ran = assay(*compare, "--measure", "wins")
     assert ran.returncode == 0, ran.stderr
     assert "no difference shown" in ran.stdout
     assert "standard error clustered by task" in ran.stdout
-    assert assay_here(*compare, "--agent", "nonsense").returncode == 2
+    assert assay(*compare, "--agent", "nonsense").returncode == 2
 
 
 def test_wins_need_no_baseline_and_a_failure_loses():

@@ -195,12 +195,12 @@ def test_a_suite_without_published_figures_has_none(scripted_run, tmp_path):
     assert find_published_figures(scripted_run) == {}
 
 
-def test_the_command_prints_the_tables_and_the_same_as_json(assay_here, scripted_run):
-    result = assay_here("report", scripted_run.path, "--paper")
+def test_the_command_prints_the_tables_and_the_same_as_json(assay, scripted_run):
+    result = assay("report", scripted_run.path, "--paper")
     assert result.returncode == 0, result.stderr
     for words in ("tiny v1, success rate", "tiny v1, average improvement", "tiny v1, effort", "problem: out of memory"):
         assert words in result.stdout
-    report = json.loads(assay_here("report", scripted_run.path, "--published", "--json").stdout)
+    report = json.loads(assay("report", scripted_run.path, "--published", "--json").stdout)
     (part,) = report["parts"]
     expected = only(evaluate_trials(scripted_run))
     assert [row["agent"] for row in part["efforts"]] == list(expected.efforts)
@@ -209,6 +209,6 @@ def test_the_command_prints_the_tables_and_the_same_as_json(assay_here, scripted
 
 
 @pytest.mark.parametrize("other", [["--csv"], ["--html", "page.html"]])
-def test_the_tables_are_not_available_as_csv_or_html(assay_here, scripted_run, other):
-    result = assay_here("report", scripted_run.path, "--paper", *other)
+def test_the_tables_are_not_available_as_csv_or_html(assay, scripted_run, other):
+    result = assay("report", scripted_run.path, "--paper", *other)
     assert result.returncode == 2 and "can only be used with --json" in result.stderr

@@ -47,12 +47,12 @@ def test_a_run_with_one_seed_does_not_tell_tasks_and_seeds_apart():
         variance_of_outcomes([])
 
 
-def test_the_plan_says_how_many_tasks_a_published_variance_takes(assay_here):
-    ran = assay_here("plan", "mlebench:low", "--detect", "5", "--json")
+def test_the_plan_says_how_many_tasks_a_published_variance_takes(assay):
+    ran = assay("plan", "mlebench:low", "--detect", "5", "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     # Three seeds: the spread of the published row over tasks is √2 · 5.29 · √75 = 64.8 points.
     assert {one["seeds"]: one["tasks"] for one in found["designs"]}[3] == pytest.approx(1318, rel=0.005)
     assert found["plan"] == {"tasks": 22, "seeds": 3, "detectable": pytest.approx(2.8016 * 0.648 / 22**0.5, rel=0.005)}
-    assert "1,3" in assay_here("plan", "--detect", "5").stdout
-    assert assay_here("plan", "--from", ".").returncode == 2
+    assert "1,3" in assay("plan", "--detect", "5").stdout
+    assert assay("plan", "--from", ".").returncode == 2

@@ -29,28 +29,28 @@ def kinds_of(tiny) -> list[str]:
     return kinds
 
 
-def test_an_infrastructure_failure_is_retried_and_the_trial_resumes_where_it_was(tiny_here, tmp_path):
-    result = tiny_here.call(*unlucky(tiny_here, tmp_path, 2))
+def test_an_infrastructure_failure_is_retried_and_the_trial_resumes_where_it_was(tiny, tmp_path):
+    result = tiny.call(*unlucky(tiny, tmp_path, 2))
     assert result.returncode == 0, result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.attempts) == ("done", 3)
-    kinds = kinds_of(tiny_here)
+    kinds = kinds_of(tiny)
     assert kinds.count("infrastructure_error") == 2 and kinds.count("graded") == 1
     # The only step was taken in the first attempt and replayed in the others.
     assert kinds.count("call_started") == 1
 
 
-def test_after_the_last_attempt_the_trial_fails_because_of_the_infrastructure_and_can_be_resumed(tiny_here, tmp_path):
-    result = tiny_here.call(*unlucky(tiny_here, tmp_path, 3, "lab", "--attempts", "2"))
+def test_after_the_last_attempt_the_trial_fails_because_of_the_infrastructure_and_can_be_resumed(tiny, tmp_path):
+    result = tiny.call(*unlucky(tiny, tmp_path, 3, "lab", "--attempts", "2"))
     assert result.returncode == 1 and "1 of 1 trials could not run (failure number 2)" in result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause, trial.attempts) == ("failed", "infrastructure", 2)
     assert trial.state.error_type == "LabError"
-    outcomes = collect_outcomes(tiny_here.folder)
+    outcomes = collect_outcomes(tiny.folder)
     assert outcomes[0].failure == "infrastructure" and outcomes[0].success is False
     (line,) = summarize_standings(outcomes)
     assert line.success is None or line.success.count == 0
-    resumed = tiny_here.call("resume", str(tiny_here.out), "--quiet", *NO_WAIT)
+    resumed = tiny.call("resume", str(tiny.out), "--quiet", *NO_WAIT)
     assert resumed.returncode == 0, resumed.stderr
     assert (trial.state.status, trial.state.cause, trial.attempts) == ("done", None, 4)
 
@@ -80,22 +80,22 @@ def test_an_hour_of_outage_is_survived_but_a_lasting_error_is_not_retried_that_o
     assert retries.pause(refused, 2) is not None and retries.pause(refused, 3) is None
 
 
-def test_a_failing_trial_does_not_block_others(tiny_here, tmp_path):
-    words = unlucky(tiny_here, tmp_path, 5, "lab", "--attempts", "2")
-    assert tiny_here.call(*words, "--agent", "starter").returncode == 1
-    failed, starter = tiny_here.folder.trials()
+def test_a_failing_trial_does_not_block_others(tiny, tmp_path):
+    words = unlucky(tiny, tmp_path, 5, "lab", "--attempts", "2")
+    assert tiny.call(*words, "--agent", "starter").returncode == 1
+    failed, starter = tiny.folder.trials()
     assert (failed.state.status, starter.state.status) == ("failed", "done")
 
 
-def test_no_trial_starts_after_the_total_cost_limit_is_reached(tiny_here):
-    words = ["run", "tiny", "--agent", f"{FAULTY}:Spender", "--seeds", "4", "--out", str(tiny_here.out), "--cores", "1"]
-    result = tiny_here.call(*words, "--total-cost", "5", "--quiet")
+def test_no_trial_starts_after_the_total_cost_limit_is_reached(tiny):
+    words = ["run", "tiny", "--agent", f"{FAULTY}:Spender", "--seeds", "4", "--out", str(tiny.out), "--cores", "1"]
+    result = tiny.call(*words, "--total-cost", "5", "--quiet")
     assert result.returncode == 0, result.stderr
     assert "2 trials were not started because the 5 dollars for the whole run are spent (6.00)" in result.stdout
-    assert f"assay resume {tiny_here.out}" in result.stdout
-    assert [trial.state.status for trial in tiny_here.folder.trials()] == ["done", "done", "waiting", "waiting"]
-    assert tiny_here.call("resume", str(tiny_here.out), "--quiet").returncode == 0
-    assert all(trial.state.status == "done" for trial in tiny_here.folder.trials())
+    assert f"assay resume {tiny.out}" in result.stdout
+    assert [trial.state.status for trial in tiny.folder.trials()] == ["done", "done", "waiting", "waiting"]
+    assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+    assert all(trial.state.status == "done" for trial in tiny.folder.trials())
 
 
 def test_no_trial_starts_after_the_total_time_limit_is_reached():
@@ -113,11 +113,11 @@ def test_gpus_are_assigned_by_number_and_a_lab_sees_only_its_own_nodes(tmp_path)
     assert gpu_nodes((), tmp_path) == ()
 
 
-def test_a_trial_that_needs_more_gpus_than_the_machine_has_is_refused_before_it_starts(tiny_here, home: Home):
-    words = [*tiny_here.run_words("starter"), "--gpus", "2"]
-    result = tiny_here.call(*words)
+def test_a_trial_that_needs_more_gpus_than_the_machine_has_is_refused_before_it_starts(tiny, home: Home):
+    words = [*tiny.run_words("starter"), "--gpus", "2"]
+    result = tiny.call(*words)
     assert result.returncode == 1 and "needs 2 GPUs, but this machine has" in result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert trial.file.resources.gpus == 2 and trial.state.status == "waiting"
     with pytest.raises(AssayError, match="needs 2 GPUs, but this machine has 1"):
-        execute_run(RunFolder(tiny_here.out), LocalExecutor(home, gpus=[0]), progress=NoProgress())
+        execute_run(RunFolder(tiny.out), LocalExecutor(home, gpus=[0]), progress=NoProgress())

@@ -31,14 +31,14 @@ class Looker(Agent):
 """
 
 
-def test_an_environment_is_part_of_a_trials_identity_by_its_packages(tiny_here, tmp_path):
+def test_an_environment_is_part_of_a_trials_identity_by_its_packages(tiny, tmp_path):
     own = tmp_path / "own.txt"
     own.write_text(CORE.read_text() + "\n# the same packages, so that nothing has to be built\n")
-    words = (*tiny_here.run_words("starter"), "--no-build")
+    words = (*tiny.run_words("starter"), "--no-build")
     for more in (("--environment", str(own)), ("--environment", "core"), ()):
-        result = tiny_here.call(*words, *more)
+        result = tiny.call(*words, *more)
         assert result.returncode == 0, result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert trial.file.environment_from == str(own) and trial.file.origins["environment"] == "flag"
     assert trial.grade.valid_submission
     file = trial.file.model_dump(mode="json") | {"budget": trial.file.budget.model_dump(exclude_none=True)}
@@ -57,40 +57,40 @@ def test_competitions_have_a_large_environment_on_real_data_and_a_small_one_on_m
     assert "Environment of labs: mlebench." in assay("plan", task.id, "--agent", "starter").stdout
 
 
-def test_a_missing_environment_is_built_unless_that_is_refused(tiny_here, tmp_path):
-    environments = tiny_here.home.root / "environments"
+def test_a_missing_environment_is_built_unless_that_is_refused(tiny, tmp_path):
+    environments = tiny.home.root / "environments"
     if environments.is_symlink():  # borrowed from the machine
         environments.unlink()
     bare = tmp_path / "bare.txt"
     bare.write_text("# nothing but Python\nsize 60MB\n")
-    words = (*tiny_here.run_words("starter"), "--environment", str(bare))
-    planned = tiny_here.call("plan", "tiny", "--agent", "starter", "--seeds", "1", "--environment", str(bare))
+    words = (*tiny.run_words("starter"), "--environment", str(bare))
+    planned = tiny.call("plan", "tiny", "--agent", "starter", "--seeds", "1", "--environment", str(bare))
     assert "(0 packages, about 60MB)" in planned.stdout and "1 trial, 0 done." in planned.stdout
-    refused = tiny_here.call(*words, "--no-build")
+    refused = tiny.call(*words, "--no-build")
     assert refused.returncode != 0 and "is not built" in refused.stderr and "assay lab build" in refused.stderr
-    built = tiny_here.call(*words)
+    built = tiny.call(*words)
     assert built.returncode == 0, built.stderr
     assert "Building environment" in built.stderr and "0 packages, about 60MB" in built.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert trial.grade.valid_submission
     bare.write_text("six==1.17.0\n")
     shutil.rmtree(trial.path / "submission")
-    again = tiny_here.call(*words, "--no-build")
+    again = tiny.call(*words, "--no-build")
     assert "is not built" in again.stderr
 
 
-def test_weights_are_read_only_in_the_lab_and_recorded(tiny_here, tmp_path):
-    weights, agent = Path(tiny_here.home.root) / "weights", tmp_path / "looker.py"
+def test_weights_are_read_only_in_the_lab_and_recorded(tiny, tmp_path):
+    weights, agent = Path(tiny.home.root) / "weights", tmp_path / "looker.py"
     weights.mkdir()
     (weights / "model.bin").write_text("pretrained")
     agent.write_text(LOOKER)
-    words = ("run", "tiny", "--agent", f"{agent}:Looker", "--time", "60s", "--out", str(tiny_here.out), "--quiet")
-    tiny_here.call(*words, "--weights", str(weights))
-    (trial,) = tiny_here.folder.trials()
+    words = ("run", "tiny", "--agent", f"{agent}:Looker", "--time", "60s", "--out", str(tiny.out), "--quiet")
+    tiny.call(*words, "--weights", str(weights))
+    (trial,) = tiny.folder.trials()
     assert trial.file.weights == str(weights) and trial.file.weights_digest
     notes = [json.loads(line) for line in trial.events.read_text().splitlines() if "looked" in line]
     said = json.dumps(notes)
     assert "/opt/weights 1 pretrained" in said and "Read-only file system" in said
     (weights / "model.bin").write_text("pretrained again")
-    tiny_here.call(*words, "--weights", str(weights))
-    assert len({trial.file.id for trial in tiny_here.folder.trials()}) == 2
+    tiny.call(*words, "--weights", str(weights))
+    assert len({trial.file.id for trial in tiny.folder.trials()}) == 2

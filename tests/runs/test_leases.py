@@ -242,24 +242,22 @@ def test_a_stale_holder_cannot_change_the_log(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny_here):
-    run = tiny_here.start(*tiny_here.run_words("Steps,steps=12"))
-    tiny_here.wait_until(run, lambda: any("snapshot_taken" in kinds for kinds in tiny_here.events().values()))
-    (trial,) = tiny_here.folder.trials()
+def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
+    run = tiny.start(*tiny.run_words("Steps,steps=12"))
+    tiny.wait_until(run, lambda: any("snapshot_taken" in kinds for kinds in tiny.events().values()))
+    (trial,) = tiny.folder.trials()
     paused = int(json.loads(newest_claim(trial.path).text)["holder"].split(":")[1])
     os.kill(paused, signal.SIGSTOP)
     wait_until(lambda: is_paused(paused))
-    other = FRESH.Process(
-        target=run_trial, args=(trial.path, tiny_here.home), kwargs={"expired": found_expired(trial.path)}
-    )
+    other = FRESH.Process(target=run_trial, args=(trial.path, tiny.home), kwargs={"expired": found_expired(trial.path)})
     other.start()
     other.join()
     assert trial.state.status == "done"
     os.kill(paused, signal.SIGCONT)
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 0, stderr
-    kinds = tiny_here.events()[trial.path.name]
+    kinds = tiny.events()[trial.path.name]
     assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)
     assert [event.epoch for event in read_events(trial.events) if event.kind == "graded"] == [2]
-    verified = tiny_here.call("verify", str(tiny_here.out))
+    verified = tiny.call("verify", str(tiny.out))
     assert verified.returncode == 0, verified.stdout + verified.stderr

@@ -126,18 +126,18 @@ def test_without_any_settings_the_config_is_empty(tmp_path):
     assert origins == {} and config == PlanConfig()
 
 
-def test_a_plan_is_shown_then_run_and_a_second_run_does_nothing(tiny_here, tmp_path):
+def test_a_plan_is_shown_then_run_and_a_second_run_does_nothing(tiny, tmp_path):
     text = 'format = "plan/1"\ntasks = ["tiny"]\nagents = ["starter"]\nseeds = 2\n[budget]\ntime = 40\n'
     plan = plan_in(tmp_path, f'{text}[resources]\nmemory = "1GB"\n')
-    words = (str(plan), "--out", str(tiny_here.out))
-    printed = tiny_here.call("plan", *words, "--cores", "2", "--steps", "9")
+    words = (str(plan), "--out", str(tiny.out))
+    printed = tiny.call("plan", *words, "--cores", "2", "--steps", "9")
     assert printed.returncode == 0, printed.stderr
     assert "2 trials, 0 done." in printed.stdout and "40s, 9 steps" in printed.stdout
     assert "Maximum time: 40s on 2 cores. Maximum cost: $0.00." in printed.stdout
-    assert not tiny_here.out.exists()
-    ran = tiny_here.call("run", *words, "--steps", "9", "--quiet")
+    assert not tiny.out.exists()
+    ran = tiny.call("run", *words, "--steps", "9", "--quiet")
     assert ran.returncode == 0, ran.stderr
-    trials = list(tiny_here.folder.trials())
+    trials = list(tiny.folder.trials())
     assert [(trial.file.budget.time, trial.file.budget.steps, trial.file.seed) for trial in trials] == [
         (40.0, 9, 1),
         (40.0, 9, 2),
@@ -149,27 +149,27 @@ def test_a_plan_is_shown_then_run_and_a_second_run_does_nothing(tiny_here, tmp_p
         "plan file", "flag", "default", "plan file", "default", "plan file", "default",
     ]  # fmt: skip
     before = [trial.events.read_bytes() for trial in trials]
-    assert tiny_here.call("run", *words, "--steps", "9", "--quiet").returncode == 0
-    assert [trial.events.read_bytes() for trial in tiny_here.folder.trials()] == before
-    forecast = json.loads(tiny_here.call("plan", *words, "--steps", "9", "--json").stdout)
+    assert tiny.call("run", *words, "--steps", "9", "--quiet").returncode == 0
+    assert [trial.events.read_bytes() for trial in tiny.folder.trials()] == before
+    forecast = json.loads(tiny.call("plan", *words, "--steps", "9", "--json").stdout)
     assert (forecast["trials"], forecast["done"], forecast["time"], forecast["cost"]) == (2, 2, 0.0, 0.0)
 
 
-def test_other_resources_make_another_trial(tiny_here):
-    assert tiny_here.call(*tiny_here.run_words("starter")).returncode == 0
-    assert tiny_here.call(*tiny_here.run_words("starter"), "--memory", "1GB").returncode == 0
-    assert len({trial.file.id for trial in tiny_here.folder.trials()}) == 2
+def test_other_resources_make_another_trial(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    assert tiny.call(*tiny.run_words("starter"), "--memory", "1GB").returncode == 0
+    assert len({trial.file.id for trial in tiny.folder.trials()}) == 2
 
 
-def test_the_maximum_cost_is_known_only_if_it_is_limited(tiny_here, tmp_path):
+def test_the_maximum_cost_is_known_only_if_it_is_limited(tiny, tmp_path):
     replies = tmp_path / "replies.json"
     replies.write_text("[]")
     words = ("plan", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "2")
-    assert "Maximum cost: unknown (set a limit with --cost)" in tiny_here.call(*words).stdout
-    assert "Maximum cost: $5.00." in tiny_here.call(*words, "--cost", "2.5").stdout
+    assert "Maximum cost: unknown (set a limit with --cost)" in tiny.call(*words).stdout
+    assert "Maximum cost: $5.00." in tiny.call(*words, "--cost", "2.5").stdout
 
 
-def test_own_prices_in_a_plan_give_a_cost(tiny_here, tmp_path):
+def test_own_prices_in_a_plan_give_a_cost(tiny, tmp_path):
     replies, plan = tmp_path / "replies.json", tmp_path / "plan.toml"
     submit = {"tool_calls": [{"name": "bash", "arguments": {"command": "submit"}}], "usage": {"input_tokens": 500_000}}
     replies.write_text(json.dumps([submit]))
@@ -182,11 +182,11 @@ def test_own_prices_in_a_plan_give_a_cost(tiny_here, tmp_path):
         "--time",
         "60s",
         "--out",
-        str(tiny_here.out),
+        str(tiny.out),
         "--quiet",
     )
-    result = tiny_here.call("run", str(plan), *words)
-    (trial,) = tiny_here.folder.trials()
+    result = tiny.call("run", str(plan), *words)
+    (trial,) = tiny.folder.trials()
     assert trial.state.cost == 1.5, result.stderr  # half a million tokens at 3 dollars per million
     again = (
         str(plan),
@@ -197,11 +197,11 @@ def test_own_prices_in_a_plan_give_a_cost(tiny_here, tmp_path):
         "--seeds",
         "4",
         "--out",
-        str(tiny_here.out),
+        str(tiny.out),
     )
-    forecast = tiny_here.call("plan", *again, "--time", "60s")
+    forecast = tiny.call("plan", *again, "--time", "60s")
     assert "Expected cost: $4.50, by the mean of 1 finished trial." in forecast.stdout, forecast.stderr
-    other = json.loads(tiny_here.call("plan", *again, "--agent", "research", "--json").stdout)
+    other = json.loads(tiny.call("plan", *again, "--agent", "research", "--json").stdout)
     assert other["expected_cost"] is None, "no trial of the other agent has ended"
 
 
@@ -218,8 +218,8 @@ def test_the_maximum_time_is_that_of_trials_that_wait_for_free_cores():
     assert Forecast((), {}, (), (), cores=2).time == 0.0
 
 
-def test_a_plan_lists_tasks_that_are_not_prepared(tiny_here):
-    result = tiny_here.call("plan", "tiny", "pocket/digits", "--agent", "starter")
+def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
+    result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
     assert result.returncode == 0, result.stderr
     assert "Not ready: pocket/digits" in result.stdout and "assay prepare pocket/digits" in result.stdout
     assert "1 trial, 0 done, without 1 task not ready." in result.stdout
@@ -243,10 +243,10 @@ def test_a_plan_lists_tasks_that_are_not_prepared(tiny_here):
         (("plan", "tiny", "--agent", "starter", "--set", "fast.temprature=0"), "did you mean temperature?"),
     ],
 )
-def test_missing_or_wrong_arguments_are_named(tiny_here, words, message):
-    result = tiny_here.call(*words, "--out", str(tiny_here.out))
+def test_missing_or_wrong_arguments_are_named(tiny, words, message):
+    result = tiny.call(*words, "--out", str(tiny.out))
     assert result.returncode == 2 and message in result.stderr
-    assert not tiny_here.out.exists()
+    assert not tiny.out.exists()
 
 
 def test_model_settings_of_a_role_change_those_of_all_roles():
@@ -297,7 +297,7 @@ def test_an_unknown_preset_is_an_error():
         resolve_config(PlanConfig(preset="aide"), PlanConfig(), {})
 
 
-def test_assay_plan_shows_what_a_preset_sets(tiny_here, tmp_path):
+def test_assay_plan_shows_what_a_preset_sets(tiny, tmp_path):
     (tmp_path / "replies.json").write_text("[]")
     words = (
         "plan",
@@ -309,12 +309,12 @@ def test_assay_plan_shows_what_a_preset_sets(tiny_here, tmp_path):
         "--steps",
         "3",
     )
-    result = tiny_here.call(*words, "--set", "review.temperature=0", "--json")
+    result = tiny.call(*words, "--set", "review.temperature=0", "--json")
     assert result.returncode == 0, result.stderr
     preset = json.loads(result.stdout)["preset"]
     assert preset["settings"]["budget.time"] == 24 * 3600 and preset["settings"]["agents"][0]["settings"]["width"] == 5
     assert preset["overridden"] == {"budget.steps": "flag"}
-    printed = tiny_here.call(*words).stdout
+    printed = tiny.call(*words).stdout
     assert "Preset aira-mcts: AIRA's Monte Carlo tree search" in printed and "budget.steps is set by flag" in printed
 
 

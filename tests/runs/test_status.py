@@ -46,37 +46,37 @@ def test_the_status_of_a_run_while_it_is_running_and_after_it_was_killed(tiny):
     assert status["stages"] == {"interrupted": 1, "waiting": 1}
 
 
-def test_the_status_of_a_finished_run_shows_causes_time_tokens_and_cost(tiny_here, tmp_path):
+def test_the_status_of_a_finished_run_shows_causes_time_tokens_and_cost(tiny, tmp_path):
     agents = [f"{FAULTY}:Spender", f"{FAULTY}:Unpriced", f"{FAULTY}:Unlucky,count={tmp_path / 'count'},times=9"]
     words = [word for agent in agents for word in ("--agent", agent)]
-    run = ["run", "tiny", *words, "--out", str(tiny_here.out), "--quiet", "--attempts", "1"]
-    assert tiny_here.call(*run).returncode == 1
-    status = status_of(tiny_here)
+    run = ["run", "tiny", *words, "--out", str(tiny.out), "--quiet", "--attempts", "1"]
+    assert tiny.call(*run).returncode == 1
+    status = status_of(tiny)
     assert status["stages"] == {"done": 2, "failed": 1} and status["failed"] == {"infrastructure": 1}
     assert (status["tokens"], status["cost"], status["unpriced"], status["left"]) == (1500, 3.0, 1, 0.0)
-    text = tiny_here.call("status", str(tiny_here.out)).stdout
+    text = tiny.call("status", str(tiny.out)).stdout
     assert "3 trials: 2 done, 1 failed (1 infrastructure)" in text
     assert "1,500 tokens, $3.00 plus the cost of 1 trial with a model of unknown price" in text
     assert "failed: infrastructure" in text and "failure number 1" in text
 
 
-def test_following_a_finished_run_returns_at_once(tiny_here):
-    assert tiny_here.call(*tiny_here.run_words("starter")).returncode == 0
-    result = tiny_here.call("status", str(tiny_here.out), "--follow")
+def test_following_a_finished_run_returns_at_once(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    result = tiny.call("status", str(tiny.out), "--follow")
     assert result.returncode == 0 and "1 trial: 1 done" in result.stdout
 
 
-def test_log_lines_are_shown_without_terminal_control_characters(tiny_here):
-    words = ["run", "tiny", "--agent", f"{FAULTY}:Talks", "--out", str(tiny_here.out), "--quiet"]
-    assert tiny_here.call(*words).returncode == 0
-    (trial,) = tiny_here.folder.trials()
-    result = tiny_here.call("status", str(tiny_here.out), "--trial", trial.path.name, "--lines", "50")
+def test_log_lines_are_shown_without_terminal_control_characters(tiny):
+    words = ["run", "tiny", "--agent", f"{FAULTY}:Talks", "--out", str(tiny.out), "--quiet"]
+    assert tiny.call(*words).returncode == 0
+    (trial,) = tiny.folder.trials()
+    result = tiny.call("status", str(tiny.out), "--trial", trial.path.name, "--lines", "50")
     assert result.returncode == 0 and "hello" in result.stdout
     assert "\x1b" not in result.stdout and "\x07" not in result.stdout and "\r" not in result.stdout
     assert result.stdout.splitlines()[-1].split()[1] == "graded"
-    few = tiny_here.call("status", str(tiny_here.out), "--trial", "coin", "--lines", "2").stdout.splitlines()
+    few = tiny.call("status", str(tiny.out), "--trial", "coin", "--lines", "2").stdout.splitlines()
     assert [line.split()[1] for line in few] == ["submitted", "graded"]
-    assert tiny_here.call("status", str(tiny_here.out), "--trial", "missing").returncode == 2
+    assert tiny.call("status", str(tiny.out), "--trial", "missing").returncode == 2
 
 
 def test_a_log_with_long_lines_can_be_read_backwards(tmp_path):
@@ -89,13 +89,11 @@ def test_a_log_with_long_lines_can_be_read_backwards(tmp_path):
     assert list(read_events_backwards(folder.events)) == []
 
 
-def test_trials_of_a_run_that_has_not_started_are_waiting(tiny_here):
-    result = tiny_here.call(
-        *tiny_here.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s"
-    )
+def test_trials_of_a_run_that_has_not_started_are_waiting(tiny):
+    result = tiny.call(*tiny.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s")
     assert result.returncode == 0, result.stderr
     assert "3 trials were not started because the 1e-06 seconds for the whole run are used" in result.stdout
-    status = read_status(RunFolder(tiny_here.out), utc_now())
+    status = read_status(RunFolder(tiny.out), utc_now())
     assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
 
 

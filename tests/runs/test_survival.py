@@ -41,19 +41,15 @@ def check_complete(tiny) -> None:
     [(0, True), (6, False), (13, True), (22, False)],
     ids=["before-the-first-event", "driver-early", "every-process-midway", "driver-late"],
 )
-def test_a_run_killed_at_any_point_is_completed_by_resume(tiny_here, events, everything):
-    words = tiny_here.run_words(*AGENTS, seeds=SEEDS)
-    kill_after(tiny_here.start(*words), tiny_here, events, everything)
-    before = finished(tiny_here)
+def test_a_run_killed_at_any_point_is_completed_by_resume(tiny, events, everything):
+    words = tiny.run_words(*AGENTS, seeds=SEEDS)
+    kill_after(tiny.start(*words), tiny, events, everything)
+    before = finished(tiny)
     # Before run.json exists there is no run to resume; the same call starts it.
-    again = (
-        tiny_here.call("resume", str(tiny_here.out))
-        if (tiny_here.out / "run.json").exists()
-        else tiny_here.call(*words)
-    )
+    again = tiny.call("resume", str(tiny.out)) if (tiny.out / "run.json").exists() else tiny.call(*words)
     assert again.returncode == 0, again.stderr
-    check_complete(tiny_here)
-    after = finished(tiny_here)
+    check_complete(tiny)
+    after = finished(tiny)
     assert {name: after[name] for name in before} == before
 
 
@@ -74,27 +70,27 @@ def test_a_run_stopped_by_a_signal_cleans_up_and_says_how_to_resume(tiny, number
     assert list(tiny.home.labs.iterdir()) == []
 
 
-def test_two_concurrent_resumes_repeat_nothing(tiny_here):
-    words = tiny_here.run_words(*AGENTS, seeds=SEEDS)
-    kill_after(tiny_here.start(*words), tiny_here, 3, everything=True)
-    both = [tiny_here.start("resume", str(tiny_here.out)) for _ in range(2)]
+def test_two_concurrent_resumes_repeat_nothing(tiny):
+    words = tiny.run_words(*AGENTS, seeds=SEEDS)
+    kill_after(tiny.start(*words), tiny, 3, everything=True)
+    both = [tiny.start("resume", str(tiny.out)) for _ in range(2)]
     for process in both:
         process.communicate(timeout=120)
-    assert tiny_here.call("resume", str(tiny_here.out)).returncode == 0
-    check_complete(tiny_here)
+    assert tiny.call("resume", str(tiny.out)).returncode == 0
+    check_complete(tiny)
 
 
 @pytest.mark.slow
-def test_missing_derived_files_are_rebuilt_from_the_log(tiny_here):
-    assert tiny_here.call(*tiny_here.run_words("starter")).returncode == 0
-    (trial,) = tiny_here.folder.trials()
+def test_missing_derived_files_are_rebuilt_from_the_log(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
     lines, grade = trial.events.read_bytes().splitlines(keepends=True), trial.grade
     for kept in range(len(lines) + 1):
         trial.events.write_bytes(b"".join(lines[:kept]))
         for derived in ("state.json", "grade.json", "submission/manifest.json"):
             (trial.path / derived).unlink(missing_ok=True)
-        assert tiny_here.call("resume", str(tiny_here.out), "--quiet").returncode == 0
-        kinds = tiny_here.events()[trial.path.name]
+        assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+        kinds = tiny.events()[trial.path.name]
         assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1), kept
         assert trial.state.status == "done"
         assert trial.grade is not None and grade is not None and trial.grade.score == grade.score
@@ -104,13 +100,13 @@ def test_missing_derived_files_are_rebuilt_from_the_log(tiny_here):
 
 
 @pytest.mark.parametrize("left", [None, b""], ids=["missing", "empty"])
-def test_a_state_lost_in_a_power_cut_is_rebuilt_from_the_log(tiny_here, left):
-    assert tiny_here.call(*tiny_here.run_words("starter")).returncode == 0
-    (trial,) = tiny_here.folder.trials()
+def test_a_state_lost_in_a_power_cut_is_rebuilt_from_the_log(tiny, left):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
     before, log = trial.state, trial.events.read_bytes()
     (trial.path / "state.json").unlink()
     if left is not None:
         (trial.path / "state.json").write_bytes(left)
-    assert tiny_here.call("resume", str(tiny_here.out), "--quiet").returncode == 0
+    assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
     assert trial.state.model_dump(exclude={"ended_at"}) == before.model_dump(exclude={"ended_at"})
     assert trial.events.read_bytes() == log

@@ -44,65 +44,65 @@ def words(tiny, agent: Path, *more: str) -> list[str]:
     return ["run", "tiny", "--agent", f"{agent}:Evolve", "--time", "60s", "--out", str(tiny.out), "--quiet", *more]
 
 
-def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny_here, agent):
-    assert tiny_here.call(*words(tiny_here, agent, "--seeds", "1")).returncode == 0
-    (old,) = tiny_here.folder.trials()
+def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny, agent):
+    assert tiny.call(*words(tiny, agent, "--seeds", "1")).returncode == 0
+    (old,) = tiny.folder.trials()
     agent.with_name("helper.py").write_text('COMMAND = ["false"]\n')
-    result = tiny_here.call(*words(tiny_here, agent, "--seeds", "2"))
+    result = tiny.call(*words(tiny, agent, "--seeds", "2"))
     assert result.returncode == 0, result.stderr
-    trials = list(tiny_here.folder.trials())
+    trials = list(tiny.folder.trials())
     assert [trial.state.status for trial in trials] == ["done", "failed", "failed"]
     assert trials[0].path == old.path and trials[0].file.hashes["agent"] != trials[1].file.hashes["agent"]
-    labels = [cell.agent for cell in summarize_cells(collect_outcomes(tiny_here.folder))]
+    labels = [cell.agent for cell in summarize_cells(collect_outcomes(tiny.folder))]
     versions = [trial.file.hashes["agent"][:7] for trial in trials[:2]]
     assert labels == [f"Evolve (code {version})" for version in versions]
-    status = json.loads(tiny_here.call("status", str(tiny_here.out), "--json").stdout)
+    status = json.loads(tiny.call("status", str(tiny.out), "--json").stdout)
     assert [trial["agent"] for trial in status["trials"]] == [labels[0], labels[1], labels[1]]
 
 
-def test_an_unfinished_trial_never_runs_with_other_code_than_it_was_planned_with(tiny_here, agent):
-    assert tiny_here.call(*words(tiny_here, agent, "--seeds", "1")).returncode == 0
-    (trial,) = tiny_here.folder.trials()
+def test_an_unfinished_trial_never_runs_with_other_code_than_it_was_planned_with(tiny, agent):
+    assert tiny.call(*words(tiny, agent, "--seeds", "1")).returncode == 0
+    (trial,) = tiny.folder.trials()
     for name in ("events.jsonl", "state.json", "grade.json", "submission/manifest.json"):
         (trial.path / name).unlink()
     agent.write_text(AGENT + "# changed")
-    refused = tiny_here.call("resume", str(trial.path))
+    refused = tiny.call("resume", str(trial.path))
     assert refused.returncode == 2 and "has changed since" in refused.stderr
-    resumed = tiny_here.call("resume", str(tiny_here.out))
+    resumed = tiny.call("resume", str(tiny.out))
     assert resumed.returncode == 0 and "1 unfinished trial of an earlier version" in resumed.stderr
     assert trial.state.status == "waiting"
-    assert "pass --yes" in tiny_here.call("clean", str(tiny_here.out), "--outdated").stderr
-    assert tiny_here.call("clean", str(tiny_here.out), "--outdated", "--yes").returncode == 0
-    assert tiny_here.folder.file.trials == ()
-    assert [gone.id for gone in tiny_here.folder.file.removed] == [trial.path.name]
-    assert "Removed from the run by its user: 1 waiting." in tiny_here.call("report", str(tiny_here.out)).stdout
+    assert "pass --yes" in tiny.call("clean", str(tiny.out), "--outdated").stderr
+    assert tiny.call("clean", str(tiny.out), "--outdated", "--yes").returncode == 0
+    assert tiny.folder.file.trials == ()
+    assert [gone.id for gone in tiny.folder.file.removed] == [trial.path.name]
+    assert "Removed from the run by its user: 1 waiting." in tiny.call("report", str(tiny.out)).stdout
 
 
-def test_a_rerun_replaces_a_trial_in_results_and_keeps_its_record(tiny_here):
-    assert tiny_here.call(*tiny_here.run_words("Idles", "starter")).returncode == 0
-    first, other = tiny_here.folder.trials()
-    result = tiny_here.call("run", "--again", "--failed", str(tiny_here.out), "--quiet")
+def test_a_rerun_replaces_a_trial_in_results_and_keeps_its_record(tiny):
+    assert tiny.call(*tiny.run_words("Idles", "starter")).returncode == 0
+    first, other = tiny.folder.trials()
+    result = tiny.call("run", "--again", "--failed", str(tiny.out), "--quiet")
     assert result.returncode == 0, result.stderr
-    *_, again = tiny_here.folder.trials()
+    *_, again = tiny.folder.trials()
     assert again.file.replaces == first.path.name and again.path.name == f"{first.path.name}-again-1"
-    assert len(tiny_here.folder.file.trials) == 3 and first.grade is not None
-    assert [outcome.counts for outcome in collect_outcomes(tiny_here.folder)] == [False, True, True]
+    assert len(tiny.folder.file.trials) == 3 and first.grade is not None
+    assert [outcome.counts for outcome in collect_outcomes(tiny.folder)] == [False, True, True]
     assert "Rerun: 1 trial, 1 of them failed" in result.stdout
-    assert tiny_here.call("run", "--again", str(other.path), "--quiet").returncode == 0
-    assert tiny_here.folder.file.trials[-1] == f"{other.path.name}-again-1"
-    assert tiny_here.call("verify", str(tiny_here.out)).returncode == 0
+    assert tiny.call("run", "--again", str(other.path), "--quiet").returncode == 0
+    assert tiny.folder.file.trials[-1] == f"{other.path.name}-again-1"
+    assert tiny.call("verify", str(tiny.out)).returncode == 0
 
 
-def test_an_agent_that_exits_the_process_fails_in_one_line(tiny_here, tmp_path):
+def test_an_agent_that_exits_the_process_fails_in_one_line(tiny, tmp_path):
     (tmp_path / "quits.py").write_text(
         AGENT.replace("from .helper import COMMAND", "import sys").replace("await bench.run(COMMAND)", "sys.exit(4)")
     )
-    result = tiny_here.call(*words(tiny_here, tmp_path / "quits.py"))
+    result = tiny.call(*words(tiny, tmp_path / "quits.py"))
     assert result.returncode == 0 and "Traceback" not in result.stderr
-    (trial,) = tiny_here.folder.trials()
+    (trial,) = tiny.folder.trials()
     assert (trial.state.cause, trial.state.failure) == ("agent", "crash")
     assert "SystemExit(4)" in (trial.state.reason or "")
-    assert "failed: crash" in tiny_here.call("status", str(tiny_here.out)).stdout
+    assert "failed: crash" in tiny.call("status", str(tiny.out)).stdout
 
 
 def finished(**result: object) -> CallFinished:
@@ -160,18 +160,18 @@ def test_the_code_of_an_agent_is_its_file_and_what_it_imports_from_its_folder(ag
     assert hash_of_agent("aide") != hash_of_agent("starter")
 
 
-def test_a_busy_machine_is_recorded_and_warned_of(tmp_path, tiny_here):
+def test_a_busy_machine_is_recorded_and_warned_of(tmp_path, tiny):
     (tmp_path / "loadavg").write_text("12.50 8.00 4.00 3/400 1234\n")
     assert read_load(tmp_path / "loadavg", cores=2) == 6.25
     assert read_load(tmp_path / "none") is None
     assert "this machine is busy (6.2 runnable processes per core)" in (describe_load(6.25) or "")
     assert describe_load(1.0) is None and describe_load(None) is None
-    assert tiny_here.call(*tiny_here.run_words("starter")).returncode == 0
-    (trial,) = tiny_here.folder.trials()
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
     assert trial.state.load is not None and trial.state.load >= 0
 
 
-def test_other_weights_at_the_same_path_are_another_model(tiny_here, tmp_path):
+def test_other_weights_at_the_same_path_are_another_model(tiny, tmp_path):
     """A trial of the first file is not run with the second; the first file again is the first model."""
     coin, weights = Registry([TINY]).task("tiny/coin"), tmp_path / "mine.gguf"
 
@@ -179,7 +179,7 @@ def test_other_weights_at_the_same_path_are_another_model(tiny_here, tmp_path):
         weights.write_bytes(content)
         models = ({"main": f"local/{weights}"},)
         agents = (("chooser", {}),)
-        (file,) = Plan(tasks=(coin,), agents=agents, models=models, tasks_folder=TINY).trials(tiny_here.home)
+        (file,) = Plan(tasks=(coin,), agents=agents, models=models, tasks_folder=TINY).trials(tiny.home)
         return file
 
     first, second = plan(b"GGUF one"), plan(b"GGUF two")
@@ -194,4 +194,4 @@ def test_other_weights_at_the_same_path_are_another_model(tiny_here, tmp_path):
     # An untrusted record may name any file of this machine; only weights are read.
     weights.write_bytes(b"secrets of the host")
     named = (weights, "/proc/kcore", "/dev/zero")
-    assert [hash_weights({"main": f"local/{path}"}, tiny_here.home) for path in named] == [None, None, None]
+    assert [hash_weights({"main": f"local/{path}"}, tiny.home) for path in named] == [None, None, None]

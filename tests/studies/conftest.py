@@ -1,12 +1,8 @@
 """A suite of four small tasks with leaderboards, and the command line on it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +11,8 @@ import pytest
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
-from assay.lab.host import slots
 from assay.tasks import Registry
-from in_process import Assay, make_caller
+from command_line import Assay, Done
 
 TESTS = Path(__file__).parent.parent
 AGENTS = Path(__file__).with_name("study_agents.py")
@@ -35,12 +30,17 @@ Study = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "subprocess.CompletedProcess[str]"]]:
-    """Run a command on the suite `exam`, whose tasks are prepared.
+def exam_home(shared_home: Callable[[str, Callable[[Home], None]], Home]) -> Home:
+    """A home with the suite `exam`, whose tasks are prepared.
 
     A medal takes 24 of 30 coins. The description of `late-text` is the same when obfuscated.
     """
-    suite = tmp_path_factory.mktemp("exam") / "exam"
+    return shared_home("exam", write_exam)
+
+
+def write_exam(home: Home) -> None:
+    """Write the suite `exam` to a home and prepare its tasks."""
+    suite = home.root / "exam"
     suite.mkdir()
     names = ", ".join(f'"{name}"' for name in TASKS)
     (suite / "suite.toml").write_text(
@@ -65,45 +65,25 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., "su
         "scores": dict.fromkeys(TASKS, 0.5),
     }
     (suite / "sample_scores.json").write_text(json.dumps(samples))
-    root = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
-    root.chmod(0o755)
-    (root / "environments").symlink_to(Home.default().environments)
-    (root / "downloads").symlink_to(Home.default().downloads)  # for the weights of the local model
-
-    def call(*words: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "assay", "--tasks", str(suite), *map(str, words)],
-            env=os.environ | {"ASSAY_HOME": str(root), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            cwd=suite,
-            **options,
-        )
-
     for task in Registry([suite]).select("exam"):
-        prepare(Home(root), task, progress=NoProgress())
-    call.suite, call.home = suite, Home(root)  # type: ignore[attr-defined]
-    yield call
-    slots.sweep(Home(root))
-    shutil.rmtree(root)
+        prepare(home, task, progress=NoProgress())
 
 
 @pytest.fixture
-def exam_here(exam: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Assay:
-    """Run a command on the same suite in this process."""
-    monkeypatch.chdir(exam.suite)
-    call = make_caller(exam.home, monkeypatch, capsys)
-    return lambda *words: call("--tasks", exam.suite, *words)
+def exam(exam_home: Home, assay: Assay, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Run a command on the suite `exam`, in its folder."""
+    suite = exam_home.root / "exam"
+    monkeypatch.chdir(suite)
+    return lambda *words, **options: assay("--tasks", suite, *words, home=exam_home, **options)
 
 
 @pytest.fixture
-def study(exam_here: Assay, tmp_path: Path) -> Study:
+def study(exam: Callable[..., Done], tmp_path: Path) -> Study:
     """Run a study of one agent of `study_agents.py` on tasks and return its JSON; a figure is drawn as well."""
 
     def run(name: str, agent: str, *words: str, out: str = "run") -> Any:
         figure = tmp_path / f"{name}.svg"
-        done = exam_here(
+        done = exam(
             "study", name, *words, "--agent", f"{AGENTS}:{agent}", "--out", tmp_path / out, "--quiet", "--json",
             "--figure", figure,
         )  # fmt: skip

@@ -27,7 +27,7 @@ def test_pairs_of_task_and_seed_are_compared():
 
 
 @pytest.mark.slow
-def test_an_agent_that_recognizes_descriptions_is_found(study, exam_here, tmp_path: Path):
+def test_an_agent_that_recognizes_descriptions_is_found(study, exam, tmp_path: Path):
     """It loses on the two tasks whose description hides the name; the third is the same in both arms."""
     tasks = ["early-coin", "early-text", "late-text"]
     found = study("obfuscation", "Reader", *tasks, "--seeds", "1")
@@ -38,18 +38,18 @@ def test_an_agent_that_recognizes_descriptions_is_found(study, exam_here, tmp_pa
     assert {task["task"]: task["first"] - task["second"] for task in one["tasks"]} == {
         "exam/early-coin": 1, "exam/early-text": 1, "exam/late-text": 0,
     }  # fmt: skip
-    wins = exam_here("study", "obfuscation", tmp_path / "run", "--measure", "wins")
+    wins = exam("study", "obfuscation", tmp_path / "run", "--measure", "wins")
     # The plain arm wins two pairs and ties one: 5/6 against 1/6.
     assert "plain 83.3 %, obfuscated 16.7 %: difference +66.7 points" in wins.stdout, wins.stdout + wins.stderr
     assert "8.5 ± 0.6 % and 8.4 ± 1.0 %" in wins.stdout
-    one_arm = exam_here("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
+    one_arm = exam("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
     assert one_arm.returncode == 0, one_arm.stderr
-    refused = exam_here("study", "obfuscation", tmp_path / "one")
+    refused = exam("study", "obfuscation", tmp_path / "one")
     assert refused.returncode == 2 and "no finished trial with obfuscated descriptions" in refused.stderr
 
 
 @pytest.mark.slow
-def test_an_agent_that_remembers_old_competitions_is_found(study, exam_here, tmp_path: Path):
+def test_an_agent_that_remembers_old_competitions_is_found(study, exam, tmp_path: Path):
     """Both matched pairs differ by 1, so the exact p-value is 2 / 2²."""
     words = ["exam", "--seeds", "1", "--date", "2024-01-01", "--dates", "dates.csv"]
     found = study("cutoff", "Rememberer", *words)
@@ -61,14 +61,14 @@ def test_an_agent_that_remembers_old_competitions_is_found(study, exam_here, tmp
     ]
     assert [match["distance"] for match in one["matches"]] == [0, 1]
     assert (one["difference"]["difference"], one["difference"]["p"]) == (1, 0.5)
-    shown = exam_here("study", "cutoff", tmp_path / "run", "--date", "2024-01-01")
+    shown = exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01")
     assert shown.returncode == 2 and "0 closed up to 2024-01-01" in shown.stderr
     assert "Left out: 4 tasks without a date; pass --dates" in shown.stderr
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("task,closed\nexam/early-coin,soon\n")
     assert (
         "is not a CSV file"
-        in exam_here("study", "cutoff", tmp_path / "run", "--date", "2024-01-01", "--dates", wrong).stderr
+        in exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01", "--dates", wrong).stderr
     )
 
 

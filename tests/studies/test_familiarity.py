@@ -113,15 +113,15 @@ def test_all_competitions_have_both_descriptions():
 
 
 @pytest.mark.slow
-def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_remembers(exam, exam_here, tmp_path):
+def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_remembers(exam, tmp_path):
     out, posts, figure = tmp_path / "run", tmp_path / "posts", tmp_path / "familiarity.svg"
     agent = ["--agent", f"{AGENTS}:Rememberer", "--seeds", "1"]
-    assert exam_here("run", "exam", *agent, "--out", out, "--quiet").returncode == 0
+    assert exam("run", "exam", *agent, "--out", out, "--quiet").returncode == 0
     for task in ("early-coin", "early-text", "late-coin", "late-text"):
         (posts / task).mkdir(parents=True)
         (posts / task / "post.txt").write_text(FAMILIAR if task.startswith("early") else STRANGE)
     words = ["study", "familiarity", "exam", "--model", "local/smollm2", "--positions", "8", "--length", "16"]
-    done = exam(*words, "--posts", posts, "--run", out, "--figure", figure, "--json", "--quiet")
+    done = exam(*words, "--posts", posts, "--run", out, "--figure", figure, "--json", "--quiet", in_process=False)
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)
     values = {(one["task"], one["kind"]): one["mean"] for one in study["documents"]}
@@ -135,12 +135,12 @@ def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_re
     assert Usage.model_validate(study["usage"]).total_tokens > 100
 
 
-def test_wrong_input_is_one_line_and_no_traceback(exam_here, tmp_path):
+def test_wrong_input_is_one_line_and_no_traceback(exam, tmp_path):
     words = ["study", "familiarity", "exam", "--model"]
     for more, message in (
         (["local/nothing.gguf"], "Cannot read the weights nothing.gguf"),
         (["nobody/x"], "Unknown provider 'nobody'"),
         (["local/smollm2", "--posts", tmp_path], "has no posts about these tasks"),
     ):
-        done = exam_here(*words, *more)
+        done = exam(*words, *more)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

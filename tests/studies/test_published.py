@@ -55,7 +55,7 @@ def verify(folder: Path, hashes: dict[str, str], row: LeaderboardRow = ROW):
     return verify_reports(folder, TOY_SPLITS, hashes=hashes, leaderboard=[row])
 
 
-def test_the_earlier_leaderboard_is_shown_with_the_rule_of_its_errors_and_what_changed(assay_here):
+def test_the_earlier_leaderboard_is_shown_with_the_rule_of_its_errors_and_what_changed(assay):
     """Operand's ± 5.92 is √(p(1 − p) / 66) at p = 0.6364: 22 tasks with 3 seeds. Thesis' is √2 times today's."""
     rows = {(row.earlier.agent, row.earlier.models): row for row in load_earlier_rows()}
     assert len(rows) == 17
@@ -70,9 +70,9 @@ def test_the_earlier_leaderboard_is_shown_with_the_rule_of_its_errors_and_what_c
     assert len(unchanged) == 8 and {row.rule for row in unchanged} == {"standard error over seeds"}
     paper = rows["AIDE", "o1-preview"]
     assert paper.earlier.rates["all"] == (16.9, 1.1) and paper.changes["all"] == "mean and error"
-    shown = assay_here("published", "table", "--earlier").stdout
+    shown = assay("published", "table", "--earlier").stdout
     assert "Of 17 rows, 3 have another error and the same means, and 6 have other means." in shown
-    assert len(json.loads(assay_here("published", "table", "--earlier", "--json").stdout)["rows"]) == 17
+    assert len(json.loads(assay("published", "table", "--earlier", "--json").stdout)["rows"]) == 17
 
 
 def test_the_known_row_is_recomputed_to_the_published_figures():
@@ -182,20 +182,20 @@ def test_only_real_data_in_edition_v1_is_comparable():
         rate_agents([replace(medal("a", True), task="pocket/digits")], TOY_SPLITS)
 
 
-def test_the_commands_show_the_table_and_refuse_what_cannot_be_compared(assay_here, tmp_path: Path):
-    shown = assay_here("published", "table").stdout
+def test_the_commands_show_the_table_and_refuse_what_cannot_be_compared(assay, tmp_path: Path):
+    shown = assay("published", "table").stdout
     assert "43.56 ± 0.89" in shown and "43.56 ± 5.29" in shown
-    rows = json.loads(assay_here("published", "table", "--json").stdout)["rows"]
+    rows = json.loads(assay("published", "table", "--json").stdout)["rows"]
     assert [row["agent"] for row in rows if row["recomputed"]] == ["Famou-Agent", "Operand ensemble"]
-    refused = assay_here("published", "verify", tmp_path)
+    refused = assay("published", "verify", tmp_path)
     assert refused.returncode == 2 and "none of the published reports" in refused.stderr
     first = next(iter(load_report_hashes()))
     (tmp_path / first).parent.mkdir(parents=True)
     (tmp_path / first).write_text("{}")
-    assert assay_here("published", "verify", tmp_path).returncode == 1
+    assert assay("published", "verify", tmp_path).returncode == 1
 
 
-def test_a_run_is_shown_between_the_published_rows(assay_here, tmp_path: Path):
+def test_a_run_is_shown_between_the_published_rows(assay, tmp_path: Path):
     """Medals in 11 of the 22 competitions of the low split: 50 %, and √(0.25 / 21) = 10.91 points over tasks."""
     names = Registry().names("mlebench:low")
     run = RunFolder(tmp_path / "run")
@@ -214,7 +214,7 @@ def test_a_run_is_shown_between_the_published_rows(assay_here, tmp_path: Path):
             held = TrialFolder(trial.path, lease)
             held.write_grade(medal(name, won=names.index(name) < 11).grade)
             held.write_state(State(status="done"))
-    shown = assay_here("published", "compare", run.path)
+    shown = assay("published", "compare", run.path)
     assert shown.returncode == 0, shown.stderr
     rows = shown.stdout.splitlines()
     mine = next(row for row in rows if row.startswith("> mine"))

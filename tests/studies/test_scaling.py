@@ -67,7 +67,7 @@ def test_the_expected_best_of_k_is_pass_at_k_for_successes():
 
 
 @pytest.mark.slow
-def test_one_run_is_studied_over_steps_and_over_time(study, exam_here, tmp_path: Path):
+def test_one_run_is_studied_over_steps_and_over_time(study, exam, tmp_path: Path):
     """Right coins after each step: 15, 30, 18; a medal takes 24. Two tasks, so the curve is 0, 1, 0."""
     found = study("scaling", "Climber", "early-coin", "late-coin", "--seeds", "1", "--over", "steps")
     (curve,) = found["curves"]
@@ -75,13 +75,13 @@ def test_one_run_is_studied_over_steps_and_over_time(study, exam_here, tmp_path:
     assert [point["value"] for point in curve["points"]] == [0, 1, 0]
     assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
     assert curve["points"][2]["per_unit"] == -1
-    shown = exam_here("study", "scaling", tmp_path / "run", "--over", "time", "--levels", "0.001s,1h")
+    shown = exam("study", "scaling", tmp_path / "run", "--over", "time", "--levels", "0.001s,1h")
     assert shown.returncode == 0, shown.stderr
     rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("0.0s", "1h"))]
     # Nothing was submitted after a millisecond; after an hour it is as at the end: pick 0 %, oracle 100 %.
     assert [(row[1], row[8]) for row in rows] == [("0.0", "0.0"), ("0.0", "100.0")], shown.stdout
     assert "24h: 8.7 %, 100h: 11.8 %" in shown.stdout
-    percentile = exam_here("study", "scaling", tmp_path / "run", "--over", "steps", "--measure", "percentile")
+    percentile = exam("study", "scaling", tmp_path / "run", "--over", "steps", "--measure", "percentile")
     assert percentile.returncode == 2 and "does not define percentile" in percentile.stderr
 
 
@@ -123,15 +123,15 @@ def test_resources_are_swept_and_paired(study, tmp_path: Path, factor, text, lev
     assert [(one.second, one.first, one.p) for one in curve.steps] == [("0 GPUs", "1 GPU", 0.5)]
 
 
-def test_levels_must_fit_what_is_varied(exam_here, tmp_path: Path):
+def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
     words = ["study", "scaling", "exam", "--agent", "starter", "--out", str(tmp_path / "x")]
-    assert "at least two levels" in exam_here(*words, "--over", "cores").stderr
-    assert "0 is not a possible number of cores" in exam_here(*words, "--over", "cores", "--levels", "0,1").stderr
-    assert "1.5 is not a possible number of steps" in exam_here(*words, "--over", "steps", "--levels", "1.5").stderr
-    assert "not a duration" in exam_here(*words, "--over", "time", "--levels", "soon").stderr
-    assert exam_here("study", "scaling", "exam", tmp_path, "--over", "time").returncode == 2
+    assert "at least two levels" in exam(*words, "--over", "cores").stderr
+    assert "0 is not a possible number of cores" in exam(*words, "--over", "cores", "--levels", "0,1").stderr
+    assert "1.5 is not a possible number of steps" in exam(*words, "--over", "steps", "--levels", "1.5").stderr
+    assert "not a duration" in exam(*words, "--over", "time", "--levels", "soon").stderr
+    assert exam("study", "scaling", "exam", tmp_path, "--over", "time").returncode == 2
     for factor, levels in (("cores", "1,10000"), ("memory", "1GB,900TB"), ("gpus", "0,100")):
-        refused = exam_here(*words, "--over", factor, "--levels", levels)
+        refused = exam(*words, "--over", factor, "--levels", levels)
         assert refused.returncode == 2 and "--levels: this machine has" in refused.stderr, factor
     assert not (tmp_path / "x").exists(), "nothing is planned that cannot be run"
 
@@ -144,7 +144,7 @@ def test_the_published_figures_are_those_of_the_paper():
 
 
 @pytest.mark.slow
-def test_the_oracle_of_a_search_includes_solutions_that_it_did_not_pick(exam_here, tmp_path: Path):
+def test_the_oracle_of_a_search_includes_solutions_that_it_did_not_pick(exam, tmp_path: Path):
     """Three scripts for a dollar each: 15 right and a boast, then 30 right and a modest claim, then 18 right.
 
     The search believes the first one to its end, so its own curve stays at 0; the oracle has a medal from step 2 on.
@@ -171,13 +171,13 @@ budget = {{ steps = 3 }}
 prices = {{ "scripted/{model}" = {{ input = 0, output = 100000 }} }}
 """
     )
-    done = exam_here("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
+    done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
     assert done.returncode == 0, done.stderr
     (curve,) = json.loads(done.stdout)["curves"]
     assert [(point["value"], point["oracle"]) for point in curve["points"]] == [(0, 0), (0, 1), (0, 1)]
     assert [point["dollars"] for point in curve["points"]] == [1, 2, 3]
-    over_cost = exam_here("study", "scaling", run, "--over", "cost", "--levels", "1,2,3", "--json")
+    over_cost = exam("study", "scaling", run, "--over", "cost", "--levels", "1,2,3", "--json")
     (curve,) = json.loads(over_cost.stdout)["curves"]
     assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
-    (finding,) = json.loads(exam_here("study", "violations", run, "--json").stdout)["findings"]
+    (finding,) = json.loads(exam("study", "violations", run, "--json").stdout)["findings"]
     assert (finding["rule"], finding["quote"]) == ("claimed-metric", "node 0 claims 0.99; the score is 0.5")

@@ -277,7 +277,7 @@ def test_code_that_trials_were_given_neither_resembles_nor_differs():
     assert lines == (set(range(1, 10)), set(range(1, 10)))
 
 
-def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared_here, tmp_path: Path):
+def test_the_command_compares_trials_seeds_notebooks_and_panels(assay, pocket_home, tmp_path: Path):
     """Two seeds with code of their own, and a notebook with a renamed copy of the first one's.
 
     What they were given, the starter and a script that Assay ships, is most of their code, and all that `starter` has.
@@ -287,8 +287,8 @@ def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared_h
     own[1].write_text(OTHER)
     author = f"{STUDY_AGENTS}:Author,own={own[0]}+{own[1]}"
     words = ["--agent", author, "--agent", "starter", "--seeds", "2", "--out", run, "--quiet"]
-    assay_prepared_here("run", "pocket/digits", *words)
-    shown = assay_prepared_here("study", "similarity", run)
+    assay("run", "pocket/digits", *words, home=pocket_home)
+    shown = assay("study", "similarity", run, home=pocket_home)
     assert "2 of 4 trials with code of their own" in shown.stdout, shown.stdout + shown.stderr
     assert "Above 60 %: 0 pairs" in shown.stdout
     notebooks.mkdir()
@@ -297,7 +297,7 @@ def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared_h
     (notebooks / "clean.py").write_text(CLEAN + "# </pre><script>alert(1)</script>")
     page, figure = tmp_path / "pairs.html", tmp_path / "similarity.svg"
     words = ["--against", notebooks, "--panel", "--json", "--html", page, "--figure", figure]
-    found = json.loads(assay_prepared_here("study", "similarity", run, *words).stdout)
+    found = json.loads(assay("study", "similarity", run, *words, home=pocket_home).stdout)
     shown = page.read_text()
     assert "planted.ipynb" in shown and 'class="shared"' in shown and 'class="own"' in shown and "<script" not in shown
     assert "&lt;script&gt;alert(1)" in shown and figure.read_text().startswith("<svg")
@@ -305,4 +305,4 @@ def test_the_command_compares_trials_seeds_notebooks_and_panels(assay_prepared_h
     assert flagged == [("planted.ipynb", "notebook")]
     compared = {one["relation"]: one["pairs"] for one in found["relations"]}
     assert compared == {"notebook": 2, "file": 2, "starter": 2, "reference panel": 2}
-    assert assay_prepared_here("study", "similarity", tmp_path).returncode == 2
+    assert assay("study", "similarity", tmp_path, home=pocket_home).returncode == 2

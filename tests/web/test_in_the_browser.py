@@ -210,10 +210,10 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     check_accessibility(page)
 
 
-def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, prepared_home, monkeypatch, open_page):
+def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, pocket_home, monkeypatch, open_page):
     """The agent has a perfect submission after its first step, and replaces it by the sample submission."""
-    monkeypatch.setenv("ASSAY_HOME", str(prepared_home.root))
-    data = load_prepared(prepared_home, Registry().task("pocket/digits"))
+    monkeypatch.setenv("ASSAY_HOME", str(pocket_home.root))
+    data = load_prepared(pocket_home, Registry().task("pocket/digits"))
     perfect, poor = (data.private / "answers.csv").read_bytes(), (data.public / "sample_submission.csv").read_bytes()
     run = write_run(tmp_path / "run", seeds=2, tasks=("digits",), texts=Texts(submissions=(perfect, poor)))
     with serving(run.path) as viewer:

@@ -24,17 +24,17 @@ def test_a_trial_is_followed_until_it_ends(tmp_path):
     assert rest[-1] == "done"
 
 
-def test_one_step_is_shown_and_options_that_exclude_each_other_are_refused(assay_here, tmp_path):
+def test_one_step_is_shown_and_options_that_exclude_each_other_are_refused(assay, tmp_path):
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",)).trials())[1]
-    second = assay_here("logs", trial.path, "--step", "2").stdout
+    second = assay("logs", trial.path, "--step", "2").stdout
     assert "step 2" in second and "step 1" not in second and "step 3" not in second
-    refused = assay_here("logs", trial.path, "--follow", "--json")
+    refused = assay("logs", trial.path, "--follow", "--json")
     assert refused.returncode == 2 and "--follow and --json exclude each other" in refused.stderr
 
 
-def test_nothing_that_an_agent_wrote_controls_the_terminal(assay_here, tmp_path):
+def test_nothing_that_an_agent_wrote_controls_the_terminal(assay, tmp_path):
     evil = "\x1b[31mred\x1b]0;title\x07\x9b2J\u202e\r\x08over"
     texts = Texts(*[evil] * 6, label="research", reason=evil, code=evil)
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",), texts=texts).trials())[1]
-    shown = assay_here("logs", trial.path)
+    shown = assay("logs", trial.path)
     assert shown.returncode == 0 and "red" in shown.stdout and not CONTROL.search(shown.stdout + shown.stderr)

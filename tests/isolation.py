@@ -1,0 +1,79 @@
+"""What tests see of the machine: a few of the caller's environment variables, and what `make test` has installed."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from assay.core.home import Home
+from assay.lab.host import slots
+
+KEPT = re.compile(
+    "PATH|USER|LOGNAME|SHELL|TMPDIR|LD_LIBRARY_PATH|(PIP|UV|NPM_CONFIG|PYTEST|COVERAGE|COV|OMP|OPENBLAS|MKL)_.*"
+    "|PYTHON(PATH|DONTWRITEBYTECODE|PYCACHEPREFIX)|(HTTPS?|ALL|NO)_PROXY|.*_CA_(BUNDLE|CERTS)|SSL_CERT_.*",
+    re.IGNORECASE,
+)
+"""The variables that tests inherit: where programs are, and how packages are downloaded."""
+PACKAGE_SETTINGS = (".npmrc", ".pip", ".config/pip", ".config/uv")
+"""What tests see of the user's home directory: how packages are downloaded."""
+LOOPBACK = "localhost,127.0.0.1,::1"
+
+
+def isolate(folder: Path) -> None:
+    """Replace the environment variables of this process, whose workers inherit them, by ones that are always the same.
+
+    The machine's home and that of the user are replaced by folders in `folder`. The machine's built environments and
+    downloads are borrowed from the home that the caller has set.
+    """
+    user = make_user_home(folder / "user")
+    default = borrow_machine(folder / "default")
+    kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
+    no_proxy = ",".join([LOOPBACK, *(kept[name] for name in ("no_proxy", "NO_PROXY") if kept.get(name))])
+    os.environ.clear()
+    os.environ.update(kept)
+    os.environ.update(
+        {
+            "ASSAY_HOME": str(default.root),
+            "ASSAY_SEEDS": "1",  # one trial per task and agent is enough for most tests
+            "HOME": str(user),
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            **dict.fromkeys(["no_proxy", "NO_PROXY"], no_proxy),
+        }
+    )
+    time.tzset()
+
+
+def make_user_home(folder: Path) -> Path:
+    """Make an empty home directory with the package settings of the user."""
+    folder.mkdir()
+    for name in PACKAGE_SETTINGS:
+        original = Path(f"~/{name}").expanduser()
+        if original.exists():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).symlink_to(original.absolute())
+    return folder
+
+
+def make_folder() -> Path:
+    """Make a folder that sandboxes of another user can enter, unlike pytest's own temporary folders."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-test-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    return folder
+
+
+def borrow_machine(root: Path) -> Home:
+    """Make a home that uses the built environments and downloads of the default home, so that none is made twice."""
+    machine = Home.default()
+    root.mkdir(exist_ok=True)
+    (root / "environments").symlink_to(machine.environments.resolve())
+    (root / "downloads").symlink_to(machine.downloads.resolve())
+    return Home(root)
+
+
+def remove_home(root: Path) -> None:
+    """Remove a home with the mounts that killed labs left behind."""
+    slots.sweep(Home(root))
+    shutil.rmtree(root)
