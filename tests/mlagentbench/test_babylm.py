@@ -110,8 +110,8 @@ def test_the_description_names_files_and_limits(babylm: Task) -> None:
     assert (babylm.editions, babylm.budget.time, babylm.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [*babylm.starter, babylm.submission.file, "data/model.py", "data/judge.py", "bits per byte", *SOURCES]
     assert [word for word in words if word not in babylm.description] == []
-    said = " ".join(babylm.description.partition("published for this problem")[2].split())
-    assert said.startswith("elsewhere do not compare:")
+    said = " ".join(babylm.description.split()).partition("published for this problem ")[2]
+    assert said.startswith("elsewhere are not comparable:")
 
 
 def test_only_training_and_development_text_is_public_and_unchanged(made: Prepared) -> None:

@@ -145,8 +145,8 @@ def test_the_description_names_files_and_limits(clrs: Task) -> None:
     assert clrs.judged_in_lab and not clrs.timed
     words = [*clrs.starter, "data/", "checkpoint.npz", "model.py", "hidden graphs of 64 nodes", "20 minutes", "10 MB"]
     assert [word for word in words if word not in clrs.description] == []
-    said = " ".join(clrs.description.partition("published for this problem")[2].split())
-    assert said.startswith("elsewhere do not compare:")
+    said = " ".join(clrs.description.split()).partition("published for this problem ")[2]
+    assert said.startswith("elsewhere are not comparable:")
     starter = clrs.starter["train.py"].decode()
     assert "BATCHES = 300" in starter and "for 300 batches" in clrs.description
 

@@ -41,8 +41,8 @@ def test_the_description_names_files(llama: Task) -> None:
     assert (llama.editions, llama.budget.time, llama.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [*llama.starter, llama.submission.file, "data/example.npz", "data/reference.py", "can no longer be"]
     assert [word for word in words if word not in llama.description] == []
-    remark = " ".join(llama.description.partition("published for this problem")[2].split())
-    assert remark.startswith("elsewhere do not compare:")
+    remark = " ".join(llama.description.split()).partition("published for this problem ")[2]
+    assert remark.startswith("elsewhere are not comparable:")
 
 
 def test_panel_scores_improve_and_the_best_counts_as_success(llama: Task) -> None:

@@ -85,8 +85,8 @@ def test_the_description_names_files_and_columns(name: str) -> None:
     assert (one.editions, one.budget.time, one.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
     words = [next(iter(one.starter)), one.submission.file, one.submission.id or "", *one.submission.columns, "data/"]
     assert [word for word in words if word not in one.description] == []
-    remark = " ".join(one.description.partition("published for this problem")[2].split())
-    assert remark.startswith(("elsewhere do not compare:", "elsewhere compare only roughly:"))
+    remark = " ".join(one.description.split()).partition("published for this problem ")[2]
+    assert remark.startswith(("elsewhere are not comparable:", "elsewhere are only roughly comparable:"))
 
 
 @pytest.mark.parametrize("name", TABLES)
