@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
+from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import hash_weights
 from assay.records import label_trials
 from assay.records.budget import BudgetUsed
@@ -16,7 +17,6 @@ from assay.records.state import State, SubmissionEntry
 from assay.results.collect import collect_outcomes
 from assay.results.statistics import summarize_cells
 from assay.runs.hashes import check_agent, hash_of_agent
-from assay.runs.machine_load import describe_load, read_load
 from assay.runs.plan import Plan
 from assay.tasks import Registry
 

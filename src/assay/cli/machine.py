@@ -97,7 +97,7 @@ def doctor_command(json_: bool) -> None:
 
 def _check_machine() -> "list[Diagnosis]":
     from assay.lab.doctor import Diagnosis
-    from assay.runs.machine_load import describe_load, read_load
+    from assay.lab.machine_load import describe_load, read_load
 
     load = read_load()
     busy = describe_load(load)

@@ -1,7 +1,7 @@
 """`assay run` and `assay resume`."""
 
 from contextlib import nullcontext
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from assay.cli.output import choose_progress, echo, quiet
 from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
 from assay.cli.report import print_report
 from assay.cli.view import viewing
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.core.text import plural
@@ -21,7 +21,6 @@ from assay.records.fork import fork
 
 if TYPE_CHECKING:
     from assay.runs.driver import Unstarted
-    from assay.runs.plan import Plan
     from assay.runs.plan_config import PlanConfig
 
 
@@ -53,7 +52,7 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, qu
       assay run --again --failed runs/first
       assay run --again runs/first/trials/digits-automl-1-0a1b2c3d4e
     """
-    from assay.runs.executors import ExecutorConfig, check_executor_config
+    from assay.runs.execute import Reporting, add_trials, choose_run_folder
 
     if failed and not again:
         raise UsageError("--failed requires --again")
@@ -62,15 +61,8 @@ def run_command(ctx: click.Context, /, again: bool, failed: bool, view: bool, qu
         _rerun_folders(ctx, folders, failed, quiet)
         return
     plan, config = make_plan(ctx)
-    check_executor_config(ExecutorConfig.model_validate(_executor_settings(config)))
-    run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
-    if config.build is not False:
-        build_environments(plan, quiet)
-    files = list(plan.trials(Home.default()))
-    run.add(files)
-    others = sorted({file.variant for file in files if file.variant != "real"})
-    if others and config.variant is None:
-        echo(f"Using {', '.join(others)} data where it is the only variant that is prepared.", err=True)
+    run = choose_run_folder(config)
+    files = add_trials(run, [plan], config, Home.default(), Reporting(choose_progress(quiet), partial(echo, err=True)))
     if again:
         _rerun(run, [TrialFolder(run.path / "trials" / file.id) for file in files], failed)
     with viewing(run.path) if view else nullcontext():
@@ -115,17 +107,6 @@ def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]
     return names
 
 
-def build_environments(plan: "Plan", quiet: bool) -> None:
-    """Build the environments that labs need and this machine lacks, after saying how large they are."""
-    from assay.lab.environments import build_environment, describe_size, is_built
-
-    home = Home.default()
-    for name in plan.environments(home):
-        if not is_built(home, name):
-            echo(f"Building environment {name} ({describe_size(name)}); --no-build refuses this.", err=True)
-            build_environment(home, name, choose_progress(quiet))
-
-
 @click.command("resume")
 @click.argument(
     "folder",
@@ -167,64 +148,28 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
 def _execute(
     run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool, only: list[str] | None = None
 ) -> None:
-    unstarted = execute_trials(run, config, quiet, resumed=resumed, only=only)
-    _print_end(run, unstarted)
+    _print_end(run, run_unfinished(run, config, quiet, resumed=resumed, only=only))
 
 
-def execute_trials(
+def run_unfinished(
     run: RunFolder, config: "PlanConfig", quiet: bool, *, resumed: bool = False, only: list[str] | None = None
 ) -> "Unstarted | None":
-    """Run what is missing of a run, and return what was not started; an interruption ends the command."""
+    """Run what is missing of a run while showing its progress; an interruption ends the command."""
     from assay.cli.live import show_run
-    from assay.runs.driver import Stopped, execute_run
-    from assay.runs.executors import ExecutorConfig, load_executor_config, make_executor, save_executor_config
-    from assay.runs.retry import Allowance, Retries
+    from assay.runs.driver import Stopped
+    from assay.runs.execute import Reporting, execute_trials
 
-    chosen = {"attempts": config.attempts, "wait": config.retry_wait}
-    retries = Retries(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
-    given = _executor_settings(config)
-    # A resumed run continues where it ran before, unless another executor is given.
-    previous = load_executor_config(run) if resumed and "on" not in given else ExecutorConfig()
-    executor_config = ExecutorConfig.model_validate(previous.model_dump() | given)
-    _warn(run)
-    executor = make_executor(executor_config, run, Home.default(), cores=config.cores, retries=retries)
-    save_executor_config(run, executor_config)
+    reporting = Reporting(NoProgress() if quiet else show_run(run), partial(echo, err=True))
     try:
-        return execute_run(
-            run,
-            executor,
-            only=only,
-            progress=NoProgress() if quiet else show_run(run),
-            retries=retries,
-            allowance=Allowance(config.total_time, config.total_cost),
-        )
+        return execute_trials(run, config, Home.default(), reporting, only=only, resumed=resumed)
     except Stopped:
         echo(f"error: interrupted; to continue, run: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
 
 
-def _executor_settings(config: "PlanConfig") -> dict[str, Any]:
-    return {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(config, name))}
-
-
-def _warn(run: RunFolder) -> None:
-    """Warn of what could lead to wrong conclusions: a busy machine, and trials of older versions of an agent."""
-    from assay.runs.hashes import is_outdated
-    from assay.runs.machine_load import describe_load, read_load
-
-    unfinished = [trial for trial in run.trials() if not trial.state.final]
-    if unfinished and (busy := describe_load(read_load())):
-        echo(f"warning: {busy}", err=True)
-    outdated = [trial for trial in unfinished if is_outdated(trial.file)]
-    if outdated:
-        echo(
-            f"warning: {plural(len(outdated), 'unfinished trial')} of an earlier version of an agent will not "
-            f"be run; to remove them, run: assay clean {run.path} --outdated",
-            err=True,
-        )
-
-
 def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
+    from assay.runs.execute import check_infrastructure
+
     print_report(run)
     echo(f"\nRun folder: {run.path}\nFor an HTML page, run: assay report {run.path} --html report.html")
     if unstarted:
@@ -234,13 +179,3 @@ def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
             f"to continue, run: assay resume {run.path}"
         )
     check_infrastructure(run)
-
-
-def check_infrastructure(run: RunFolder) -> None:
-    """Raise an error if trials failed because of the infrastructure, not of an agent."""
-    failed = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
-    if failed:
-        raise AssayError(
-            f"{len(failed)} of {len(run.file.trials)} trials could not run ({failed[0].state.reason}); "
-            f"to try again, run: assay resume {run.path}"
-        )

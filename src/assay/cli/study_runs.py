@@ -1,13 +1,13 @@
 """What the commands of studies share: runs to study or to make first, and options that mean the same in all of them."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from assay.cli.output import echo, open_run
+from assay.cli.output import choose_progress, echo, open_run
 from assay.cli.planning import make_plan
 from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
@@ -47,15 +47,14 @@ def find_runs_to_study(
         if len(given) < len(names):
             raise UsageError("Pass either finished runs, or tasks and a plan to run")
         return [open_run(path) for path in given]
-    from assay.cli.run import build_environments, check_infrastructure, execute_trials
+    from assay.cli.run import run_unfinished
+    from assay.runs.execute import Reporting, add_trials, check_infrastructure, choose_run_folder
 
     plan, config = make_plan(ctx)
     plans = vary(plan, config.on in (None, "local"))
-    run = RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
-    if config.build is not False:
-        build_environments(plan, quiet)
-    run.add([file for one in plans for file in one.trials(Home.default())])
-    unstarted = execute_trials(run, config, quiet)
+    run = choose_run_folder(config)
+    add_trials(run, plans, config, Home.default(), Reporting(choose_progress(quiet), partial(echo, err=True)))
+    unstarted = run_unfinished(run, config, quiet)
     echo(f"Run folder: {run.path}", err=True)
     if unstarted:
         raise UsageError(f"{plural(unstarted.trials, 'trial')} not started because {unstarted.why}; repeat the command")

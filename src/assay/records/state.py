@@ -25,8 +25,6 @@ Failure = Literal[
     "invalid submission",
 ]
 """What kept an agent from a valid submission."""
-BUSY_LOAD = 1.5
-"""Runnable processes per core above which a machine is called busy: each gets at most two thirds of a core."""
 AnswerAccess = Literal["withheld", "within reach"]
 """Whether anything derived from the hidden answers could have been read while the agent worked.
 

@@ -6,7 +6,8 @@ from functools import cache, cached_property
 from typing import Literal
 
 from assay.grading.result import Grade
-from assay.records.state import BUSY_LOAD, Cause, Failure, Status
+from assay.lab.machine_load import BUSY_LOAD
+from assay.records.state import Cause, Failure, Status
 from assay.results.sample_scores import normalize_score
 
 Direction = Literal["higher", "lower"]

@@ -16,6 +16,7 @@ from assay.grading import grade_submission
 from assay.grading.grade import make_grade
 from assay.grading.result import Grade, Judgement
 from assay.lab.interface import SandboxName
+from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
 from assay.records import TrialFile, TrialFolder
 from assay.records.verify import RecordFinding
@@ -26,7 +27,6 @@ from assay.runs.hashes import (
     hash_of_environment,
     hash_of_folder,
 )
-from assay.runs.machine_load import describe_load, read_load
 from assay.tasks import Registry, Task
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.

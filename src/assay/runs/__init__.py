@@ -1,7 +1,7 @@
 """Runs: a plan expands to trials, and an executor runs them on this machine or on a cluster.
 
-Start reading at `plan.py` (what to run), then `driver.py` (many trials), `trial.py` (one trial from an empty workspace
-to a grade) and `executors/` (where trials run).
+Start reading at `plan.py` (what to run) and `execute.py` (run it), then `driver.py` (many trials), `trial.py` (one
+trial from an empty workspace to a grade) and `executors/` (where trials run).
 """
 
 from typing import TYPE_CHECKING
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
-    from assay.runs.driver import Executor, Stopped, execute_run
+    from assay.runs.driver import Executor, Stopped, Unstarted, execute_run
+    from assay.runs.execute import Reporting, add_trials, check_infrastructure, choose_run_folder, execute_trials
     from assay.runs.executors import ExecutorConfig, make_executor
     from assay.runs.forecast import Forecast, forecast
     from assay.runs.plan import Plan
@@ -24,11 +25,17 @@ __all__ = [
     "Forecast",
     "Plan",
     "PlanConfig",
+    "Reporting",
     "Retries",
     "RunStatus",
     "Stopped",
+    "Unstarted",
+    "add_trials",
     "build_plan",
+    "check_infrastructure",
+    "choose_run_folder",
     "execute_run",
+    "execute_trials",
     "forecast",
     "make_executor",
     "read_plan_file",
@@ -39,7 +46,8 @@ __all__ = [
 __getattr__ = import_on_use(
     __name__,
     {
-        "driver": ["Executor", "Stopped", "execute_run"],
+        "driver": ["Executor", "Stopped", "Unstarted", "execute_run"],
+        "execute": ["Reporting", "add_trials", "check_infrastructure", "choose_run_folder", "execute_trials"],
         "executors": ["ExecutorConfig", "make_executor"],
         "forecast": ["Forecast", "forecast"],
         "plan": ["Plan"],

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import Protocol
 
@@ -211,11 +212,15 @@ def _give_up(folder: TrialFolder, code: int | None, times: int) -> None:
 
 
 class _StopSignals:
-    """Turns the first SIGINT or SIGTERM into a request to stop; a second one interrupts at once."""
+    """Turns the first SIGINT or SIGTERM into a request to stop; a second one interrupts at once.
+
+    Only the main thread of a process can do so.
+    """
 
     def __enter__(self) -> "_StopSignals":
         self.requested = False
-        self._before = {number: signal.signal(number, self._request) for number in (signal.SIGINT, signal.SIGTERM)}
+        numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+        self._before = {number: signal.signal(number, self._request) for number in numbers}
         return self
 
     def __exit__(self, *error: object) -> None:

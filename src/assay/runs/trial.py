@@ -22,6 +22,7 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.lab import open_lab
+from assay.lab.machine_load import read_load
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
 from assay.records.events import (
     AgentCrashed,
@@ -42,7 +43,6 @@ from assay.records.tape import Diverged, Past, past_of
 from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
 from assay.runs.job import PREEMPTED, JobKind, Taken
-from assay.runs.machine_load import read_load
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
 from assay.tasks import Registry, Task
 

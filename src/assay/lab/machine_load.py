@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from assay.records.state import BUSY_LOAD
+BUSY_LOAD = 1.5
+"""Runnable processes per core above which a machine is called busy: each gets at most two thirds of a core."""
 
 
 def read_load(path: Path = Path("/proc/loadavg"), cores: int | None = None) -> float | None:

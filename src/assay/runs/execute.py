@@ -1,0 +1,126 @@
+"""Execute plans: add their trials to a run, and run whatever is not finished.
+
+This is what `assay run` and `assay resume` call. It prints nothing: `Reporting` says where progress and warnings go.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import AssayError
+from assay.core.home import Home
+from assay.core.progress import NoProgress, Progress
+from assay.core.text import plural
+from assay.lab.environments import build_environment, describe_size, is_built
+from assay.lab.machine_load import describe_load, read_load
+from assay.records import RunFolder, TrialFile
+from assay.runs.driver import Unstarted, execute_run
+from assay.runs.executors import (
+    ExecutorConfig,
+    check_executor_config,
+    load_executor_config,
+    make_executor,
+    save_executor_config,
+)
+from assay.runs.hashes import is_outdated
+from assay.runs.plan import Plan
+from assay.runs.plan_config import PlanConfig
+from assay.runs.retry import Allowance, Retries
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """How a run reports to the person who waits for it: progress of stages, and `notify` for single sentences."""
+
+    progress: Progress = field(default_factory=NoProgress)
+    notify: Callable[[str], None] = lambda sentence: None
+
+
+def choose_run_folder(config: PlanConfig) -> RunFolder:
+    """Return the folder that a run is written to: the configured one, or one named after the current time."""
+    return RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
+
+
+def add_trials(
+    run: RunFolder, plans: Sequence[Plan], config: PlanConfig, home: Home, reporting: Reporting = Reporting()
+) -> list[TrialFile]:
+    """Add the trials of plans to a run, after building the environments that are missing; return the trials.
+
+    Everything that can be checked before a run has a folder is checked first.
+    """
+    check_executor_config(ExecutorConfig.model_validate(_executor_settings(config)))
+    if config.build is not False:
+        for name in dict.fromkeys(name for plan in plans for name in plan.environments(home)):
+            if not is_built(home, name):
+                reporting.notify(f"Building environment {name} ({describe_size(name)}). Pass --no-build to skip.")
+                build_environment(home, name, reporting.progress)
+    files = [file for plan in plans for file in plan.trials(home)]
+    run.add(files)
+    others = sorted({file.variant for file in files if file.variant != "real"})
+    if others and config.variant is None:
+        reporting.notify(f"Using {', '.join(others)} data where it is the only variant that is prepared.")
+    return files
+
+
+def execute_trials(
+    run: RunFolder,
+    config: PlanConfig,
+    home: Home,
+    reporting: Reporting = Reporting(),
+    *,
+    only: Collection[str] | None = None,
+    resumed: bool = False,
+) -> Unstarted | None:
+    """Run the unfinished trials of a run, or `only` those with these ids; return what the run's limits left unstarted.
+
+    A resumed run continues with the executor it ran on before, unless another one is configured. Raises `Stopped` if
+    the user interrupts it.
+    """
+    default = Retries()
+    wait = default.wait if config.retry_wait is None else config.retry_wait
+    retries = Retries(attempts=config.attempts or default.attempts, wait=wait)
+    settings = _executor_settings(config)
+    previous = load_executor_config(run) if resumed and "on" not in settings else ExecutorConfig()
+    executor_config = ExecutorConfig.model_validate(previous.model_dump() | settings)
+    for warning in _find_warnings(run):
+        reporting.notify(f"warning: {warning}")
+    executor = make_executor(executor_config, run, home, cores=config.cores, retries=retries)
+    save_executor_config(run, executor_config)
+    return execute_run(
+        run,
+        executor,
+        only=only,
+        progress=reporting.progress,
+        retries=retries,
+        allowance=Allowance(config.total_time, config.total_cost),
+    )
+
+
+def check_infrastructure(run: RunFolder) -> None:
+    """Raise an error if trials failed because of the infrastructure, not of an agent."""
+    failed = [trial for trial in run.trials() if trial.state.cause == "infrastructure"]
+    if failed:
+        raise AssayError(
+            f"{len(failed)} of {len(run.file.trials)} trials could not run ({failed[0].state.reason}); "
+            f"to try again, run: assay resume {run.path}"
+        )
+
+
+def _executor_settings(config: PlanConfig) -> dict[str, Any]:
+    return {name: value for name in ("on", "slurm", "data_from", "lease") if (value := getattr(config, name))}
+
+
+def _find_warnings(run: RunFolder) -> list[str]:
+    """Return what could lead to wrong conclusions: a busy machine, and trials of older versions of an agent."""
+    unfinished = [trial for trial in run.trials() if not trial.state.final]
+    busy = describe_load(read_load()) if unfinished else None
+    warnings = [busy] if busy else []
+    outdated = sum(is_outdated(trial.file) for trial in unfinished)
+    if outdated:
+        warnings.append(
+            f"{plural(outdated, 'unfinished trial')} of an earlier version of an agent will not be run; "
+            f"to remove them, run: assay clean {run.path} --outdated"
+        )
+    return warnings
