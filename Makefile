@@ -11,7 +11,7 @@ test test-quick: export OPENBLAS_NUM_THREADS := 1
 # Tests start thousands of Python processes, each of which would compile Assay's modules again.
 test test-quick: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick lint docs bench clean
+.PHONY: demo test test-quick lint docs bench pin-descriptions clean
 
 demo:
 	@$(PYTHON) tools/install.py demo
@@ -44,6 +44,9 @@ docs:
 bench:
 	@$(PYTHON) tools/install.py bench
 	@$(BIN)/python benchmarks
+
+pin-descriptions:
+	@$(PYTHON) tools/pin_descriptions.py
 
 clean:
 	rm -rf .venv build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache $(DEMO)
