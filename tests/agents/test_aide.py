@@ -13,8 +13,7 @@ from assay.models import Models, Prices
 from assay.records import Journal, TrialFolder, read_events, read_journal
 from assay.records.events import SearchNode
 from assay.records.prompts import Prompts
-from assay.results.score_curve import grade_steps
-from assay.results.search_scores import grade_nodes
+from assay.results.progress import read_progress
 from assay.results.search_tree import make_tree, place_nodes
 from assay.runs.plan import Plan
 from assay.runs.trial import run_trial
@@ -130,8 +129,9 @@ def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, p
     assert "Beauty" in search.nodes[0].execution.output
     assert search.best.metric == min(node.metric for node in search.good) and "all numbers" in search.best.plan
     assert trial.grade.score < task.measured.baseline
-    (best,) = [node for node in grade_nodes(trial, task, pocket_home) if node.best]
-    assert best.score == trial.grade.score and best.metric != best.score
+    last = [row for row in read_progress(trial, task, pocket_home) if row.picked][-1]
+    assert (last.node, last.own_metric) == (search.best.id, search.best.metric)
+    assert last.score == trial.grade.score != last.own_metric
 
 
 def test_greedy_drafts_debugs_and_improves(trials):
@@ -178,8 +178,11 @@ def test_a_false_metric_misleads_the_search_but_not_the_grade(trials):
     trial = trials.run(script(20), script(3, "1e9"), drafts=2)
     assert journal(trial).best.metric == 1e9
     assert trial.grade.score == coins(3)
-    claimed = [(node.metric, node.score, node.best) for node in grade_nodes(trial, COIN, trials.home)]
-    assert claimed == [(20 / COINS, coins(20), False), (1e9, coins(3), True)]
+    picks = [row for row in read_progress(trial, COIN, trials.home) if row.picked]
+    assert [(row.own_metric, row.score, row.best) for row in picks] == [
+        (20 / COINS, coins(20), True),
+        (1e9, coins(3), False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,9 +202,14 @@ def test_the_last_metric_line_counts_in_any_notation(trials, printed, metric):
 
 def test_every_node_and_step_can_be_scored_after_the_trial(trials):
     trial = trials.run(script(10), script(20), script(15), drafts=3)
-    assert [node.score for node in grade_nodes(trial, COIN, trials.home)] == [coins(10), coins(20), coins(15)]
-    points = grade_steps(trial, COIN, trials.home)
-    assert [(point.step, point.score) for point in points] == [(1, coins(10)), (2, coins(20)), (3, coins(20))]
+    rows = read_progress(trial, COIN, trials.home)
+    assert [(row.step, row.node, row.score, row.picked) for row in rows] == [
+        (1, 0, coins(10), True),
+        (2, 1, coins(20), True),
+        (3, 1, coins(20), True),
+        (3, 2, coins(15), False),
+    ]
+    assert [row.best for row in rows] == [True, True, False, False]
 
 
 def test_a_node_with_an_invalid_submission_cannot_be_best(trials):
@@ -246,8 +254,8 @@ def test_the_best_submission_is_restored_whatever_a_script_does_to_the_workspace
     assert trial.state.status == "done", trial.state.reason
     assert [node.good for node in journal(trial).nodes] == [True, *[False] * len(more), True]
     assert trial.grade.score == coins(20)
-    points = grade_steps(trial, COIN, trials.home)
-    assert [point.score for point in points] == [coins(20)] * (len(more) + 2)
+    picks = [row for row in read_progress(trial, COIN, trials.home) if row.picked]
+    assert [row.score for row in picks] == [coins(20)] * (len(more) + 2)
 
 
 def test_a_reply_without_a_script_is_rejected_and_retried(trials):

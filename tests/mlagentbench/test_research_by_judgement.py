@@ -13,7 +13,7 @@ from researcher import MEASURED, PLAN, STEPS
 from assay.audit.reference_panel import keep_measurements
 from assay.records import RunFolder, read_events
 from assay.records.tape import finished_calls
-from assay.results.score_curve import grade_steps
+from assay.results.progress import read_progress
 from assay.tasks import Measured, Registry
 
 NAMES = ("house-price", "vectorization", "clrs")
@@ -64,7 +64,7 @@ def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay, home,
         # Speed varies between measurements; that of the panel's solution with these two lines was 119.
         assert trial.grade.score > 20 and trial.grade.success
         return
-    scores = {point.step: point.score for point in grade_steps(trial, task, home)}
+    scores = {row.step: row.score for row in read_progress(trial, task, home)}
     assert scores[len(PLAN)] == trial.grade.score
     # A lower error is better; for clrs, fewer batches are worse.
     assert scores[len(PLAN)] < scores[MEASURED]

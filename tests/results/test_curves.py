@@ -2,66 +2,73 @@
 
 import pytest
 
-from assay.results.curve_points import CurvePoint
-from assay.results.curves import TrialPoints, make_curves
-from assay.results.outcome import Outcome
+from assay.results.curves import make_curves
+from assay.results.progress import ProgressRow
 
 
-def trial(task, agent, *points, direction="higher"):
-    outcome = Outcome(
-        task=task, title=task, metric="accuracy", direction=direction, agent=agent, seed=1, edition="v1",
-        variant="real", status="done", cause=None, why=None, grade=None, elapsed=0.0, steps=0, sealed=True,
-    )  # fmt: skip
-    return TrialPoints(outcome, tuple(points))
+def row(task, at, score=None, success=None, *, best=None, **fields):
+    """A pick after step `at`, which took as many seconds; better than all before it unless `best` says otherwise."""
+    defaults = dict.fromkeys(ProgressRow.__dataclass_fields__) | {"tokens": 0, "seed": 1, "end": False}
+    judged = {"valid": score is not None, "score": score, "success": success}
+    place = {"trial": f"{task}-1", "task": task, "agent": "x", "step": at, "elapsed": float(at)}
+    flags = {"picked": True, "best": score is not None if best is None else best}
+    return ProgressRow(**(defaults | judged | place | flags | fields))
 
 
-def point(at, score=None, success=None, percentile=None):
-    return CurvePoint(step=at, elapsed=float(at), cost=None, score=score, success=success, percentile=percentile)
-
-
-def at(curve, place, values):
-    """Return the value at a place of the axis."""
-    return values[max(index for index, x in enumerate(curve.x) if x <= place + 1e-9)]
+def at(curve, level, name):
+    """Return a value of a curve at a level."""
+    return getattr([point for point in curve.points if point.level <= level + 1e-9][-1], name)
 
 
 def test_the_mean_is_over_tasks_and_not_over_trials():
     trials = [
-        trial("a", "x", point(5, 0.9, True), point(10, 0.9, True)),
-        trial("a", "x", point(10, 0.9, True)),
-        trial("b", "x", point(10, 0.1, False)),
+        [row("a", 5, 0.9, True), row("a", 10, 0.9, True, best=False)],
+        [row("a", 10, 0.9, True)],
+        [row("b", 10, 0.1, False)],
     ]
     (curve,) = make_curves(trials, "success", "time")
     assert (curve.tasks, curve.trials) == (2, 3)
-    assert at(curve, 0, curve.own) == 0.0
-    assert at(curve, 7, curve.own) == pytest.approx(0.25)  # one of two trials of a, none of b: (1/2 + 0) / 2
-    assert at(curve, 10, curve.own) == pytest.approx(0.5)  # (1 + 0) / 2
-    # Standard error of 1 and 0: their deviation is sqrt(1/2), over sqrt(2) tasks that is 1/2; limited to shares.
-    assert at(curve, 10, curve.interval).low == 0.0 and at(curve, 10, curve.interval).high == 1.0
+    assert at(curve, 0, "picked") == 0.0
+    assert at(curve, 7, "picked") == pytest.approx(0.25)  # one of two trials of a, none of b: (1/2 + 0) / 2
+    assert at(curve, 10, "picked") == pytest.approx(0.5)  # (1 + 0) / 2
+    # Two tasks drawn with replacement: both a with probability 1/4, both b with probability 1/4.
+    assert (at(curve, 10, "interval").low, at(curve, 10, "interval").high) == (0.0, 1.0)
 
 
-def test_the_own_pick_can_become_worse_and_the_best_so_far_cannot():
-    trials = [trial("a", "x", point(2, 0.5), point(4, 0.9), point(6), point(8, 0.7))]
+def test_the_pick_can_become_worse_and_the_best_so_far_cannot():
+    trial = [row("a", 2, 0.5), row("a", 4, 0.9), row("a", 6), row("a", 8, 0.7, best=False)]
+    (curve,) = make_curves([trial], "score", "steps")
+    assert at(curve, 1, "picked") is None and at(curve, 1, "best") is None
+    assert [at(curve, step, "picked") for step in (3, 5, 7, 8)] == [0.5, 0.9, None, 0.7]
+    assert [at(curve, step, "best") for step in (3, 5, 7, 8)] == [0.5, 0.9, 0.9, 0.9]
+
+
+def test_the_best_so_far_includes_what_a_search_did_not_pick():
+    trial = [
+        row("a", 1, 0.5),
+        row("a", 2, 0.5, best=False),
+        row("a", 2, 0.9, picked=False),
+        row("a", 3, 0.6, best=False),
+    ]
+    (curve,) = make_curves([trial], "score", "steps")
+    assert [at(curve, step, "picked") for step in (1, 2, 3)] == [0.5, 0.5, 0.6]
+    assert [at(curve, step, "best") for step in (1, 2, 3)] == [0.5, 0.9, 0.9]
+
+
+def test_a_single_task_has_a_band_over_seeds():
+    trials = [[row("a", 1, 0.4)], [row("a", 1, 0.6)]]
     (curve,) = make_curves(trials, "score", "steps")
-    assert at(curve, 1, curve.own) is None and at(curve, 1, curve.best) is None
-    assert [at(curve, x, curve.own) for x in (3, 5, 7, 8)] == [0.5, 0.9, None, 0.7]
-    assert [at(curve, x, curve.best) for x in (3, 5, 7, 8)] == [0.5, 0.9, 0.9, 0.9]
-    (lower,) = make_curves([trial("a", "x", point(2, 0.5), point(8, 0.9), direction="lower")], "score", "steps")
-    assert at(lower, 8, lower.best) == 0.5 and at(lower, 8, lower.own) == 0.9
-
-
-def test_one_task_has_a_band_over_seeds():
-    trials = [trial("a", "x", point(1, 0.4)), trial("a", "x", point(1, 0.6))]
-    (curve,) = make_curves(trials, "score", "steps")
-    # The deviation of 0.4 and 0.6 is 0.2 / sqrt(2), the error of their mean 0.1.
-    found = at(curve, 1, curve.interval)
-    assert (found.low, found.high) == (pytest.approx(0.5 - 0.196), pytest.approx(0.5 + 0.196))
+    # Two seeds drawn with replacement: 0.4 twice with probability 1/4, 0.6 twice with probability 1/4.
+    assert (at(curve, 1, "interval").low, at(curve, 1, "interval").high) == (0.4, 0.6)
     with pytest.raises(ValueError, match="different tasks"):
-        make_curves([*trials, trial("b", "x", point(1, 0.4))], "score", "steps")
+        make_curves([*trials, [row("b", 1, 0.4)]], "score", "steps")
 
 
-def test_what_cannot_be_placed_or_drawn_is_left_out():
-    trials = [trial("a", "x", point(1, float("inf")), point(2, float("nan")))]
-    (curve,) = make_curves(trials, "score", "steps")
-    assert set(curve.own) == {None}
-    (curve,) = make_curves([trial("a", "x", point(1, 0.5, True))], "success", "cost")
-    assert set(curve.own) == {0.0}
+def test_a_score_too_large_to_draw_is_missing():
+    (curve,) = make_curves([[row("a", 1, 1e200)]], "score", "steps")
+    assert {point.picked for point in curve.points} == {None}
+
+
+def test_an_unknown_cost_has_no_position_on_the_axis():
+    (curve,) = make_curves([[row("a", 1, 0.5, True)]], "success", "cost")
+    assert {point.picked for point in curve.points} == {0.0}

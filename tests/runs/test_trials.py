@@ -127,6 +127,6 @@ def test_every_step_of_a_trial_can_be_graded(tiny):
     trial = only_trial(tiny)
     result = tiny.call("grade-trial", str(trial.path), "--json")
     assert result.returncode == 0, result.stderr
-    (point,) = json.loads(result.stdout)
+    (step,) = json.loads(result.stdout)["rows"]
     assert trial.grade is not None
-    assert (point["step"], point["valid"], point["score"]) == (1, True, trial.grade.score)
+    assert (step["step"], step["valid"], step["score"]) == (1, True, trial.grade.score)

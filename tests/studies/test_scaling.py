@@ -8,30 +8,39 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.records import BudgetUsed, RunFolder
+from assay.records import RunFolder
 from assay.results.inference import expected_best, pass_at_k
+from assay.results.progress import ProgressRow
 from assay.studies.paper_figures import load_paper_figures
-from assay.studies.scaling import Moment, ValueTrace, compute_budget_curve, drop_resources, study_scaling
+from assay.studies.scaling import compute_budget_curve, drop_resources, study_scaling
 from assay.studies.trials import read_study_trials
 from assay.tasks import load_plugin
 from assay.tasks.model import Resources
 
 
-def moment(hours: float, pick: float, oracle: float, cost: float | None = 0.0, steps: int = 0) -> Moment:
-    return Moment(BudgetUsed(elapsed=3600 * hours, steps=steps, cost=cost), pick, oracle)
+def trial(task: str, *picks: tuple[float, bool, float | None]) -> list[ProgressRow]:
+    """The progress of a trial: hours, whether its pick succeeds, and dollars, after each step."""
+    defaults = dict.fromkeys(ProgressRow.__dataclass_fields__) | {"trial": task, "agent": "agent", "seed": 1}
+    rows = []
+    for step, (hours, success, cost) in enumerate(picks, start=1):
+        used = {"task": task, "step": step, "elapsed": 3600 * hours, "tokens": 0, "cost": cost}
+        best = success and not any(row.success for row in rows)
+        judged = {"valid": True, "success": success, "picked": True, "best": best, "end": step == len(picks)}
+        rows.append(ProgressRow(**(defaults | used | judged)))
+    return rows
 
 
-TRACES = [
+TRIALS = [
     # Picks nothing good in the end although it had it at hour 2.
-    ValueTrace("s/a", (moment(1, 0, 0, 1), moment(2, 1, 1, 3), moment(4, 0, 1, 4))),
+    trial("s/a", (1, False, 1), (2, True, 3), (4, False, 4)),
     # Has a medal from hour 3 on and stops there.
-    ValueTrace("s/b", (moment(1, 0, 0, 1), moment(3, 1, 1, 2))),
+    trial("s/b", (1, False, 1), (3, True, 2)),
 ]
 
 
 def test_the_pick_at_each_hour_and_the_oracle_beside_it():
     hours = [1, 2, 3, 4]
-    curve = compute_budget_curve("agent", TRACES, "time", "success", [3600.0 * hour for hour in hours])
+    curve = compute_budget_curve("agent", TRIALS, "time", "success", [3600.0 * hour for hour in hours])
     assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
     assert [one.oracle for one in curve.points] == [0, 0.5, 1, 1]
     assert [one.gap for one in curve.points] == [0, 0, 0, 0.5]
@@ -43,18 +52,18 @@ def test_the_pick_at_each_hour_and_the_oracle_beside_it():
 
 
 def test_the_same_trials_over_cost_and_steps():
-    curve = compute_budget_curve("agent", TRACES, "cost", "success", [1, 2, 3, 4])
+    curve = compute_budget_curve("agent", TRIALS, "cost", "success", [1, 2, 3, 4])
     assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
-    steps = [ValueTrace("s/a", (moment(1, 0, 0, steps=1), moment(2, 1, 1, steps=2)))]
+    steps = [trial("s/a", (1, False, 0), (2, True, 0))]
     assert [one.level for one in compute_budget_curve("agent", steps, "steps", "success").points] == [1, 2]
 
 
 def test_an_unknown_cost_is_an_error():
-    unknown = [ValueTrace("s/a", (moment(1, 1, 1, None),))]
+    unknown = [trial("s/a", (1, True, None))]
     with pytest.raises(UsageError, match="cost of agent is not known"):
         compute_budget_curve("agent", unknown, "cost", "success")
     with pytest.raises(UsageError, match="used no cost"):
-        compute_budget_curve("agent", [ValueTrace("s/a", (moment(1, 1, 1, 0.0),))], "cost", "success")
+        compute_budget_curve("agent", [trial("s/a", (1, True, 0.0))], "cost", "success")
 
 
 def test_the_expected_best_of_k_is_pass_at_k_for_successes():

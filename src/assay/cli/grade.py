@@ -1,6 +1,5 @@
 """`assay grade`, `assay validate`, `assay grade-batch` and `assay grade-trial`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,10 +16,12 @@ from assay.cli.output import (
     print_table,
     quiet,
     sandbox,
+    show_table,
     variant,
 )
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
+from assay.core.table import Column, Table
 from assay.grading import grade_submission, validate_submission
 from assay.grading.result import Grade
 from assay.tasks import Task
@@ -192,47 +193,58 @@ def grade_trial_command(folder: Path, by: Literal["step", "node"], json_: bool) 
 
 
 def _print_nodes(trial: "TrialFolder", json_: bool) -> None:
-    from assay.results.search_scores import grade_nodes
+    from assay.records import read_events
+    from assay.records.search import read_journal
+    from assay.results.progress import read_progress
     from assay.runs.trial import task_of
 
-    nodes = grade_nodes(trial, task_of(trial.file), Home.default())
-    if not nodes:
-        raise UsageError(f"{trial.path} has no nodes; only trials of aide have them")
-    if json_:
-        echo(json.dumps([node.model_dump() for node in nodes], indent=2))
-        return
+    task = task_of(trial.file)
+    journal = read_journal(read_events(trial.events), task.metric.direction)
+    if not journal.nodes:
+        raise UsageError(f"{trial.path} has no nodes; its agent recorded no search")
+    scores = {row.submission: row.score for row in read_progress(trial, task, Home.default())}
+    columns = (
+        Column("node", kind="integer"),
+        Column("operator"),
+        Column("parents"),
+        Column("claimed", kind="number"),
+        Column("score", kind="number"),
+        Column("submitted", data_only=True),
+        Column("result", " ", kind="prose"),
+    )
     rows = [
-        [
-            str(node.id),
+        (
+            node.id,
             node.operator,
             ", ".join(map(str, node.parents)),
-            "" if node.metric is None else f"{node.metric:.5g}",
-            "" if node.score is None else f"{node.score:.5f}",
-            "submitted" if node.best else node.why,
-        ]
-        for node in nodes
+            node.metric,
+            scores.get(node.submission) if node.submission else None,
+            node is journal.best,
+            "submitted" if node is journal.best else node.reason,
+        )
+        for node in journal.nodes
     ]
-    print_table(["node", "operator", "parents", "claimed", "score", ""], rows)
+    show_table(Table("nodes", columns, tuple(rows)), json_, "nodes/1")
 
 
 def _print_steps(trial: "TrialFolder", json_: bool) -> None:
-    from assay.results.score_curve import grade_steps
+    from assay.results.progress import read_progress
     from assay.runs.trial import task_of
 
-    points = grade_steps(trial, task_of(trial.file), Home.default())
-    if json_:
-        echo(json.dumps([point.model_dump() for point in points], indent=2))
-        return
+    columns = (
+        Column("step", kind="integer"),
+        Column("elapsed", "time", kind="duration"),
+        Column("score", kind="number"),
+        Column("valid", kind="flag", data_only=True),
+        Column("medal", data_only=True),
+        Column("result", " ", kind="prose"),
+    )
     rows = [
-        [
-            str(point.step),
-            "" if point.elapsed is None else f"{point.elapsed:.1f} s",
-            "" if point.score is None else f"{point.score:.5f}",
-            point.medal or point.why or "",
-        ]
-        for point in points
+        (row.step, row.elapsed, row.score, row.valid, row.medal, row.medal or row.reason or "")
+        for row in read_progress(trial, task_of(trial.file), Home.default())
+        if row.picked
     ]
-    print_table(["step", "time", "score", ""], rows)
+    show_table(Table("steps", columns, tuple(rows)), json_, "steps/1")
 
 
 def _batch_variant(variant: str | None) -> str:

@@ -1,12 +1,13 @@
 """What commands share: printing, tables, and options that mean the same everywhere."""
 
+import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from assay.core.home import Home
     from assay.core.layout import TableColumn
     from assay.core.progress import Progress
+    from assay.core.table import Table
     from assay.data.store import Prepared
     from assay.records import RunFolder
     from assay.tasks import Registry, Task
@@ -53,6 +55,16 @@ _COLORS = {
     "interrupted": "yellow",
     "stopped": "yellow",
     "running": "cyan",
+}
+
+
+_STYLES: Mapping[str, dict[str, Any]] = {
+    "title": {"bold": True},
+    "header": {"dim": True},
+    "best": {"fg": "green"},
+    "failed": {"fg": "red"},
+    "warning": {"fg": "yellow"},
+    "muted": {"dim": True},
 }
 
 
@@ -175,6 +187,23 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
     echo_styled("\n".join([title, *("  ".join(row).rstrip() for row in rows)]))
     if table.left_out:
         echo(f"(hidden to fit the width: {', '.join(table.left_out)})")
+
+
+def show_table(table: "Table", json_: bool, format: str) -> None:
+    """Print a table, or with `--json` its content as JSON of this format."""
+    if json_:
+        echo(json.dumps({"format": format, **table.to_dict()}, indent=2, allow_nan=False))
+    else:
+        echo_table(table)
+
+
+def echo_table(table: "Table") -> None:
+    """Print a table that fits the terminal; in a file or a pipe every cell is whole."""
+    for line, style in table.to_lines(terminal_width()):
+        if style == "" or not uses_color():
+            echo(line)
+        else:
+            echo_styled(click.style(strip_control(line), **_STYLES[style]))
 
 
 def print_markdown(text: str) -> None:

@@ -9,7 +9,7 @@ from assay.records import Journal, RunFolder, TrialFolder, read_events, read_jou
 from assay.records.events import SearchNode
 from assay.records.search import has_nodes
 from assay.results.collect import load_tasks
-from assay.results.curve_points import load_scores
+from assay.results.progress import load_scores
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -65,7 +65,7 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
 
 def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *, with_code: bool = True) -> SearchTree:
     """Return the tree of a journal, with the scores of its nodes as far as they were graded."""
-    scores = load_scores(folder, Home.default())
+    scores = load_scores(folder, [node.submission for node in journal.nodes], Home.default())
     places = place_nodes(journal)
     best = journal.best
     shown = []

@@ -6,63 +6,37 @@ by then; the difference is what better selection would gain. Attempts are drawn 
 run. Resources have to be run one level at a time; the same plan at every level, paired by task and seed.
 """
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import stage
 from assay.core.quantities import format_size
 from assay.core.text import plural
-from assay.grading.result import Grade
 from assay.lab.host import gpu_numbers
-from assay.records import BudgetUsed, TrialFile, read_events
-from assay.records.search import find_submissions
+from assay.records import TrialFile
 from assay.results import inference
 from assay.results.comparison import RATES, Measure, measure_outcome
+from assay.results.curves import compute_curve, compute_interval
 from assay.results.inference import Interval, Sample
-from assay.results.outcome import Outcome, RuleSet
-from assay.results.score_curve import SnapshotGrader, grade_picks
+from assay.results.outcome import RuleSet
+from assay.results.progress import AXES, Axis, ProgressRow, reach, read_progress
 from assay.runs.plan import Plan
 from assay.runs.trial import task_of
 from assay.studies.paired import PairedDifference, compare_arms
 from assay.studies.trials import StudyTrial, find_rules, group_by_agent
 from assay.tasks.model import Resources
 
-Factor = Literal["time", "steps", "cost", "attempts", "cores", "memory", "gpus"]
-FACTORS: tuple[Factor, ...] = get_args(Factor)
-BUDGETS: tuple[Factor, ...] = ("time", "steps", "cost")
-"""What one long run shows at every amount."""
+Factor = Axis | Literal["attempts", "cores", "memory", "gpus"]
+FACTORS: tuple[Factor, ...] = (*AXES, "attempts", "cores", "memory", "gpus")
 SWEPT: tuple[Factor, ...] = ("cores", "memory", "gpus")
 """What needs a run at every level."""
 _DEFAULT_LEVELS = 12
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What a trial had used at some moment, the value of the agent's pick, and of the best it had made by then."""
-
-    used: BudgetUsed
-    pick: float
-    oracle: float
-
-
-@dataclass(frozen=True)
-class ValueTrace:
-    """The moments of one trial in order; the last one is its end, after which nothing changes."""
-
-    task: str
-    moments: tuple[Moment, ...]
-
-    def at(self, factor: Factor, amount: float) -> Moment:
-        """Return the last moment at which no more than this amount was used; without one, nothing was submitted."""
-        reached = [one for one in self.moments if count_used(one.used, factor) <= amount]
-        return reached[-1] if reached else Moment(BudgetUsed(), 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -162,9 +136,9 @@ def study_scaling(
     left_out: dict[str, str] = {}
     curves = []
     for agent, same in group_by_agent(trials).items():
-        if factor in BUDGETS:
-            traces = _trace_trials(same, measure, home, left_out)
-            curves += [compute_budget_curve(agent, traces, factor, measure, levels)] if traces else []
+        if factor == "time" or factor == "steps" or factor == "cost":
+            progress = _read_progress(same, measure, home, left_out)
+            curves += [compute_budget_curve(agent, progress, factor, measure, levels)] if progress else []
         elif factor == "attempts":
             curves += _curve_over_attempts(agent, same, measure, left_out, levels)
         else:
@@ -178,99 +152,68 @@ def study_scaling(
 # One long run
 
 
-def count_used(used: BudgetUsed, factor: Factor) -> float:
-    """Return how much of a budget was used; an unknown cost is no amount."""
-    if factor == "steps":
-        return used.steps
-    if factor == "cost":
-        return math.nan if used.cost is None else used.cost
-    return used.elapsed
-
-
 def compute_budget_curve(
-    agent: str, traces: Sequence[ValueTrace], factor: Factor, measure: Measure, levels: Sequence[float] = ()
+    agent: str,
+    trials: Sequence[Sequence[ProgressRow]],
+    axis: Axis,
+    measure: Measure,
+    levels: Sequence[float] = (),
 ) -> ScalingCurve:
-    """Return the curve of one agent over time, steps or cost."""
-    ends = [count_used(trace.moments[-1].used, factor) for trace in traces]
-    if any(math.isnan(end) for end in ends):
+    """Return the curve of one agent over time, steps or cost, from the progress of each trial to its end."""
+    ends = [rows[-1].amount(axis) for rows in trials]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
         raise UsageError(f"The cost of {agent} is not known; set the prices of its models in the plan")
-    if max(ends) == 0:
-        raise UsageError(f"{agent} used no {factor}, so there is no curve over it")
+    if max(known) == 0:
+        raise UsageError(f"{agent} used no {axis}, so there is no curve over it")
+    levels = levels or _default_levels(max(known), whole=axis == "steps")
+    reached = [[picked for picked, _ in reach(rows, axis, levels)] for rows in trials]
     points = []
-    for level in levels or _default_levels(max(ends), whole=factor == "steps"):
-        moments = [(trace.task, trace.at(factor, level)) for trace in traces]
-        picks = _sample((task, one.pick) for task, one in moments)
-        costs = [one.used.cost for _, one in moments]
+    for number, point in enumerate(compute_curve(trials, measure, axis, levels)):
+        assert point.picked is not None, "only scores can be missing"
+        at_level = [rows[number] for rows in reached]
+        costs = [row.cost if row else 0.0 for row in at_level]
+        hours = [row.elapsed if row else 0.0 for row in at_level]
+        if axis == "time":
+            hours = [min(rows[-1].elapsed, point.level) for rows in trials]
         points.append(
             ScalingPoint(
-                level=level,
-                value=inference.mean_over_tasks(picks),
-                interval=_interval(picks, measure),
-                oracle=inference.mean_over_tasks(_sample((task, one.oracle) for task, one in moments)),
-                hours=fmean(min(one.moments[-1].used.elapsed, level) for one in traces) / 3600
-                if factor == "time"
-                else fmean(one.used.elapsed for _, one in moments) / 3600,
-                dollars=None if None in costs else fmean(cost for cost in costs if cost is not None),
+                level=point.level,
+                value=point.picked,
+                interval=point.interval,
+                oracle=point.best,
+                hours=fmean(hours) / 3600,
+                dollars=_mean_cost(costs),
             )
         )
-    return ScalingCurve(agent, tuple(_sample((one.task, 0.0) for one in traces)), len(traces), _with_gains(points))
+    tasks = tuple(dict.fromkeys(rows[0].task for rows in trials))
+    return ScalingCurve(agent, tasks, len(trials), _with_gains(points))
 
 
-def trace_trial(trial: StudyTrial, measure: Measure, home: Home) -> ValueTrace | None:
-    """Grade everything that a trial had made, moment by moment; None where its task does not define the measure."""
-    outcome, task = trial.outcome, task_of(trial.file)
-    end = measure_outcome(outcome, measure)
-    if end is None:
-        return None
-    grader = SnapshotGrader(trial.folder, task, home)
-    sign = -1 if outcome.direction == "lower" else 1
-    others = find_submissions(read_events(trial.folder.events))
-    moments: list[Moment] = []
-    best_score, oracle = -math.inf, 0.0
-    for step in grade_picks(trial.folder, task, grader):
-        used = step.used or BudgetUsed()
-        seen = [step.grade]
-        while others and others[0][0] <= used.elapsed:
-            seen.append(grader.grade(others.pop(0)[1]))
-        values = [_value_of(outcome, grade, measure) for grade in seen]
-        for grade, value in zip(seen, values, strict=True):
-            if value is None:
-                return None
-            if grade.valid_submission and grade.score is not None and sign * grade.score > best_score:
-                best_score, oracle = sign * grade.score, value
-        moments.append(Moment(used, values[0] or 0.0, oracle))
-    last = BudgetUsed(elapsed=outcome.elapsed, steps=outcome.steps, tokens=outcome.tokens, cost=outcome.cost)
-    return ValueTrace(outcome.task, (*moments, Moment(last, end, max(end, oracle))))
-
-
-def _value_of(outcome: Outcome, grade: Grade, measure: Measure) -> float | None:
-    """Return the value of a trial that had ended with this grade."""
-    return measure_outcome(
-        replace(outcome, status="done", cause=None, why=None, kind_of_failure=None, grade=grade), measure
-    )
-
-
-def _trace_trials(
+def _read_progress(
     trials: Sequence[StudyTrial], measure: Measure, home: Home, left_out: dict[str, str]
-) -> list[ValueTrace]:
-    traces = []
+) -> list[tuple[ProgressRow, ...]]:
+    """Grade what trials had at every step; tasks for which that is impossible are excluded with the reason."""
+    progress = []
     with stage("grading submissions of every step", len(trials)) as advance:
         for trial in trials:
-            if task_of(trial.file).timed:
-                left_out[trial.outcome.task] = "its steps cannot be graded afterwards, because it measures time"
-            elif (trace := trace_trial(trial, measure, home)) is None:
-                left_out[trial.outcome.task] = f"it does not define {measure}"
+            task = task_of(trial.file)
+            if task.timed:
+                left_out[task.id] = "its steps cannot be graded afterwards, because it measures time"
             else:
-                traces.append(trace)
+                rows = read_progress(trial.folder, task, home, replace(trial.outcome, agent=trial.agent))
+                if any(row.value(measure) is None for row in rows):
+                    left_out[task.id] = f"it does not define {measure}"
+                progress.append(rows)
             advance(1)
-    return [trace for trace in traces if trace.task not in left_out]
+    return [rows for rows in progress if rows[0].task not in left_out]
 
 
 def _default_levels(end: float, *, whole: bool) -> list[float]:
     if whole:
         step = max(1, round(end / _DEFAULT_LEVELS))
         return [float(level) for level in dict.fromkeys([*range(1, int(end), step), int(end)])]
-    return [end * place / _DEFAULT_LEVELS for place in range(1, _DEFAULT_LEVELS + 1)]
+    return [end * number / _DEFAULT_LEVELS for number in range(1, _DEFAULT_LEVELS + 1)]
 
 
 # Attempts
@@ -288,8 +231,7 @@ def _curve_over_attempts(
         return []
     kept = [one for one in trials if one.outcome.task in sample]
     hours = fmean(one.outcome.elapsed for one in kept) / 3600
-    costs = [one.outcome.cost for one in kept]
-    dollars = None if None in costs else fmean(cost for cost in costs if cost is not None)
+    dollars = _mean_cost([one.outcome.cost for one in kept])
     points = []
     seeds = min(map(len, sample.values()))
     if beyond := [level for level in levels if level > seeds]:
@@ -335,15 +277,14 @@ def _curve_over_sweep(
     for level, sample in samples.items():
         kept = [one for one in by_level[level] if one.outcome.task in tasks]
         chosen = {task: sample[task] for task in tasks}
-        costs = [one.outcome.cost for one in kept]
         points.append(
             ScalingPoint(
                 level=level,
                 value=inference.mean_over_tasks(chosen),
-                interval=_interval(chosen, measure),
+                interval=compute_interval(chosen, measure),
                 oracle=None,
                 hours=fmean(one.outcome.elapsed for one in kept) / 3600,
-                dollars=None if None in costs else fmean(cost for cost in costs if cost is not None),
+                dollars=_mean_cost([one.outcome.cost for one in kept]),
             )
         )
     values = {
@@ -382,10 +323,8 @@ def _measured_sample(trials: Sequence[StudyTrial], measure: Measure, left_out: d
     return _sample((task, value) for task, value in values if value is not None and task not in undefined)
 
 
-def _interval(sample: Sample, measure: Measure) -> Interval | None:
-    if measure in RATES:
-        return inference.rate_interval(sample)
-    return inference.bootstrap_interval(sample) if len(sample) > 1 else None
+def _mean_cost(costs: Sequence[float | None]) -> float | None:
+    return None if None in costs else fmean(cost for cost in costs if cost is not None)
 
 
 def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:

@@ -197,7 +197,8 @@ class _Site:
         if content is None:
             raise HTTPException(404, "This run has no such trial.")
         if content["has_ungraded_nodes"] and not view.pending:
-            self._grader.find(content["folder"], view.tasks[view.by_trial[name].task])
+            outcome = view.by_trial[name]
+            self._grader.find(content["folder"], view.tasks[outcome.task], outcome)
         links = markup.TraceLinks(f"/run/{view.key}/trial/{name}")
         return self._render(
             "trial", view, page="trial", version=version, budget=markup.PageBudget(), links=links, **content

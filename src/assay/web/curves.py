@@ -1,7 +1,7 @@
 """The page of curves, and the thread that grades submissions after each step for it.
 
 Grading takes a process for each submission, which would disturb a run in progress, so it waits until all trials
-have ended. Until then, and for trials whose steps cannot be graded, a trial has one point: its grade at its end.
+have ended. Until then, and for trials whose steps cannot be graded, a trial has one row: its grade at its end.
 """
 
 import threading
@@ -14,50 +14,46 @@ from starlette.datastructures import QueryParams
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.records import TrialFolder
-from assay.results.curve_points import CurvePoint, grade_points, load_points, make_final_point
-from assay.results.curves import (
-    CURVE_AXES,
-    CURVE_MEASURES,
-    Curve,
-    CurveAxis,
-    CurveMeasure,
-    TrialPoints,
-    make_curves,
-)
+from assay.results.curves import Curve, make_curves
+from assay.results.outcome import Outcome
+from assay.results.progress import AXES, Axis, CurveMeasure, ProgressRow, load_progress, make_end, read_progress
 from assay.tasks import Task
 from assay.web.drawing import draw_curves
 from assay.web.pages import number_colors
 from assay.web.runs import RunView
 
+_MEASURES: tuple[CurveMeasure, ...] = ("success", "percentile", "score")
 _MAX_GRADED = 300
 """Trials of a run whose steps are graded: more would take hours."""
 
+Progress = tuple[ProgressRow, ...]
+
 
 class StepGrader:
-    """Grades the steps of trials one after the other in a thread, and remembers the results in Assay's home."""
+    """Grades the steps of trials one after the other in a thread."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
         self._is_stopping = is_stopping
-        self._known: dict[str, tuple[CurvePoint, ...] | str] = {}
-        self._waiting: dict[str, tuple[TrialFolder, Task]] = {}
+        self._known: dict[str, Progress | str] = {}
+        self._waiting: dict[str, tuple[TrialFolder, Task, Outcome]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self.finished = 0
 
-    def find(self, folder: TrialFolder, task: Task) -> tuple[CurvePoint, ...] | str | None:
-        """Return the points of a trial, or why there are none; None if they will be known later."""
+    def find(self, folder: TrialFolder, task: Task, outcome: Outcome) -> Progress | str | None:
+        """Return the progress of a trial, or why it cannot be graded; None if it will be known later."""
         key = str(folder.path)
         with self._lock:
             if key in self._known:
                 return self._known[key]
             if key in self._waiting:
                 return None
-        stored = load_points(folder, Home.default())
+        stored = load_progress(folder, task, Home.default(), outcome)
         with self._lock:
             if stored is not None:
                 self._known[key] = stored
                 return stored
-            self._waiting[key] = (folder, task)
+            self._waiting[key] = (folder, task, outcome)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
@@ -74,17 +70,17 @@ class StepGrader:
                 if not self._waiting:
                     self._thread = None
                     return
-                key, (folder, task) = next(iter(self._waiting.items()))
-            found = _grade(folder, task)
+                key, trial = next(iter(self._waiting.items()))
+            progress = _grade(*trial)
             with self._lock:
-                self._known[key] = found
+                self._known[key] = progress
                 del self._waiting[key]
                 self.finished += 1
 
 
-def _grade(folder: TrialFolder, task: Task) -> tuple[CurvePoint, ...] | str:
+def _grade(folder: TrialFolder, task: Task, outcome: Outcome) -> Progress | str:
     try:
-        return grade_points(folder, task, Home.default())
+        return read_progress(folder, task, Home.default(), outcome)
     except (AssayError, OSError) as error:
         return str(error)
 
@@ -94,23 +90,23 @@ class CurveQuery:
     """What the page of curves was asked for."""
 
     measure: CurveMeasure
-    axis: CurveAxis
+    axis: Axis
     task: str | None
     measures: tuple[CurveMeasure, ...]
 
     @classmethod
     def read(cls, query: QueryParams, view: RunView) -> "CurveQuery":
-        """Read it from the address; scores are shown for one task only, and percentiles where there are teams."""
+        """Read it from the address; scores are for one task only, and percentiles where there are teams."""
         task = query.get("task") if query.get("task") in view.tasks else None
         if len(view.tasks) == 1:
             task = next(iter(view.tasks))
-        ranked = any(one.has_leaderboard for one in view.outcomes)
+        ranked = any(outcome.has_leaderboard for outcome in view.outcomes)
         possible = {"success": True, "percentile": ranked, "score": task is not None}
-        measures = tuple(one for one in CURVE_MEASURES if possible[one])
-        measure, axis = query.get("measure", ""), query.get("axis", "")
+        measures = tuple(name for name in _MEASURES if possible[name])
+        default = measures[-1] if task else measures[0]
         return cls(
-            measure=measure if measure in measures else measures[-1] if task else measures[0],
-            axis=axis if axis in CURVE_AXES else "time",
+            measure=next((name for name in measures if name == query.get("measure")), default),
+            axis=next((name for name in AXES if name == query.get("axis")), "time"),
             task=task,
             measures=measures,
         )
@@ -131,25 +127,25 @@ def make_curves_page(view: RunView, query: CurveQuery, grader: StepGrader) -> di
     sections, problems, waiting, total = list[CurveSection](), dict[str, int](), 0, 0
     graded = not view.pending
     for section in view.sections:
-        chosen = [one for one in section.outcomes if one.counts and query.task in (None, one.task)]
-        ended = [one for one in chosen if not one.pending and not one.inapplicable]
-        trials = []
-        for outcome in ended:
-            end = make_final_point(outcome)
-            points: tuple[CurvePoint, ...] = (end,)
+        chosen = [outcome for outcome in section.outcomes if outcome.counts and query.task in (None, outcome.task)]
+        trials: list[Progress] = []
+        for outcome in chosen:
+            if outcome.pending or outcome.inapplicable:
+                continue
+            rows: Progress = (make_end(outcome),)
             if graded and outcome.valid and total < _MAX_GRADED:
                 total += 1
-                found = grader.find(folders[outcome.trial], view.tasks[outcome.task])
-                if isinstance(found, str):
-                    problems[found] = problems.get(found, 0) + 1
-                elif found is None:
+                progress = grader.find(folders[outcome.trial], view.tasks[outcome.task], outcome)
+                if isinstance(progress, str):
+                    problems[progress] = problems.get(progress, 0) + 1
+                elif progress is None:
                     waiting += 1
                 else:
-                    points = (*found, end)  # what was submitted counts, whatever the last snapshot has
-            trials.append(TrialPoints(outcome, points))
+                    rows = progress
+            trials.append(rows)
         if trials:
             curves = tuple(make_curves(trials, query.measure, query.axis))
-            figure = draw_curves(curves, number_colors(view), query.axis, percent=query.measure == "success")
+            figure = draw_curves(curves, number_colors(view), query.axis, percent=query.measure != "score")
             sections.append(CurveSection(str(section.rules), curves, figure))
     return {
         "sections": sections,

@@ -9,8 +9,9 @@ from markupsafe import Markup
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import one_line
 from assay.results.comparison import PairComparison
-from assay.results.curves import Curve, CurveAxis
+from assay.results.curves import Curve
 from assay.results.inference import Interval
+from assay.results.progress import Axis
 from assay.results.wording import format_number, short_task_name
 from assay.web.text import clean_text
 from assay.web.trace import UsagePoint
@@ -168,16 +169,13 @@ def _draw_histogram(places: Sequence[float], width: int, height: int, base: int)
     ]
 
 
-def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveAxis, *, percent: bool) -> Markup:
+def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: Axis, *, percent: bool) -> Markup:
     """Return lines of agents: own picks with a band, and dashed the best so far."""
     width, height, left, top, bottom = 720, 340, 56, 12, 36
-    values = [
-        value
-        for curve in curves
-        for value in (*curve.own, *curve.best, *(end for one in curve.interval if one for end in (one.low, one.high)))
-        if value is not None
-    ]
-    end = max((curve.x[-1] for curve in curves), default=0.0)
+    points = [point for curve in curves for point in curve.points]
+    ends = [end for point in points if point.interval for end in (point.interval.low, point.interval.high)]
+    values = [value for point in points for value in (point.picked, point.best) if value is not None] + ends
+    end = max((point.level for point in points), default=0.0)
     if not values or end <= 0:
         return Markup("")
     rows = (0.0, 0.25, 0.5, 0.75, 1.0) if percent else _choose_ticks(min(values), max(values), (1, 2, 2.5, 5))
@@ -207,13 +205,17 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveA
         parts.append(text.format(x(at), height - 14, _axis_label(at, axis)))
     for curve in curves:
         color = colors[curve.agent]
-        band = [(at, one) for at, one in zip(curve.x, curve.interval, strict=True) if one]
-        upper = " ".join(f"{x(at):.1f},{y(one.high):.1f}" for at, one in band)
-        lower = " ".join(f"{x(at):.1f},{y(one.low):.1f}" for at, one in reversed(band))
+        band = [(point.level, point.interval) for point in curve.points if point.interval]
+        upper = " ".join(f"{x(at):.1f},{y(interval.high):.1f}" for at, interval in band)
+        lower = " ".join(f"{x(at):.1f},{y(interval.low):.1f}" for at, interval in reversed(band))
         if band:
             parts.append(Markup('<polygon class="band c{}" points="{} {}"/>').format(color, upper, lower))
-        for name, found in (("best-so-far", curve.best), ("own", curve.own)):
-            line = " ".join(f"{x(at):.1f},{y(v):.1f}" for at, v in zip(curve.x, found, strict=True) if v is not None)
+        lines = {
+            "best-so-far": [(point.level, point.best) for point in curve.points],
+            "own": [(point.level, point.picked) for point in curve.points],
+        }
+        for name, line_points in lines.items():
+            line = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in line_points if value is not None)
             parts.append(Markup('<polyline class="{} c{}" points="{}"/>').format(name, color, line))
     return _svg("curves", width, height, parts, f"Curves of {len(curves)} agents over {axis}")
 
@@ -296,7 +298,7 @@ def _choose_ticks(low: float, high: float, steps: Sequence[float], *, whole: boo
         scale *= 10
 
 
-def _axis_label(value: float, axis: CurveAxis) -> str:
+def _axis_label(value: float, axis: Axis) -> str:
     if axis == "time":
         return format_duration(round(value))
     return f"{value:.0f}" if axis == "steps" else f"${value:.2f}"
