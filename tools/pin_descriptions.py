@@ -1,7 +1,7 @@
 """Pin the hash of every task description: `make pin-descriptions` writes tests/tasks/descriptions.sha256.
 
 A description is a prompt, so a changed description is a changed benchmark: results from before and after are not
-comparable. Renew the pins together with a line in CHANGELOG.md. In `src/assay/suites`, `sha256sum --check` reads the file.
+comparable. Renew the pins together with a line in CHANGELOG.md. `sha256sum --check` reads them in `src/assay/suites`.
 """
 
 import hashlib
