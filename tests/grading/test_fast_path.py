@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InvalidSubmission, NotPrepared
 from assay.grading.submission import answers as answers_module
-from assay.grading.submission.fast_path import match_hashes, parse_fast
-from assay.grading.submission.lenient import parse_leniently
-from assay.grading.submission.strict import StrictAnswers, parse_strictly
+from assay.grading.submission.fast_path import match_hashes
+from assay.grading.submission.read import choose_parser
+from assay.grading.submission.strict import TextAnswers
 from assay.tasks import Column
 
 NUMBER, SHARE = {"type": "number"}, {"type": "number", "min": 0, "max": 1}
@@ -146,30 +146,29 @@ def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart_by_lenient_p
     (prepared.private / "answers.csv").write_text("id,price\na,1\nb,2\nc,3\n")
     task = make_task(Column(type=kind), lenient=True)
     submission = b"id,price\na,9007199254740992\nb,9007199254740993\nc,3\n"
-    assert parse_fast(submission, None, replace(prepared, task=task)) is None
-    parsed = parse_leniently(submission, "submission.csv", replace(prepared, task=task))
+    assert choose_parser(replace(prepared, task=task)).fast_path.parse(submission, None) is None
+    parsed = choose_parser(replace(prepared, task=task)).parse(submission, "submission.csv")
     assert parsed.values.tolist() == [2**53, 2**53 + 1, 3]
     if kind == "integer":  # in a list of Python's integers, NumPy makes 2^63 and smaller ones floats
         mixed = submission.replace(b"9007199254740993", b"9223372036854775808")
         with pytest.raises(InvalidSubmission, match="must hold"):
-            parse_leniently(mixed, "submission.csv", replace(prepared, task=task))
+            choose_parser(replace(prepared, task=task)).parse(mixed, "submission.csv")
 
 
 @pytest.mark.parametrize("lenient", [True, False], ids=["lenient", "strict"])
 @pytest.mark.parametrize("seed", range(2))
 def test_what_the_fast_path_accepts_is_parsed_alike_without_it(seed, lenient, make_task, prepared, replace_file):
     draw, accepted = random.Random(seed), 0
-    parse = parse_leniently if lenient else parse_strictly
     for _ in range(1200):
         case = draw_case(draw, lenient)
         replace_file(prepared.private / "answers.csv", case.answers)
-        data = replace(prepared, task=make_task(**case.rules))
-        fast = parse_fast(case.submission, None, data)
+        parser = choose_parser(replace(prepared, task=make_task(**case.rules)))
+        fast = parser.fast_path.parse(case.submission, None)
         if fast is None:
             continue
         accepted += 1
         try:
-            careful = parse(case.submission, "submission.csv", data)
+            careful = parser.parse(case.submission, "submission.csv")
         except InvalidSubmission as error:
             pytest.fail(f"only the fast path accepts {case}: {error}")
         assert list(fast.columns) == list(careful.columns)
@@ -188,7 +187,7 @@ def test_plain_files_take_the_fast_path_in_any_order(make_task, prepared):
     task = make_task(lenient=True, columns={"price": SHARE})
     shuffled = ["id,price", *random.Random(0).sample(answers.splitlines()[1:], 3000), ""]
     for submission in (answers, "\n".join(shuffled)):
-        parsed = parse_fast(submission.encode(), None, replace(prepared, task=task))
+        parsed = choose_parser(replace(prepared, task=task)).fast_path.parse(submission.encode(), None)
         assert parsed is not None
         assert np.array_equal(parsed.values, parsed.truth)
 
@@ -207,7 +206,10 @@ def test_ids_that_pandas_may_read_as_numbers_in_one_part_and_text_in_another_are
 ):
     (prepared.private / "answers.csv").write_text("id,price\n" + "".join(f"{id},1\n" for id in ids))
     submission = "id,price\n" + "".join(f"{id},1\n" for id in reversed(ids))
-    assert (parse_fast(submission.encode(), None, replace(prepared, task=make_task(lenient=True))) is not None) is plain
+    assert (
+        choose_parser(replace(prepared, task=make_task(lenient=True))).fast_path.parse(submission.encode(), None)
+        is not None
+    ) is plain
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60), st.randoms(use_true_random=False))
@@ -238,7 +240,7 @@ def cached(tmp_path, make_task, monkeypatch):
     monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 0)
     source = tmp_path / "answers.csv"
     source.write_text("id,price\na,1\nb,0\n")
-    answers, calls = StrictAnswers(make_task(), source, tmp_path / "parsed"), []
+    answers, calls = TextAnswers(make_task(), source, tmp_path / "parsed"), []
 
     def parse() -> pl.DataFrame:
         calls.append(1)

@@ -24,7 +24,7 @@ import pytest
 
 from assay.core.home import Home
 from assay.grading import grade_submission
-from assay.grading.submission.fast_path import parse_fast
+from assay.grading.submission.read import choose_parser
 
 GOOD = b"id,price\n9,30\n007,10\n8,20\n"
 NOT_CSV = "submission.csv is not a CSV table:"
@@ -173,7 +173,7 @@ def test_an_odd_file_is_understood_or_explained(name, make_task, graded, prepare
         task = make_task(lenient=path == "L", more_columns=path == "L")
         grade = graded(task, answers, oddity.content)
         assert (grade.why if grade.score is None else grade.score) == expected
-        fast = oddity.content and parse_fast(oddity.content, None, replace(prepared, task=task))
+        fast = oddity.content and choose_parser(replace(prepared, task=task)).fast_path.parse(oddity.content, None)
         assert bool(fast) is (path in oddity.fast)
 
 

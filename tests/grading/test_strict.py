@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InvalidSubmission, NotPrepared
 from assay.core.home import Home
 from assay.grading import grade_submission, validate_submission
-from assay.grading.submission.read import read_submission
+from assay.grading.submission.read import choose_parser
 from assay.tasks import Column
 
 GOOD = "id,price\n9,3\n007,1\n8,2\n"
@@ -24,7 +24,7 @@ def file(tmp_path):
 
 
 def checked(file, task, prepared):
-    return read_submission(file, file.name, replace(prepared, task=task.in_edition(prepared.edition)))
+    return choose_parser(replace(prepared, task=task.in_edition(prepared.edition))).read(file, file.name)
 
 
 def refusal(file, task, prepared):

@@ -21,7 +21,7 @@ from assay.core.text import describe_validation_error
 from assay.grading.metrics import evaluate
 from assay.grading.reported import judge_reported
 from assay.grading.result import Grade, Judgement, Medal, NotFinite
-from assay.grading.submission.read import open_submission, read_submission
+from assay.grading.submission.read import choose_parser, open_submission
 from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, Task
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def validate_submission(source: bytes | Path, prepared: "Prepared") -> None:
     """
     task = prepared.task
     if task.submission.form == "csv":
-        read_submission(source, _name(source, task), prepared)
+        choose_parser(prepared).read(source, _name(source, task))
     elif task.judged_in_lab:
         from assay.grading.by_running.checkpoint import check_checkpoint
 
@@ -117,12 +117,13 @@ def judge_table(source: SubmissionSource, prepared: "Prepared") -> Judgement:
         return Judgement(why=NOTHING_SUBMITTED)
     if task.judged == "reported":
         return judge_reported(source, _name(source, task), task)
+    parser = choose_parser(prepared)
     try:
-        parsed = read_submission(source, _name(source, task), prepared)
+        parsed = parser.read(source, _name(source, task))
         score = evaluate(task.metric.name, parsed.truth, parsed.values, task.metric.params | parsed.parameters)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
-    if not math.isfinite(score) and not task.submission.lenient:
+    if not (math.isfinite(score) or parser.accepts_any_score):
         return Judgement(why=f"{task.metric.name} has no finite value for these predictions.")
     return Judgement(score=score)
 
@@ -196,7 +197,7 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
         silver_medal=medal == "silver",
         bronze_medal=medal == "bronze",
         above_median=board is not None and score is not None and is_above_median(score, board, metric),
-        submission_exists=_exists(source, task),
+        submission_exists=_exists(source, prepared),
         valid_submission=score is not None,
         is_lower_better=metric.direction == "lower",
         created_at=datetime.now().isoformat(),
@@ -246,13 +247,12 @@ def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric:
     return still_gains and is_beyond_spread(score, measured, metric)
 
 
-def _exists(source: SubmissionSource, task: Task) -> bool:
-    """Return whether anything was submitted; for the published benchmark, whether there is a file named `*.csv`."""
+def _exists(source: SubmissionSource, prepared: "Prepared") -> bool:
+    """Return whether anything was submitted, valid or not."""
     if isinstance(source, bytes) or source is None:
         return source is not None
-    if task.submission.lenient and task.submission.form == "csv":
-        return source.suffix.lower() == ".csv" and source.is_file()
-    return os.path.lexists(source)
+    is_table = prepared.task.submission.form == "csv"
+    return choose_parser(prepared).exists(source) if is_table else os.path.lexists(source)
 
 
 def _comparable(prepared: "Prepared") -> Measured | None:

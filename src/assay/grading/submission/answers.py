@@ -1,7 +1,7 @@
 """The hidden answers of a task, and a submission matched to them: the two sides that a metric compares.
 
-A submission is parsed in one of three ways, and its answers in the same way, by a subclass of `Answers` in `strict`,
-`lenient` or `fast_path`. The checks that these have in common are below.
+Each parser reads answers in the same way as submissions, by a subclass of `Answers`. The checks that parsers have in
+common are below.
 """
 
 import dataclasses
@@ -35,6 +35,7 @@ FileContent = bytes | mmap
 NameRow = Callable[[int], str]
 """Names a row in a message, given its index among the values that are checked."""
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_HEADER = 1 << 16
 _CHUNK = 1 << 24
 _MIN_CACHED_SIZE = 1 << 20

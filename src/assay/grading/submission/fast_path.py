@@ -1,13 +1,11 @@
-"""The fast path: plain tables, by far the most common, are parsed in a tenth of the time.
+"""The fast path of a parser: plain tables, by far the most common, are parsed in a tenth of the time.
 
-It may decline any table, which strict or lenient parsing then judges. What it accepts, they accept too, with the same
-values. For lenient parsing this means that pandas would find nothing to interpret: no quotes, no whitespace, no words
-for missing values, ids that are equal as text, classes of one kind.
+It may decline any table, which its parser then judges. What it accepts, the parser accepts too, with the same values.
 """
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -16,59 +14,205 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.formats.texts import MISSING_WORDS
 from assay.grading.submission.answers import (
+    BYTE_ORDER_MARK,
     MAX_HEADER,
     FileContent,
     ParsedSubmission,
     check_line_count,
     chunks,
 )
-from assay.grading.submission.strict import BYTE_ORDER_MARK, LARGEST_EXACT_INTEGER, StrictAnswers, parse_values
-from assay.tasks import Column, Submission
-
-if TYPE_CHECKING:
-    from assay.data.store import Prepared
+from assay.grading.submission.strict import LARGEST_EXACT_INTEGER, TextAnswers, parse_values
+from assay.tasks import Column
 
 Columns = dict[str, pl.Series]
 Hashes = NDArray[np.uint64]
-Places = NDArray[np.int32]
+Positions = NDArray[np.int32]
 
 _MIN_SIZE_BY_PATH = 2**20  # bytes from which polars reads a file faster by itself
 _JOINED = ("join", "subset", "superset", "ids_subset_sorted")
+_UNFINISHED = (b",", b',"', b'\n"')  # Polars overlooks one comma too many at the very end, and panics at an open quote.
+_MAX_INDEX = 2**31 - 1
 _BOOLEAN_WORDS = frozenset({"True", "TRUE", "true", "False", "FALSE", "false"})
 _LONGEST_WORD = max(map(len, MISSING_WORDS | _BOOLEAN_WORDS))
-_UNFINISHED = (b",", b',"', b'\n"')  # Polars overlooks one comma too many at the very end, and panics at an open quote.
 _INT64_LIMIT = 2.0**63
-_MAX_INDEX = 2**31 - 1
 # Pandas infers types in portions of at least 2^19 values, so a column can have one type in one and another in the next.
 # In a table of at most `_MAX_COLUMNS` columns, each portion contains one of the rows that are `_STEP` rows apart.
 _MAX_COLUMNS = 1024
 _STEP = 256
 
 
-def parse_fast(content: FileContent, path: str | None, prepared: "Prepared") -> ParsedSubmission | None:
-    """Parse a plain submission; return None for one that needs a closer look.
+class FastPath:
+    """The fast path of strict parsing; `LenientFastPath` accepts less."""
 
-    `path` leads to the same content, None if it is in memory only.
-    """
-    answers = FastAnswers.of(prepared)
-    try:
-        columns = _read_columns(content, path if len(content) >= _MIN_SIZE_BY_PATH else None, answers)
-        return None if columns is None else _match(columns, answers)
-    except InvalidSubmission:
-        return None
+    def __init__(self, answers: TextAnswers) -> None:
+        self.answers = answers
+        self.submission = answers.task.submission
 
+    def parse(self, content: FileContent, path: str | None) -> ParsedSubmission | None:
+        """Parse a plain submission; return None for one that needs a closer look.
 
-class FastAnswers(StrictAnswers):
-    """Answers as for strict parsing, with hashes of their ids."""
+        `path` leads to the same content, None if it is in memory only.
+        """
+        try:
+            columns = self._read(content, path if len(content) >= _MIN_SIZE_BY_PATH else None)
+            return None if columns is None else self._match(columns)
+        except InvalidSubmission:
+            return None
+
+    def supports_rules(self) -> bool:
+        """Return whether the rules of the task leave room for a fast path."""
+        return not self.submission.id_with
+
+    def column_names(self) -> list[str]:
+        """Return the columns that are read."""
+        return [*([self.submission.id] if self.submission.id else []), *self.submission.columns]
+
+    def is_plain(self, content: FileContent, width: int) -> bool:
+        """Return whether the parser finds nothing to interpret in a table of so many columns."""
+        return True
+
+    def pairs_by_text(self, ids: pl.Series, expected: pl.Series, *, shuffled: bool) -> bool:
+        """Return whether the parser pairs the same rows as comparing ids as text does."""
+        return not (self.joins_ids and expected.is_duplicated().any())
+
+    @property
+    def joins_ids(self) -> bool:
+        """Whether the parser looks each row's id up among the answers."""
+        return self.submission.ids in _JOINED
+
+    def convert(self, text: pl.Series, rule: Column, truth: pl.Series | None) -> NDArray[Any] | None:
+        """Return the values of a column; None, or `InvalidSubmission`, if they need a closer look."""
+        return parse_values(text, rule, "", str)
 
     @cached_property
-    def hashes(self) -> Hashes | None:
-        """The hashes of the ids, which are compared faster than the ids."""
-        if self.ids is None:
+    def _hashes(self) -> Hashes | None:
+        """The hashes of the expected ids, which are compared faster than the ids."""
+        ids = self.answers.ids
+        if ids is None:
             return None
-        ids, submission = self.ids, self.task.submission
-        key = ["hashes", submission.id, *submission.id_with]
-        return self.load_cached(key, lambda: pl.DataFrame({"hash": ids.hash()}))["hash"].to_numpy()
+        key = ["hashes", self.submission.id, *self.submission.id_with]
+        return self.answers.load_cached(key, lambda: pl.DataFrame({"hash": ids.hash()}))["hash"].to_numpy()
+
+    def _read(self, content: FileContent, path: str | None) -> Columns | None:
+        """Return the columns that the rules name, if the table is so plain that nothing in it needs to be explained.
+
+        Plain means: the right columns, no quotes in the header, numbers without whitespace, no missing values.
+        """
+        if not self.supports_rules():
+            return None
+        header, names = _split_header(content), self.column_names()
+        if header is None or not self._is_plain_header(header, names):
+            return None
+        if content.find(b"\0") >= 0 or content[-2:].endswith(_UNFINISHED) or not self.is_plain(content, len(header)):
+            return None
+        check_line_count(content, len(header), len(self.answers.table), "")
+        numeric = [
+            name
+            for name, rule in self.submission.columns.items()
+            if rule.type in ("number", "integer") and rule.codec is None
+        ]
+        return _read_csv(path or bytes(content), header, names, numeric)
+
+    def _is_plain_header(self, header: Sequence[str], names: Sequence[str]) -> bool:
+        submission = self.submission
+        if not set(names) <= set(header) or len(set(header)) != len(header) or any('"' in name for name in header):
+            return False
+        if any(alias in header for rule in submission.columns.values() for alias in rule.aliases):
+            return False
+        if (submission.by_position or submission.order != "any") and header != names:
+            return False
+        return len(names) == len(header) or submission.more_columns
+
+    def _match(self, columns: Columns) -> ParsedSubmission | None:
+        """Return the values of a plain table in the order of the answers; None if it needs a closer look.
+
+        Ids, which take the most memory, are removed from `columns` and released before values are converted.
+        """
+        positions = None
+        if len(next(iter(columns.values()))) != len(self.answers.table):
+            return None
+        expected, expected_hashes = self.answers.ids, self._hashes
+        if expected is not None and expected_hashes is not None:
+            ids = columns.pop(expected.name)
+            # An id that merely has the hash of the right one gains nothing, and two with the same hash are noticed.
+            hashes = ids.hash().to_numpy()
+            if not np.array_equal(hashes, expected_hashes):
+                positions = match_hashes(expected_hashes, hashes)
+                if positions is None:
+                    return None
+            if not self.pairs_by_text(ids, expected, shuffled=positions is not None):
+                return None
+            del ids
+        return self._convert_all(columns, positions)
+
+    def _convert_all(self, columns: Columns, positions: Positions | None) -> ParsedSubmission | None:
+        converted = {}
+        for name, rule in self.submission.columns.items():
+            truth = self.answers.table[rule.answer or name] if rule.scored else None
+            values = self.convert(columns[name], rule, truth)
+            if values is None:
+                return None
+            # Copied first: it is faster to pick from numpy's memory than from that of polars.
+            converted[name] = values if positions is None else values.copy().take(positions)
+        parsed = ParsedSubmission(self.answers, converted, places=positions).finish("", str).drop_skipped()
+        return parsed if len(next(iter(parsed.columns.values()))) else None
+
+
+class LenientFastPath(FastPath):
+    """Accepts a table if pandas would find nothing to interpret in it.
+
+    That is: no quotes, no whitespace, no words for missing values, ids that are equal as text, classes of one kind.
+    """
+
+    answers: "PlainAnswers"
+
+    def supports_rules(self) -> bool:
+        submission = self.submission
+        if submission.id_with or submission.first_is_id or self.answers.width > _MAX_COLUMNS:
+            return False
+        return not any(
+            rule.type == "text" or rule.codec or rule.missing != "refuse" for rule in submission.columns.values()
+        )
+
+    def column_names(self) -> list[str]:
+        return [*([str(self.submission.id)] if self.submission.by_id else []), *self.submission.columns]
+
+    def is_plain(self, content: FileContent, width: int) -> bool:
+        if content[:3] == BYTE_ORDER_MARK or content.find(b'"') >= 0 or content.find(b"\r") >= 0:
+            return False
+        has_extra, row_sum = width > len(self.column_names()), self.submission.row_sum
+        # Polars does not check the encoding of columns that are not read.
+        unread = has_extra and not all(chunk.isascii() for chunk in chunks(content))
+        sums_extra = has_extra and row_sum is not None and row_sum.more_columns
+        return not unread and not sums_extra and 2 <= width <= _MAX_COLUMNS
+
+    def pairs_by_text(self, ids: pl.Series, expected: pl.Series, *, shuffled: bool) -> bool:
+        if not super().pairs_by_text(ids, expected, shuffled=shuffled):
+            return False
+        kind = _infer_id_kind(expected)
+        if kind is None or (shuffled and _infer_id_kind(ids) != kind):
+            return False
+        if kind == "text" or not (shuffled or self.joins_ids):
+            return True
+        # Texts that differ may be the same number; that does not matter while both sides are in the same order.
+        return expected.str.strip_chars().cast(pl.Float64).n_unique() == len(expected)
+
+    def convert(self, text: pl.Series, rule: Column, truth: pl.Series | None) -> NDArray[Any] | None:
+        if rule.type in ("number", "integer"):
+            numbers = parse_values(text, rule, "", str)
+            # The limit itself may be one more in text.
+            limit = LARGEST_EXACT_INTEGER if rule.type == "integer" else _INT64_LIMIT
+            return numbers if (np.abs(numbers) < limit).all() else None
+        if truth is None:
+            return text.to_numpy()
+        values, true = _infer_classes(text), _infer_classes(truth)
+        if values is None or true is None or values.dtype.kind != true.dtype.kind:
+            return None
+        return values
+
+
+class PlainAnswers(TextAnswers):
+    """Answers as text and plain numbers, except that classes are those that pandas infers."""
 
     @cached_property
     def width(self) -> int:
@@ -77,49 +221,13 @@ class FastAnswers(StrictAnswers):
             return len(_split_header(file.readline()) or ())
 
     def true_column(self, name: str, rule: Column) -> NDArray[Any]:
-        """Return the values by the column's rule; classes as pandas reads them where parsing is lenient."""
-        if not (self.task.submission.lenient and rule.type in ("category", "boolean")):
+        """Return the values by the column's rule; classes as pandas reads them."""
+        if rule.type not in ("category", "boolean"):
             return super().true_column(name, rule)
         classes = _infer_classes(self.table[name])
         if classes is None:
             raise AssertionError("the fast path accepts classes only if those of the answers are plain")
         return classes
-
-
-def _read_columns(content: FileContent, path: str | None, answers: FastAnswers) -> Columns | None:
-    """Return the columns that the rules name, if the table is so plain that nothing in it needs to be explained.
-
-    Plain means: the right columns, no quotes in the header, numbers without whitespace, no missing values.
-    """
-    submission = answers.task.submission
-    if not _is_supported(submission) or (submission.lenient and answers.width > _MAX_COLUMNS):
-        return None
-    header = _split_header(content)
-    wanted = _choose_columns(submission)
-    if header is None or not _is_plain_header(header, wanted, submission):
-        return None
-    if content.find(b"\0") >= 0 or content[-2:].endswith(_UNFINISHED):
-        return None
-    if submission.lenient and _needs_pandas(content, header, wanted, submission):
-        return None
-    check_line_count(content, len(header), len(answers.table), "")
-    numeric = [name for name, rule in submission.columns.items() if _is_numeric(rule)]
-    return _read_csv(path or bytes(content), header, wanted, numeric)
-
-
-def _is_supported(submission: Submission) -> bool:
-    """Return whether the rules of a task leave room for the fast path."""
-    if submission.id_with or submission.first_is_id:
-        return False
-    if not submission.lenient:
-        return True
-    return not any(
-        rule.type == "text" or rule.codec or rule.missing != "refuse" for rule in submission.columns.values()
-    )
-
-
-def _is_numeric(rule: Column) -> bool:
-    return rule.type in ("number", "integer") and rule.codec is None
 
 
 def _split_header(content: FileContent) -> list[str] | None:
@@ -131,111 +239,18 @@ def _split_header(content: FileContent) -> list[str] | None:
         return None
 
 
-def _choose_columns(submission: Submission) -> list[str]:
-    with_id = submission.id is not None and (submission.by_id or not submission.lenient)
-    return [*([str(submission.id)] if with_id else []), *submission.columns]
-
-
-def _is_plain_header(header: Sequence[str], wanted: Sequence[str], submission: Submission) -> bool:
-    if not set(wanted) <= set(header) or len(set(header)) != len(header) or any('"' in name for name in header):
-        return False
-    if any(alias in header for rule in submission.columns.values() for alias in rule.aliases):
-        return False
-    if (submission.by_position or submission.order != "any") and header != wanted:
-        return False
-    return len(wanted) == len(header) or submission.more_columns
-
-
-def _needs_pandas(content: FileContent, header: Sequence[str], wanted: Sequence[str], submission: Submission) -> bool:
-    """Return whether pandas might read a table for lenient parsing in another way than polars."""
-    if content[:3] == BYTE_ORDER_MARK or content.find(b'"') >= 0 or content.find(b"\r") >= 0:
-        return True
-    # Polars does not check the encoding of columns that are not read.
-    unread = len(header) > len(wanted) and not all(chunk.isascii() for chunk in chunks(content))
-    sums_extra = submission.row_sum is not None and submission.row_sum.more_columns and len(header) > len(wanted)
-    return unread or sums_extra or not 2 <= len(header) <= _MAX_COLUMNS
-
-
 def _read_csv(
-    source: str | bytes, header: Sequence[str], wanted: Sequence[str], numeric: Collection[str]
+    source: str | bytes, header: Sequence[str], names: Sequence[str], numeric: Collection[str]
 ) -> Columns | None:
     schema = {name: pl.Float64 if name in numeric else pl.String for name in header}
     try:
         # All columns are read: polars does not notice that a row is too long behind the last column that it reads.
-        table = pl.read_csv(source, schema=schema).select(wanted)
+        table = pl.read_csv(source, schema=schema).select(names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     if table.is_empty() or any(column.null_count() for column in table):
         return None
     return {column.name: column for column in table}
-
-
-def _match(columns: Columns, answers: FastAnswers) -> ParsedSubmission | None:
-    """Return the values of a plain table in the order of the answers; None if it needs a closer look.
-
-    Ids, which take the most memory, are removed from `columns` and released before values are converted.
-    """
-    submission, places = answers.task.submission, None
-    if len(next(iter(columns.values()))) != len(answers.table):
-        return None
-    expected, wanted = answers.ids, answers.hashes
-    if expected is not None and wanted is not None:
-        ids = columns.pop(expected.name)
-        # An id that merely has the hash of the right one gains nothing, and two with the same hash are noticed.
-        found = ids.hash().to_numpy()
-        if not np.array_equal(found, wanted):
-            places = match_hashes(wanted, found)
-            if places is None:
-                return None
-        if not _pairs_by_text(ids, expected, submission, shuffled=places is not None):
-            return None
-        del ids
-    return _convert(columns, places, answers)
-
-
-def _pairs_by_text(ids: pl.Series, expected: pl.Series, submission: Submission, *, shuffled: bool) -> bool:
-    """Return whether strict or lenient parsing pairs the same rows as comparing ids as text does."""
-    joined = submission.ids in _JOINED
-    if joined and expected.is_duplicated().any():
-        return False
-    if not submission.lenient:
-        return True
-    kind = _infer_id_kind(expected)
-    if kind is None or (shuffled and _infer_id_kind(ids) != kind):
-        return False
-    if kind == "text" or not (shuffled or joined):
-        return True
-    # Texts that differ may be the same number; that does not matter while both sides are in the same order.
-    return expected.str.strip_chars().cast(pl.Float64).n_unique() == len(expected)
-
-
-def _convert(columns: Columns, places: Places | None, answers: FastAnswers) -> ParsedSubmission | None:
-    submission, converted = answers.task.submission, {}
-    for name, rule in submission.columns.items():
-        truth = answers.table[rule.answer or name] if rule.scored else None
-        values = _convert_column(columns[name], rule, truth, lenient=submission.lenient)
-        if values is None:
-            return None
-        # Copied first: it is faster to pick from numpy's memory than from that of polars.
-        converted[name] = values if places is None else values.copy().take(places)
-    parsed = ParsedSubmission(answers, converted, places=places).finish("", str).drop_skipped()
-    return parsed if len(next(iter(parsed.columns.values()))) else None
-
-
-def _convert_column(text: pl.Series, rule: Column, truth: pl.Series | None, *, lenient: bool) -> NDArray[Any] | None:
-    """Return the values of a column; None, or `InvalidSubmission`, if they need a closer look."""
-    if not lenient:
-        return parse_values(text, rule, "", str)
-    if rule.type in ("number", "integer"):
-        numbers = parse_values(text, rule, "", str)
-        limit = LARGEST_EXACT_INTEGER if rule.type == "integer" else _INT64_LIMIT  # itself, it may be one more in text
-        return numbers if (np.abs(numbers) < limit).all() else None
-    if truth is None:
-        return text.to_numpy()
-    values, true = _infer_classes(text), _infer_classes(truth)
-    if values is None or true is None or values.dtype.kind != true.dtype.kind:
-        return None
-    return values
 
 
 def _infer_id_kind(ids: pl.Series) -> Literal["text", "numbers"] | None:
@@ -272,7 +287,7 @@ def _infer_classes(text: pl.Series) -> NDArray[Any] | None:
     return None if booleans.any() or stripped.is_not_null().any() else text.to_numpy()
 
 
-def match_hashes(wanted: Hashes, among: Hashes) -> Places | None:
+def match_hashes(wanted: Hashes, among: Hashes) -> Positions | None:
     """Return the index of each wanted hash among as many others; None unless each occurs there exactly once.
 
     A hash keeps its upper bits and carries the index of its row in the lower ones. So a plain sort, which processors
@@ -307,7 +322,7 @@ def _sort_with_index(hashes: Hashes, index_bits: np.uint64) -> Hashes:
     return indexed
 
 
-def _resolve(close: NDArray[np.intp], rows: Places, found: Places, wanted: Hashes, among: Hashes) -> bool:
+def _resolve(close: NDArray[np.intp], rows: Positions, found: Positions, wanted: Hashes, among: Hashes) -> bool:
     """Pair the few rows whose hashes share their upper bits by all of their bits; return False if that fails.
 
     `close` are the indexes of those that are followed by one like them: many only where ids are repeated.

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,9 +42,6 @@ from assay.grading.submission.answers import (
 from assay.tasks import Column, Task
 from assay.tasks.rules import Ids, RowSum
 
-if TYPE_CHECKING:
-    from assay.data.store import Prepared
-
 Indexes = NDArray[np.int64]
 Pairs = tuple[Indexes, Indexes]
 """The indexes of answers, and for each the index of the row in the file that belongs to it."""
@@ -54,9 +51,9 @@ _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
 
 
-def parse_leniently(content: bytes, name: str, prepared: "Prepared") -> ParsedSubmission:
+def parse_leniently(content: bytes, name: str, answers: "PandasAnswers") -> ParsedSubmission:
     """Parse a submission by the rules of an edition that reads files as the published graders do."""
-    task, answers, submission = prepared.task, LenientAnswers.of(prepared), prepared.task.submission
+    task, submission = answers.task, answers.task.submission
     _check_shape(content, max(len(answers.frame), answers.line_count - 1), name)  # without the header
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
     if submission.first_is_id:
@@ -92,7 +89,7 @@ def parse_leniently(content: bytes, name: str, prepared: "Prepared") -> ParsedSu
     return _add_missing_rows(parsed, len(answers.frame)) if task.metric.all_answers else parsed
 
 
-class LenientAnswers(Answers):
+class PandasAnswers(Answers):
     """Answers as pandas reads them."""
 
     @property

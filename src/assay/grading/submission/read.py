@@ -1,4 +1,4 @@
-"""Read the table of a submission: open it safely, recognize what is not CSV, and choose how to parse it.
+"""Read the table of a submission: open it safely, recognize what is not CSV, and parse it, fast where possible.
 
 Parsing looks only at what is public: the form of the file, its columns, and the ids of the rows that are needed. Every
 fault is an `InvalidSubmission` with one sentence.
@@ -8,6 +8,7 @@ import mmap
 import os
 import re
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.submission.answers import FileContent, ParsedSubmission
-from assay.grading.submission.fast_path import parse_fast
-from assay.grading.submission.strict import parse_strictly
+from assay.grading.submission.answers import BYTE_ORDER_MARK, FileContent, ParsedSubmission
+from assay.grading.submission.fast_path import FastPath, LenientFastPath, PlainAnswers
+from assay.grading.submission.strict import TextAnswers, parse_strictly
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -53,25 +54,78 @@ _SIGNATURES = (
 )
 
 
-def read_submission(source: bytes | Path, name: str, prepared: "Prepared") -> ParsedSubmission:
-    """Parse a submitted table by the rules of the task in its edition.
+class Parser(ABC):
+    """Reads submitted tables of one task."""
 
-    `source` is the content or the path of a file, and `name` what messages call it.
-    """
-    submission = prepared.task.submission
-    if submission.lenient and Path(name).suffix.lower() != ".csv":
-        raise InvalidSubmission(f"{name} is not called a CSV file: its name must end in .csv.")
-    with open_submission(source, name, submission.max_size) as file:
-        refuse_signatures(file.content, name)
-        parsed = parse_fast(file.content, file.path, prepared)
-        if parsed is not None:
-            return parsed
-        content = file.read()
-    if submission.lenient:
-        from assay.grading.submission.lenient import parse_leniently
+    fast_path: FastPath
+    accepts_any_score = False
+    """Whether a score that is not finite counts."""
 
-        return parse_leniently(content, name, prepared)
-    return parse_strictly(content, name, prepared)
+    def __init__(self, prepared: "Prepared") -> None:
+        self.submission = prepared.task.submission
+
+    def read(self, source: bytes | Path, name: str) -> ParsedSubmission:
+        """Parse the content or the path of a file; `name` is what messages call it."""
+        with open_submission(source, name, self.submission.max_size) as file:
+            refuse_signatures(file.content, name)
+            parsed = self.fast_path.parse(file.content, file.path)
+            if parsed is not None:
+                return parsed
+            content = file.read()
+        return self.parse(content, name)
+
+    @abstractmethod
+    def parse(self, content: bytes, name: str) -> ParsedSubmission:
+        """Parse the content of a file without the fast path."""
+
+    def exists(self, path: Path) -> bool:
+        """Return whether anything counts as submitted at this path, valid or not."""
+        return os.path.lexists(path)
+
+
+class StrictParser(Parser):
+    """Accepts what the task asks for, and nothing else."""
+
+    def __init__(self, prepared: "Prepared") -> None:
+        super().__init__(prepared)
+        self._answers = TextAnswers.of(prepared)
+        self.fast_path = FastPath(self._answers)
+
+    def parse(self, content: bytes, name: str) -> ParsedSubmission:
+        """Parse the content of a file, by `assay.grading.submission.strict`."""
+        return parse_strictly(content, name, self._answers)
+
+
+class LenientParser(Parser):
+    """Accepts what the published graders accept, and gives it the same meaning."""
+
+    accepts_any_score = True
+
+    def __init__(self, prepared: "Prepared") -> None:
+        super().__init__(prepared)
+        self._prepared = prepared
+        self.fast_path = LenientFastPath(PlainAnswers.of(prepared))
+
+    def read(self, source: bytes | Path, name: str) -> ParsedSubmission:
+        """Parse a file, whose name must end in .csv."""
+        if Path(name).suffix.lower() != ".csv":
+            raise InvalidSubmission(f"{name} is not called a CSV file: its name must end in .csv.")
+        return super().read(source, name)
+
+    def parse(self, content: bytes, name: str) -> ParsedSubmission:
+        """Parse the content of a file, by `assay.grading.submission.lenient`, which imports pandas."""
+        from assay.grading.submission.lenient import PandasAnswers, parse_leniently
+
+        return parse_leniently(content, name, PandasAnswers.of(self._prepared))
+
+    def exists(self, path: Path) -> bool:
+        """Return whether there is a file named `*.csv`, as the published benchmark counts submissions."""
+        return path.suffix.lower() == ".csv" and path.is_file()
+
+
+def choose_parser(prepared: "Prepared") -> Parser:
+    """Return what parses the tables that are submitted to a task, by the rules of its edition."""
+    return LenientParser(prepared) if prepared.task.submission.lenient else StrictParser(prepared)
 
 
 @dataclass(frozen=True)
@@ -117,7 +171,7 @@ def open_submission(source: bytes | Path, name: str, max_size: int) -> Iterator[
 
 def refuse_signatures(content: FileContent, name: str) -> None:
     """Raise `InvalidSubmission` for content whose first bytes say that it is compressed, an archive or binary."""
-    head = content[:_SIGNATURE_LENGTH].removeprefix(b"\xef\xbb\xbf")
+    head = content[:_SIGNATURE_LENGTH].removeprefix(BYTE_ORDER_MARK)
     for pattern, kind in _SIGNATURES:
         if re.match(pattern, head, re.DOTALL):
             raise InvalidSubmission(f"{name} is {kind}; submit plain CSV.")

@@ -18,7 +18,7 @@ import io
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from assay.core.errors import InvalidSubmission
 from assay.core.text import quote, quote_some
 from assay.grading.submission.answers import (
+    BYTE_ORDER_MARK,
     MAX_HEADER,
     Answers,
     NameRow,
@@ -41,10 +42,6 @@ from assay.grading.submission.answers import (
 from assay.tasks import Column, Submission
 from assay.tasks.rules import Ids
 
-if TYPE_CHECKING:
-    from assay.data.store import Prepared
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LARGEST_EXACT_INTEGER = 2**53
 
 _ROW = "\0row"
@@ -53,10 +50,9 @@ _ID, _OCCURRENCE, _ANSWER = "\0id", "\0occurrence", "\0answer"
 _TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
-def parse_strictly(content: bytes, name: str, prepared: "Prepared") -> ParsedSubmission:
+def parse_strictly(content: bytes, name: str, answers: "TextAnswers") -> ParsedSubmission:
     """Parse a submission, checking one rule after the other, so that the error names the first that is broken."""
-    answers = StrictAnswers.of(prepared)
-    submission, expected_ids = prepared.task.submission, answers.ids
+    submission, expected_ids = answers.task.submission, answers.ids
     columns = [*key_columns(submission), *submission.columns]
     table = _parse_table(content, columns, name, submission, len(answers.table))
     rows = None
@@ -75,7 +71,7 @@ def parse_strictly(content: bytes, name: str, prepared: "Prepared") -> ParsedSub
     return ParsedSubmission(answers, values, rows, places).finish(name, name_row).drop_skipped()
 
 
-class StrictAnswers(Answers):
+class TextAnswers(Answers):
     """Answers as text and plain numbers."""
 
     @cached_property
