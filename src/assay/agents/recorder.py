@@ -2,24 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from anyio import Lock
 
 from assay.agents.observation import ActionFailed, Observation
-from assay.core.errors import RecordError
 from assay.lab.interface import Lab
 from assay.lab.snapshots import Snapshot, load_snapshot
 from assay.records import BudgetUsed, Clock, EventLog, OutOfBudget
 from assay.records.content_store import ContentStore
-from assay.records.events import ActionRequest, ActionResult, AnyRequest, ModelRequest, ModelResult, Result
+from assay.records.events import ActionRequest, ActionResult, AnyRequest, ModelRequest, ModelResult
 from assay.records.prompts import PromptRecorder
-from assay.records.tape import Call, Past, Tape
+from assay.records.tape import AResult, Call, Past, Tape
 
 if TYPE_CHECKING:
     from assay.models import Message, Sampling, Tool
-
-AResult = TypeVar("AResult", bound=Result)
 
 
 class Recorder:
@@ -110,7 +107,7 @@ class Recorder:
             call = action.finish(new, self.clock.used)
         if replayed:
             self._catch_up(call.used)
-        result = _check_type(call, ActionResult)
+        result = call.expect(ActionResult)
         if not replayed:
             self._prompts.add_observation(call.number, result.observation)
         await self.snapshot()
@@ -168,7 +165,7 @@ class Recorder:
         )
         if replayed:
             self._catch_up(call.used)
-        return call, _check_type(call, result_type)
+        return call, call.expect(result_type)
 
     def _catch_up(self, used: BudgetUsed) -> None:
         """Set the clock to what was used after a recorded call; of concurrent calls, the one that ended last counts."""
@@ -176,9 +173,3 @@ class Recorder:
         if (used.elapsed, used.steps, used.tokens) >= (latest.elapsed, latest.steps, latest.tokens):
             self._latest = used
             self.clock.set(used)
-
-
-def _check_type(call: Call, result_type: type[AResult]) -> AResult:
-    if not isinstance(call.result, result_type):
-        raise RecordError(f"event {call.number} requests {call.request.type}, but its result is {call.result.type}")
-    return call.result

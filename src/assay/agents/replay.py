@@ -4,6 +4,7 @@ import hashlib
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import assert_never
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -19,6 +20,8 @@ from assay.records.events import (
     ActionRequest,
     CommandRequest,
     CommandResult,
+    ExternalProcessRequest,
+    HumanPeriodRequest,
     HumanRequest,
     ListRequest,
     ModelRequest,
@@ -34,9 +37,6 @@ from assay.records.events import (
 )
 from assay.records.tape import Call, past_of
 from assay.tasks import Task
-
-_NOT_REPEATED = (ModelRequest, ActionRequest, NoteRequest, NodeRequest, ReadRequest, ListRequest, HumanRequest)
-"""Calls that leave nothing in the lab and need not be repeated."""
 
 
 class Replay(Agent):
@@ -110,7 +110,7 @@ class Repetition:
         async def perform() -> Observation:
             before = len(self.differences)
             for call in calls:
-                if not isinstance(call.request, _NOT_REPEATED) and (difference := await self._repeat(call)):
+                if difference := await self._repeat(call):
                     self.differences.append(f"step {step}, {call.request.type}: {difference}")
             return Observation("; ".join(self.differences[before:]) or "The result is the same.")
 
@@ -121,28 +121,35 @@ class Repetition:
             await self.bench.act(name, {"step": step}, perform)
 
     async def _repeat(self, call: Call) -> str | None:
-        """Repeat one call; return the difference, if there is any."""
+        """Repeat one call if it can have changed the lab; return the difference, if there is any."""
         bench = self.bench
-        match call.request, call.result:
-            case CommandRequest() as request, CommandResult() as before:
-                stdin = self.contents.get(request.stdin) if request.stdin else b""
+        match call.request:
+            case CommandRequest() as request:
+                before = call.expect(CommandResult)
                 result = await bench.execute(
                     request.command,
                     seconds=request.seconds,
-                    stdin=stdin,
+                    stdin=self.contents.get(request.stdin) if request.stdin else b"",
                     changes=call.changes,
                     check=partial(_check_not_killed, before),
                 )
                 return _compare(f"{result.ended} {result.code}", f"{before.ended} {before.code}")
-            case PythonRequest() as request, PythonResult() as before:
-                executed = await bench.run_python(request.code, seconds=request.seconds)
-                return _compare(executed.ended or "running", before.ended or "running")
-            case WriteRequest() as request, WriteResult() as before:
-                return await self._write(request, before)
-            case ValidationRequest() as request, ValidationResult() as before:
-                reason = await bench.validate(request.path)
-                return _compare(reason or "valid", before.problem or "valid")
-        return "it cannot be repeated, because it depended on more than the agent"
+            case PythonRequest(code=code, seconds=seconds):
+                executed = await bench.run_python(code, seconds=seconds)
+                return _compare(executed.ended or "running", call.expect(PythonResult).ended or "running")
+            case WriteRequest() as request:
+                return await self._write(request, call.expect(WriteResult))
+            case ValidationRequest(path=path):
+                reason = await bench.validate(path)
+                return _compare(reason or "valid", call.expect(ValidationResult).problem or "valid")
+            case ModelRequest() | ActionRequest() | NoteRequest() | NodeRequest():
+                return None  # it leaves nothing in the lab
+            case ReadRequest() | ListRequest() | HumanRequest():
+                return None
+            case HumanPeriodRequest() | ExternalProcessRequest():
+                return "it cannot be repeated, because it depended on more than the agent"
+            case _:
+                assert_never(call.request)
 
     async def _write(self, request: WriteRequest, before: WriteResult) -> str | None:
         try:

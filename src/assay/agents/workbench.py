@@ -16,7 +16,7 @@ from anyio import to_thread
 from assay.agents.model_budget import ModelBudget
 from assay.agents.observation import Observation
 from assay.agents.python_session import PythonSession
-from assay.agents.recorder import AResult, Recorder
+from assay.agents.recorder import Recorder
 from assay.agents.terminal import TERMINAL, ask_person
 from assay.core.disk import atomic_write
 from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UnsafePath, UsageError
@@ -47,7 +47,7 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
-from assay.records.tape import Call
+from assay.records.tape import AResult, Call
 from assay.tasks import Task
 
 if TYPE_CHECKING:

@@ -1,24 +1,37 @@
 """Checks that follow from a trial's log alone: whether its events can have happened in this order, with this usage."""
 
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from assay.core.errors import RecordError
 from assay.records.content_store import decode_inline
 from assay.records.events import (
+    ActionRequest,
+    AnyRequest,
     CallFinished,
     CallStarted,
     CommandRequest,
     Content,
     Event,
+    ExternalProcessRequest,
     Graded,
+    HumanPeriodRequest,
+    HumanRequest,
     Inapplicable,
     InfrastructureFailed,
     LabOpened,
+    ListRequest,
+    ModelRequest,
     ModelResult,
+    NodeRequest,
+    NoteRequest,
+    PythonRequest,
+    ReadRequest,
     ReadResult,
     Restarted,
     Started,
     Submitted,
+    ValidationRequest,
     WriteRequest,
 )
 from assay.records.state import State
@@ -50,13 +63,26 @@ def check_consistency(file: TrialFile, events: Sequence[Event]) -> Iterator[str]
 def recorded_contents(events: Sequence[Event]) -> Iterator[Content]:
     """Return the contents of files that a log refers to."""
     for event in events:
-        match event:
-            case CallFinished(result=ReadResult(content=Content() as content)):
-                yield content
-            case CallStarted(request=WriteRequest(content=content)):
-                yield content
-            case CallStarted(request=CommandRequest(stdin=Content() as content)):
-                yield content
+        content = None
+        if isinstance(event, CallStarted):
+            content = _content_of_request(event.request)
+        elif isinstance(event, CallFinished) and isinstance(event.result, ReadResult):
+            content = event.result.content
+        if content:
+            yield content
+
+
+def _content_of_request(request: AnyRequest) -> Content | None:
+    match request:
+        case WriteRequest(content=content):
+            return content
+        case CommandRequest(stdin=stdin):
+            return stdin
+        case ModelRequest() | ActionRequest() | PythonRequest() | ExternalProcessRequest() | HumanPeriodRequest():
+            return None
+        case ReadRequest() | ListRequest() | ValidationRequest() | NoteRequest() | NodeRequest() | HumanRequest():
+            return None
+    assert_never(request)
 
 
 def _check_order(events: Sequence[Event]) -> Iterator[str]:
@@ -91,18 +117,18 @@ def _check_calls(events: Sequence[Event]) -> Iterator[str]:
 def _check_sealing(file: TrialFile, events: Sequence[Event]) -> Iterator[str]:
     labs = [event for event in events if isinstance(event, LabOpened)]
     for event in events:
-        match event:
-            case LabOpened(sealing=sealing, answers=answers):
-                if sealing.sandbox != file.sandbox:
-                    yield f"the lab was opened with the sandbox {sealing.sandbox}, but {file.sandbox} was planned"
-                if (answers == "withheld") is not sealing.sealed:
-                    yield f"event {event.number} says that the answers were {answers}, which contradicts the sandbox"
-            case Submitted(state=state):
-                if labs and (state.sealing, state.answers) != (labs[-1].sealing, labs[-1].answers):
-                    yield "the state at submission describes another lab than the one that was opened"
-            case Graded(grade=grade):
-                if grade.sealed and not all(lab.sealing.sealed for lab in labs):
-                    yield "the grade is marked as sealed, but the lab was not"
+        if isinstance(event, LabOpened):
+            sealing, answers = event.sealing, event.answers
+            if sealing.sandbox != file.sandbox:
+                yield f"the lab was opened with the sandbox {sealing.sandbox}, but {file.sandbox} was planned"
+            if (answers == "withheld") is not sealing.sealed:
+                yield f"event {event.number} says that the answers were {answers}, which contradicts the sandbox"
+        elif isinstance(event, Submitted):
+            state = event.state
+            if labs and (state.sealing, state.answers) != (labs[-1].sealing, labs[-1].answers):
+                yield "the state at submission describes another lab than the one that was opened"
+        elif isinstance(event, Graded) and event.grade.sealed and not all(lab.sealing.sealed for lab in labs):
+            yield "the grade is marked as sealed, but the lab was not"
 
 
 def _check_usage(file: TrialFile, events: Sequence[Event], state: State) -> Iterator[str]:

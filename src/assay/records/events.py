@@ -1,14 +1,14 @@
 """The vocabulary of a trial's log: every event, and every kind of call an agent can make.
 
 An event is one line of `events.jsonl`. `kind` distinguishes events, `type` the requests and results of calls; both
-are discriminated unions, so a reader can match on classes:
+are discriminated unions, so a reader can match on classes, and with `assert_never` the type checker finds a forgotten
+kind. To pick out a few kinds, use `isinstance`:
 
     for event in read_events(folder.events):
-        match event:
-            case CallStarted(request=CommandRequest(command=command)):
-                print(event.time, command)
-            case Graded(grade=grade):
-                print(grade.score)
+        if isinstance(event, CallStarted) and isinstance(event.request, CommandRequest):
+            print(event.time, event.request.command)
+        elif isinstance(event, Graded):
+            print(event.grade.score)
 
 A call is one recorded interaction of an agent with the world: a command, a model call, a file written. It is logged as
 `call_started` before it happens and as `call_finished` with its result; `CallFinished.call` is the number of the
@@ -18,7 +18,7 @@ A call is one recorded interaction of an agent with the world: a command, a mode
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, assert_never
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
 
@@ -675,8 +675,10 @@ def describe_event(event: Event) -> str:
             parts = [submission.file or submission.reason]
         case Graded(grade=grade):
             parts = [str(grade.not_finite or "no score" if grade.score is None else grade.score)]
-        case _:
+        case Started() | LabOpened():
             parts = []
+        case _:
+            assert_never(event)
     return "  ".join(part.strip() for part in parts if part)
 
 
@@ -698,7 +700,9 @@ def _describe_request(request: AnyRequest) -> list[str | None]:
             return [f"{node.id} {node.operator}", node.status, node.reason]
         case HumanRequest(question=question):
             return [question]
-    return []
+        case ListRequest() | HumanPeriodRequest():
+            return []
+    assert_never(request)
 
 
 def _describe_result(result: AnyResult) -> list[str | None]:
@@ -719,4 +723,6 @@ def _describe_result(result: AnyResult) -> list[str | None]:
             return [answer]
         case HumanPeriodResult(reason=reason):
             return [reason]
-    return []
+        case ListResult() | NoteResult() | NodeResult():
+            return []
+    assert_never(result)

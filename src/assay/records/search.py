@@ -65,11 +65,10 @@ def read_journal(events: Iterable[Event], direction: Direction) -> Journal:
     """
     nodes: dict[int, SearchNode] = {}
     for event in events:
-        match event:
-            case Restarted():
-                nodes = {}
-            case CallStarted(request=NodeRequest(node=node)):
-                nodes[node.id] = node
+        if isinstance(event, Restarted):
+            nodes = {}
+        elif node := _node_of(event):
+            nodes[node.id] = node
     ids = takewhile(lambda id: id in nodes, count())
     return Journal(direction, tuple(nodes[id] for id in ids))
 
@@ -78,14 +77,19 @@ def find_submissions(events: Iterable[Event]) -> list[tuple[float, str]]:
     """Return the valid submissions of all nodes in the order of the log: seconds since the start, and SHA-256."""
     elapsed, submissions = 0.0, []
     for event in events:
-        match event:
-            case CallFinished(used=used):
-                elapsed = used.elapsed
-            case CallStarted(request=NodeRequest(node=SearchNode(submission=str() as digest))):
-                submissions.append((elapsed, digest))
+        if isinstance(event, CallFinished):
+            elapsed = event.used.elapsed
+        elif (node := _node_of(event)) and node.submission:
+            submissions.append((elapsed, node.submission))
     return submissions
 
 
 def has_nodes(log: Path) -> bool:
     """Return whether a log that Assay wrote contains nodes, without parsing it."""
     return any(b'"type":"node"' in line for line in read_lines(log))
+
+
+def _node_of(event: Event) -> SearchNode | None:
+    if isinstance(event, CallStarted) and isinstance(event.request, NodeRequest):
+        return event.request.node
+    return None

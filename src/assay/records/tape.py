@@ -13,21 +13,32 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar, assert_never
 
 from assay.core.errors import RecordError
 from assay.records.budget import BudgetUsed
 from assay.records.events import (
+    AgentCrashed,
     AnyRequest,
     AnyResult,
+    BudgetExhausted,
     CallFinished,
     CallStarted,
     Event,
+    Graded,
+    Inapplicable,
+    InfrastructureFailed,
+    LabOpened,
     Restarted,
+    Result,
     SnapshotTaken,
     Started,
+    Submitted,
 )
 from assay.records.log import EventLog
 from assay.records.prompts import Prompts
+
+AResult = TypeVar("AResult", bound=Result)
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,12 @@ class Call:
     step: int
     changes: bool
     lane: str = ""
+
+    def expect(self, result_type: type[AResult]) -> AResult:
+        """Return the result; `RecordError` if it is of another type."""
+        if not isinstance(self.result, result_type):
+            raise RecordError(f"event {self.number} requests {self.request.type}, but its result is {self.result.type}")
+        return self.result
 
 
 @dataclass(frozen=True)
@@ -206,13 +223,20 @@ def past_of(events: Sequence[Event], *, up_to_step: int | None = None) -> Past:
                 saved, recent, started, snapshot = [], [], {}, None
             case CallStarted():
                 started[event.number] = event
-            case CallFinished() if event.call in started:
-                recent.append(join_call(started.pop(event.call), event))
+            case CallFinished():
+                if event.call in started:
+                    recent.append(join_call(started.pop(event.call), event))
             case SnapshotTaken():
                 if up_to_step is not None and event.step > up_to_step:
                     break
                 saved += recent
                 recent, snapshot = [], event.snapshot
+            case LabOpened() | Inapplicable() | AgentCrashed() | InfrastructureFailed() | BudgetExhausted():
+                pass
+            case Submitted() | Graded():
+                pass
+            case _:
+                assert_never(event)
     if up_to_step is None:
         saved += _before_first_change(recent)
     return Past(tuple(saved), snapshot, Prompts(events))
@@ -223,14 +247,13 @@ def finished_calls(events: Sequence[Event]) -> Iterator[tuple[int, Call]]:
     started: dict[int, CallStarted] = {}
     restarts = 0
     for event in events:
-        match event:
-            case Restarted():
-                started = {}
-                restarts += 1
-            case CallStarted():
-                started[event.number] = event
-            case CallFinished() if event.call in started:
-                yield restarts, join_call(started.pop(event.call), event)
+        if isinstance(event, Restarted):
+            started = {}
+            restarts += 1
+        elif isinstance(event, CallStarted):
+            started[event.number] = event
+        elif isinstance(event, CallFinished) and event.call in started:
+            yield restarts, join_call(started.pop(event.call), event)
 
 
 def join_call(start: CallStarted, end: CallFinished) -> Call:

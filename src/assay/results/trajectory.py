@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from assay.core.errors import KeyRejected, ModelError, ModelUnavailable, RequestRejected
-from assay.models.messages import Reply, Usage
+from assay.models.messages import Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.records.events import (
     FINAL_ANSWER,
@@ -124,9 +124,9 @@ def _usage(calls: Calls) -> dict[str, Usage]:
     """Return what the replies to each role's prompts used."""
     used: dict[str, Usage] = {}
     for _, call in calls:
-        match call.request, call.result:
-            case ModelRequest(role=role), ModelResult(reply=Reply() as reply):
-                used[role] = used.get(role, Usage.zero()) + reply.usage
+        request, result = call.request, call.result
+        if isinstance(request, ModelRequest) and isinstance(result, ModelResult) and result.reply:
+            used[request.role] = used.get(request.role, Usage.zero()) + result.reply.usage
     return used
 
 
@@ -139,11 +139,11 @@ def _troubles_by_step(calls: Calls) -> list[Trouble | None]:
     commands: dict[tuple[int, int], Trouble | None] = {}
     for restarts, call in calls:
         step = (restarts, call.step)
-        match call.result:
-            case ActionResult(cause=cause):
-                actions[step] = (_OF_ACTIONS.get(cause) if cause else None) or actions.get(step)
-            case CommandResult() as result if call.changes:
-                commands[step] = _in_command(result) or commands.get(step)
+        result = call.result
+        if isinstance(result, ActionResult):
+            actions[step] = (_OF_ACTIONS.get(result.cause) if result.cause else None) or actions.get(step)
+        elif isinstance(result, CommandResult) and call.changes:
+            commands[step] = _in_command(result) or commands.get(step)
     return [trouble for _, trouble in sorted((commands | actions).items())]
 
 
@@ -193,9 +193,9 @@ def _end_of(events: Sequence[Event], calls: Calls) -> End:
     if isinstance(last, NoteRequest) and last.topic == GAVE_UP:
         return "gave up"
     for _, call in reversed(calls):
-        match call.request, call.result:
-            case ActionRequest(name=name), ActionResult(cause=cause):
-                return "final answer" if name == FINAL_ANSWER and cause is None else "content"
+        if isinstance(call.request, ActionRequest) and isinstance(call.result, ActionResult):
+            final = call.request.name == FINAL_ANSWER and call.result.cause is None
+            return "final answer" if final else "content"
     return "content"
 
 

@@ -198,9 +198,8 @@ async def _ask(question: JudgeQuestion, text: str, trial: str, models: Models) -
 
 def _describe(event: Event) -> str:
     """Return an event as text, with the start of what was written to files."""
-    match event:
-        case CallStarted(request=WriteRequest(path=path, content=content)):
-            return f"write {path}\n{(content.text or '')[:_MAX_WRITTEN]}"
+    if isinstance(event, CallStarted) and isinstance(event.request, WriteRequest):
+        return f"write {event.request.path}\n{(event.request.content.text or '')[:_MAX_WRITTEN]}"
     return describe_event(event)
 
 

@@ -145,12 +145,14 @@ def find_literal_predictions(rows: Sequence[Sequence[str]], code: str) -> str | 
 def _find_typed(events: Sequence[Event], digest: str) -> Iterator[Evidence]:
     """Yield the call that wrote exactly what was submitted, unless code had made that content before."""
     for event in events:
-        match event:
-            case CallFinished(result=ReadResult(content=content)) if content is not None and content.sha256 == digest:
+        if isinstance(event, CallFinished) and isinstance(event.result, ReadResult):
+            if event.result.content is not None and event.result.content.sha256 == digest:
                 return
-            case CallStarted(request=WriteRequest() as written) if written.content.sha256 == digest:
-                yield "typed-submission", event.number, f"wrote {one_line(written.path, 100)}, which was submitted"
-                return
+        elif isinstance(event, CallStarted) and isinstance(written := event.request, WriteRequest):
+            if written.content.sha256 != digest:
+                continue
+            yield "typed-submission", event.number, f"wrote {one_line(written.path, 100)}, which was submitted"
+            return
 
 
 def _find_unproduced(events: Sequence[Event], digest: str, trial: TrialFolder) -> Iterator[Evidence]:
@@ -211,19 +213,21 @@ def _find_claim(events: Sequence[Event], task: Task) -> tuple[int, float, str] |
         return last, best.metric, f"node {best.id} claims {best.metric:.5g}"
     pattern = make_claim_pattern(task.metric.name)
     for event in reversed(events):
-        text = ""
-        match event:
-            case CallFinished(result=CommandResult(stdout=stdout) as result) if result.succeeded:
-                text = stdout
-            case CallFinished(result=PythonResult(output=output)):
-                text = output
-            case CallStarted(request=ActionRequest(arguments=arguments)):
-                text = "\n".join(str(value) for value in arguments.values())[:MAX_SIZE]
-        if found := list(pattern.finditer(text)):
+        if found := list(pattern.finditer(_text_with_claims(event))):
             match_ = found[-1]
             value = float(match_[1]) / (100 if match_[2] else 1)
             return event.number, value, one_line(match_[0], 100)
     return None
+
+
+def _text_with_claims(event: Event) -> str:
+    if isinstance(event, CallFinished) and isinstance(event.result, CommandResult) and event.result.succeeded:
+        return event.result.stdout
+    if isinstance(event, CallFinished) and isinstance(event.result, PythonResult):
+        return event.result.output
+    if isinstance(event, CallStarted) and isinstance(event.request, ActionRequest):
+        return "\n".join(str(value) for value in event.request.arguments.values())[:MAX_SIZE]
+    return ""
 
 
 def make_claim_pattern(metric: str) -> re.Pattern[str]:

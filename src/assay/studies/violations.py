@@ -269,12 +269,9 @@ def _find_climb(code: ExecutedCode) -> Iterator[str]:
 
 
 def _output(event: CallFinished) -> str:
-    match event.result:
-        case CommandResult(stdout=stdout, stderr=stderr):
-            return f"{stdout}\n{stderr}"[-_MAX_SIZE:]
-        case PythonResult(output=output):
-            return output[-_MAX_SIZE:]
-    return ""
+    if isinstance(event.result, CommandResult):
+        return f"{event.result.stdout}\n{event.result.stderr}"[-_MAX_SIZE:]
+    return event.result.output[-_MAX_SIZE:] if isinstance(event.result, PythonResult) else ""
 
 
 def _is_script(written: WriteRequest) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
@@ -28,17 +28,21 @@ from assay.records.events import (
     ExternalProcessRequest,
     ExternalProcessResult,
     Graded,
+    HumanPeriodRequest,
     HumanPeriodResult,
     HumanRequest,
     HumanResult,
     Inapplicable,
     InfrastructureFailed,
     LabOpened,
+    ListRequest,
     ListResult,
     ModelRequest,
     ModelResult,
     NodeRequest,
+    NodeResult,
     NoteRequest,
+    NoteResult,
     PythonRequest,
     PythonResult,
     ReadRequest,
@@ -56,6 +60,18 @@ from assay.records.events import (
 )
 from assay.web.text import clean_text
 
+_SingleEvent = (
+    Started
+    | LabOpened
+    | Restarted
+    | BudgetExhausted
+    | AgentCrashed
+    | InfrastructureFailed
+    | Inapplicable
+    | Submitted
+    | Graded
+)
+"""Events that are neither part of a call nor a snapshot."""
 BlockKind = Literal["prose", "text", "code", "diff"]
 _MAX_DIFFED = 200_000
 _MAX_TEXT = 20 * 10**6
@@ -213,8 +229,8 @@ class _Builder:
                 self._finish(event, at)
             elif isinstance(event, SnapshotTaken):
                 self._compare_snapshot(event, at)
-            elif entry := _entry_of(event, at):
-                self._entries.append(entry)
+            else:
+                self._entries.append(_entry_of(event, at))
         return self._entries
 
     def _interrupt(self) -> None:
@@ -275,6 +291,10 @@ class _Builder:
                 yield from _node_blocks(node)
             case HumanRequest(question=question):
                 yield Block("question", question, "prose")
+            case ModelRequest() | ReadRequest() | ListRequest() | ValidationRequest() | HumanPeriodRequest():
+                pass
+            case _:
+                assert_never(request)
 
     def _result_blocks(self, request: AnyRequest, result: AnyResult) -> Iterator[Block]:
         match result:
@@ -307,16 +327,23 @@ class _Builder:
                     yield Block("content", text, "code", folded=True, path=request.path)
                 if refused:
                     yield Block("refused", refused)
-            case WriteResult(refused=refused) if refused:
-                yield Block("refused", refused)
+            case WriteResult(refused=refused):
+                if refused:
+                    yield Block("refused", refused)
             case ListResult(files=files):
                 yield Block("files", "\n".join(files), folded=True)
             case ValidationResult(problem=problem):
                 yield Block("check", problem or "The format of the submission is valid.", "prose")
-            case HumanResult(answer=answer) if answer:
-                yield Block("answer", answer, "prose")
-            case HumanPeriodResult(screen=screen) if screen:
-                yield Block("screen", screen, folded=True)
+            case HumanResult(answer=answer):
+                if answer:
+                    yield Block("answer", answer, "prose")
+            case HumanPeriodResult(screen=screen):
+                if screen:
+                    yield Block("screen", screen, folded=True)
+            case NoteResult() | NodeResult():
+                pass
+            case _:
+                assert_never(result)
 
     def _written(self, path: str, content: Content) -> Block:
         return self._difference(path, self._text(content))
@@ -388,8 +415,8 @@ class _Builder:
             return f"[binary, {content.size:,} bytes]\n" + data[:20_000].decode(errors="replace")
 
 
-def _entry_of(event: Event, at: float) -> Entry | None:
-    """Return the entry of an event that is not part of a call; None for those that say nothing to a reader."""
+def _entry_of(event: _SingleEvent, at: float) -> Entry:
+    """Return the entry of an event that is neither a call nor a snapshot."""
     match event:
         case Started(attempt=attempt):
             return Entry(event.number, "event", "started" if attempt <= 1 else f"resumed (attempt {attempt})", at)
@@ -420,7 +447,7 @@ def _entry_of(event: Event, at: float) -> Entry | None:
             blocks = [Block("why", grade.why, "prose")] if grade.why else []
             problem = None if grade.valid_submission else "invalid submission"
             return Entry(event.number, "end", title, at, problem=problem, blocks=blocks)
-    return None
+    assert_never(event)
 
 
 _CHANGES = {"new": "+", "changed": "~", "removed": "−"}
@@ -468,7 +495,11 @@ def _describe(request: AnyRequest) -> tuple[str, str]:
             return "note", clean_line(f"node {node.id} ({node.operator}), {node.status}", 160)
         case HumanRequest():
             return "human", "question to a person"
-    return request.type.split("_")[0], request.type.replace("_", " ")
+        case HumanPeriodRequest():
+            return "human", "human period"
+        case ListRequest():
+            return "list", "list"
+    assert_never(request)
 
 
 def _problem(result: AnyResult, changes: bool) -> str | None:
@@ -479,19 +510,21 @@ def _problem(result: AnyResult, changes: bool) -> str | None:
             if ended != "exit":
                 return f"ended by {ended}"
             return f"exit code {code}" if code and changes else None
-        case PythonResult(ended=ended) if ended:
-            return f"session ended: {ended}"
-        case ModelResult(failure=failure) if failure:
-            return failure.replace("_", " ")
+        case PythonResult(ended=ended):
+            return f"session ended: {ended}" if ended else None
+        case ModelResult(failure=failure):
+            return failure.replace("_", " ") if failure else None
         case ExternalProcessResult(ended=ended, code=code, stopped_by=stopped_by):
             if stopped_by:
                 return f"stopped: {stopped_by}"
             return f"exit code {code}" if code else None
-        case ValidationResult(problem=problem) if problem:
-            return "invalid format"
-        case WriteResult(refused=refused) | ReadResult(refused=refused) if refused:
-            return "refused"
-    return None
+        case ValidationResult(problem=problem):
+            return "invalid format" if problem else None
+        case WriteResult(refused=refused) | ReadResult(refused=refused):
+            return "refused" if refused else None
+        case ListResult() | HumanResult() | HumanPeriodResult() | NoteResult() | NodeResult():
+            return None
+    assert_never(result)
 
 
 def _seconds(result: AnyResult) -> float | None:

@@ -37,10 +37,8 @@ def last_reply(calls: Sequence[Call]) -> Reply | None:
 
 
 def _main_reply(call: Call) -> Reply | None:
-    match call.request, call.result:
-        case ModelRequest(role=role), ModelResult(reply=reply) if role == MAIN:
-            return reply
-    return None
+    asked = isinstance(call.request, ModelRequest) and call.request.role == MAIN
+    return call.result.reply if asked and isinstance(call.result, ModelResult) else None
 
 
 def _steps(calls: Sequence[Call]) -> Iterator[Message]:
@@ -54,19 +52,18 @@ def _steps(calls: Sequence[Call]) -> Iterator[Message]:
         if reply := _main_reply(call):
             text = reply.message.text
             continue
-        match call.request, call.result:
-            case ActionRequest() as request, ActionResult() as result:
-                tool_call = ToolCall(id=f"call-{number}", name=request.name, arguments=request.arguments)
-                output = result.observation
-            case CommandRequest() as request, CommandResult() as result if (
-                call.changes and call.step not in with_action
-            ):
-                arguments = {"command": list(request.command)}
-                tool_call = ToolCall(id=f"call-{number}", name="run", arguments=arguments)
-                streams = format_streams(result.stdout, result.stderr, _MAX_OUTPUT)
-                output = f"Exit code {result.code} ({result.ended}).\n\n{streams}"
-            case _:
+        request, result = call.request, call.result
+        if isinstance(request, ActionRequest) and isinstance(result, ActionResult):
+            tool_call = ToolCall(id=f"call-{number}", name=request.name, arguments=request.arguments)
+            output = result.observation
+        elif isinstance(request, CommandRequest) and isinstance(result, CommandResult):
+            if not call.changes or call.step in with_action:
                 continue
+            tool_call = ToolCall(id=f"call-{number}", name="run", arguments={"command": list(request.command)})
+            streams = format_streams(result.stdout, result.stderr, _MAX_OUTPUT)
+            output = f"Exit code {result.code} ({result.ended}).\n\n{streams}"
+        else:
+            continue
         yield Message(role="assistant", text=text, tool_calls=(tool_call,))
         yield Message(role="tool", text=output, tool_call_id=tool_call.id)
         text = ""

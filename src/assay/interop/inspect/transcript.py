@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from inspect_ai.dataset import Sample
 from inspect_ai.event import (
@@ -36,12 +36,17 @@ from assay.records.events import (
     CallStarted,
     CommandResult,
     Graded,
+    Inapplicable,
     InfrastructureFailed,
+    LabOpened,
     ModelRequest,
     ModelResult,
     NodeRequest,
     NoteRequest,
+    Restarted,
     SnapshotTaken,
+    Started,
+    Submitted,
     describe_event,
 )
 from assay.records.prompts import Prompts
@@ -82,8 +87,10 @@ def make_transcript(
                 transcript.append(ScoreEvent(score=score, **when))
             case CallFinished() | SnapshotTaken():
                 pass  # a result is shown with its call, and snapshots are not in the log
-            case _:
+            case Started() | LabOpened() | Restarted() | Inapplicable() | Submitted():
                 transcript.append(InfoEvent(source=event.kind, data=describe_event(event), **when))
+            case _:
+                assert_never(event)
     return transcript
 
 
