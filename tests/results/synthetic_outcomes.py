@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from assay.grading.result import Grade
-from assay.results.outcome import Outcome
+from assay.results.frame import TrialRow
 from assay.tasks.model import Measured, Solution
 
 MADE_AT = datetime(2026, 10, 26, 14, 3, tzinfo=UTC)
@@ -72,10 +72,10 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
 
 def outcome(
     task: str = "pocket/digits", agent: str = "starter", seed: int = 0, score: float | None = 0.9, **fields: object
-) -> Outcome:
+) -> TrialRow:
     """A valid trial, unless `fields` say otherwise."""
     title, metric, direction, _ = TASKS[task]
-    made = Outcome(
+    made = TrialRow(
         task=task,
         title=title,
         metric=metric,
@@ -95,7 +95,7 @@ def outcome(
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
-def inapplicable(task: str, agent: str, seed: int = 0) -> Outcome:
+def inapplicable(task: str, agent: str, seed: int = 0) -> TrialRow:
     """A trial of an agent that cannot work on the task."""
     why = "automl reads tables and images, and this task hands it code"
     return outcome(task, agent, seed, status="inapplicable", why=why, grade=None, elapsed=0.0, steps=0)
@@ -103,12 +103,12 @@ def inapplicable(task: str, agent: str, seed: int = 0) -> Outcome:
 
 def failed(
     task: str, agent: str, seed: int, cause: str = "agent", why: str = "python train.py ended with exit code 1"
-) -> Outcome:
+) -> TrialRow:
     """A trial that crashed."""
     return outcome(task, agent, seed, status="failed", cause=cause, why=why, grade=None)
 
 
-def run(agents: Sequence[str] = ("starter", "automl"), seeds: int = 3) -> list[Outcome]:
+def run(agents: Sequence[str] = ("starter", "automl"), seeds: int = 3) -> list[TrialRow]:
     """A whole run of the pocket suite; `automl` does not apply to vectorization."""
     chance = random.Random(7)
     made = []
@@ -123,7 +123,7 @@ def run(agents: Sequence[str] = ("starter", "automl"), seeds: int = 3) -> list[O
     return made
 
 
-def changed(outcomes: Sequence[Outcome], where: Callable[[Outcome], bool], **fields: object) -> list[Outcome]:
+def changed(outcomes: Sequence[TrialRow], where: Callable[[TrialRow], bool], **fields: object) -> list[TrialRow]:
     """The same outcomes with some of them changed."""
     return [replace(one, **fields) if where(one) else one for one in outcomes]  # type: ignore[arg-type]
 

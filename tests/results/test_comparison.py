@@ -9,7 +9,8 @@ from synthetic_outcomes import TASKS, grade, outcome
 
 from assay.core.errors import UsageError
 from assay.records import RunFolder
-from assay.results.comparison import CONDITIONS, ComparedTrial, collect_trials, compare_agents
+from assay.results.frame import CONDITIONS, TrialRow, read_frame
+from assay.results.paired import compare_agents, select_trials
 from assay.results.sample_scores import load_sample_scores
 from assay.tasks import Registry
 
@@ -17,12 +18,15 @@ TINY = Path(__file__).parent.parent / "tiny"
 SAME = dict.fromkeys(CONDITIONS, "the same")
 
 
-def trials(agent: str, successes: Mapping[str, Sequence[bool]], **conditions: str) -> list[ComparedTrial]:
+def trials(agent: str, successes: Mapping[str, Sequence[bool]], **conditions: str) -> list[TrialRow]:
     """Trials of one agent with these successes by task, one for each seed."""
     return [
-        ComparedTrial(
-            replace(outcome(task, agent, seed, 0.9), grade=grade(task, 0.9).model_copy(update={"success": won})),
-            SAME | conditions,
+        outcome(
+            task,
+            agent,
+            seed,
+            grade=grade(task, 0.9).model_copy(update={"success": won}),
+            conditions=SAME | conditions,
         )
         for task, won_by_seed in successes.items()
         for seed, won in enumerate(won_by_seed, 1)
@@ -42,14 +46,14 @@ def test_two_agents_are_compared_by_task():
     # Differences by task: 1, 0, 1/2, 1; of the 8 sign patterns only two are as far from 0.
     assert pair.difference == pytest.approx(2.5 / 4)
     assert pair.p == pytest.approx(2 / 8)
-    assert not pair.is_shown
+    assert not pair.significant
     assert pair.mcnemar == pytest.approx(2 / 2**5)  # five pairs of trials differ, all in favor of strong
     assert [task.task for task in pair.tasks[-2:]] == [SPACESHIP, HOUSE]
     assert pair.probability_of_improvement == pytest.approx((1 + 0.5 + 0.75 + 1) / 4)
 
 
 def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
-    third = [replace(one, outcome=replace(one.outcome, agent="third")) for one in WEAK]
+    third = [replace(one, agent="third") for one in WEAK]
     (comparison,) = compare_agents([*WEAK, *STRONG, *third])
     assert len(comparison.pairs) == 3
     assert all(pair.p_adjusted >= pair.p for pair in comparison.pairs)
@@ -60,8 +64,8 @@ def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
 
 
 def test_tasks_that_one_agent_lacks_are_left_out():
-    (comparison,) = compare_agents([*STRONG, *(one for one in WEAK if one.outcome.task != SPEED)])
-    assert SPEED in comparison.left_out
+    (comparison,) = compare_agents([*STRONG, *(one for one in WEAK if one.task != SPEED)])
+    assert SPEED in comparison.excluded
     assert SPEED not in comparison.tasks
 
 
@@ -81,34 +85,34 @@ def test_an_unknown_agent_and_a_single_one_are_errors():
 
 
 def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder):
-    found = collect_trials([scripted_run, scripted_run])  # a run given twice counts once
-    assert len(found) == len({(one.outcome.agent, one.outcome.task, one.outcome.seed) for one in found})
+    found = select_trials([*read_frame(scripted_run), *read_frame(scripted_run)])  # a run given twice counts once
+    assert len(found) == len({(one.agent, one.task, one.seed) for one in found})
     compare = ["--tasks", str(TINY), "compare", str(scripted_run.path)]
     ran = assay(*compare)
     assert ran.returncode == 2
     assert "no task of tiny in common that defines success; try --measure wins" in ran.stderr
     ran = assay(*compare, "--measure", "wins")
     assert ran.returncode == 0, ran.stderr
-    assert "no difference shown" in ran.stdout
+    assert "no difference detected" in ran.stdout
     assert "standard error clustered by task" in ran.stdout
     assert assay(*compare, "--agent", "nonsense").returncode == 2
 
 
 def test_wins_need_no_baseline_and_a_failure_loses():
-    failed = [replace(one, outcome=replace(one.outcome, status="failed", cause="agent", grade=None)) for one in WEAK]
+    failed = [replace(one, status="failed", cause="agent", grade=None) for one in WEAK]
     (comparison,) = compare_agents([*STRONG, *failed], measure="wins")
     assert [(one.agent, one.mean) for one in comparison.agents] == [("strong", 1.0), ("weak", 0.0)]
-    house = [replace(one, outcome=outcome(HOUSE, one.outcome.agent, 1, score)) for one, score in
+    house = [outcome(HOUSE, one.agent, 1, score, conditions=SAME) for one, score in
              ((STRONG[0], 0.1), (WEAK[0], 0.2))]  # fmt: skip
     (comparison,) = compare_agents(house, measure="wins")  # there a lower score is better
     assert comparison.agents[0].agent == "strong"
 
 
 def test_scores_are_normalized_between_the_sample_submission_and_gold():
-    def scored(agent: str, score: float) -> ComparedTrial:
+    def scored(agent: str, score: float) -> TrialRow:
         board = {"gold_threshold": 0.2, "silver_threshold": 0.3, "bronze_threshold": 0.4}
         graded = replace(outcome(HOUSE, agent, 1, score), grade=grade(HOUSE, score, **board), sample_score=1.2)
-        return ComparedTrial(graded, SAME)
+        return replace(graded, conditions=SAME)
 
     # Lower is better: 0.7 is halfway from the sample's 1.2 to gold at 0.2; beyond either end it is that end.
     (comparison,) = compare_agents([scored("half", 0.7), scored("best", 0.1), scored("bad", 9.0)], measure="normalized")

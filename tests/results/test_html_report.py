@@ -16,7 +16,7 @@ import pytest
 from synthetic_outcomes import MADE_AT, TASKS, changed, failed, grade, outcome, panels, run
 
 from assay.results import chart_style, figures
-from assay.results.statistics import summarize_cells, summarize_standings
+from assay.results.estimate import summarize_agents, summarize_tasks
 from assay.web.report import render_page, write_figures
 
 HOSTILE = (
@@ -74,7 +74,7 @@ def test_the_report_shows_all_figures(page):
         "bootstrap",
     ):
         assert words in page.text
-    assert "not applicable" in page.text and "3 of 9, 33 %" in page.text and "0–100 %" in page.text
+    assert "not applicable" in page.text and "3 of 9, 33%" in page.text and "0–100%" in page.text
     assert page.tags["svg"] == 6 and page.tags["table"] == 4
 
 
@@ -102,9 +102,7 @@ def test_scores_are_drawn_with_the_medals_they_would_win():
 
 
 def test_attempts_are_drawn_up_to_half_of_them(tmp_path):
-    few, many = (
-        figures.draw_attempts(summarize_standings(run(seeds=seeds)), {"automl": "#0072b2"}) for seeds in (3, 4)
-    )
+    few, many = (figures.draw_attempts(summarize_agents(run(seeds=seeds)), {"automl": "#0072b2"}) for seeds in (3, 4))
     assert few is None and "attempts k" in "".join(ElementTree.fromstring(many).itertext())
     written = write_figures(run(seeds=4), panels(), tmp_path / "figures")
     assert {path.name for path in written} >= {"pocket-v1-attempts.svg", "pocket-v1-scores-digits.png"}
@@ -164,7 +162,7 @@ def test_editions_are_reported_separately():
     both = [*few_tasks(), *changed(few_tasks(), lambda o: True, edition="fixed")]
     text = Page(render_page(both, panels(), "x", MADE_AT)).text
     assert "All tasks: pocket v1" in text and "All tasks: pocket fixed" in text
-    assert text.count("3 of 6, 50 %") == 2 and "6 of 12" not in text
+    assert text.count("3 of 6, 50%") == 2 and "6 of 12" not in text
 
 
 @pytest.mark.parametrize(
@@ -183,8 +181,8 @@ def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
     assert drawn.count(f'"{chart_style.PANEL}"') == 12  # the thirteenth solution is an outlier, counted at the edge
     assert "◂ 1" in words
     for figure in (
-        figures.draw_improvements(summarize_cells(trials), palette),
-        figures.draw_success(summarize_standings(trials), palette),
+        figures.draw_improvements(summarize_tasks(trials), palette),
+        figures.draw_success(summarize_agents(trials), palette),
     ):
         assert figure is not None and ElementTree.fromstring(figure).tag.endswith("svg")
 
@@ -207,7 +205,7 @@ def test_improvements_of_a_tenth_and_of_fifty_times_are_both_visible():
 def test_agents_keep_their_colors_and_every_color_has_a_dark_one():
     palette = figures.agent_colors(run(agents=[str(n) for n in range(8)], seeds=1))
     assert len(set(palette.values())) == 8 and set(palette.values()) <= set(chart_style.DARK)
-    drawn = figures.draw_improvements(summarize_cells(run()), figures.agent_colors(run())) or ""
+    drawn = figures.draw_improvements(summarize_tasks(run()), figures.agent_colors(run())) or ""
     used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', drawn))
     assert used <= set(chart_style.DARK)
 

@@ -120,7 +120,7 @@ def test_failures_are_listed_by_cause():
     trials = [valid(1.1), crashed(), crashed(), EvaluatedTrial(failed("pocket/digits", "research", 3, "user"), WENT)]
     assert only(trials).efforts["research"].failures == {"crash": 2, "stopped by the user": 1}
     lines = [" ".join(line.split()) for line in printed(trials).splitlines()]
-    for line in ("submitted 50 %", "problem: crash 50 %", "failed 75 %", "crash 50 %", "stopped by the user 25 %"):
+    for line in ("submitted 50%", "problem: crash 50%", "failed 75%", "crash 50%", "stopped by the user 25%"):
         assert line in lines
 
 

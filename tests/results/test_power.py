@@ -7,12 +7,12 @@ import pytest
 from synthetic_outcomes import TASKS, grade, outcome
 
 from assay.core.errors import UsageError
+from assay.results.frame import TrialRow
 from assay.results.inference import DifferenceVariance
-from assay.results.outcome import Outcome
 from assay.results.power import Design, find_designs, variance_of_outcomes
 
 
-def won(agent: str, by_task: dict[str, tuple[bool, ...]]) -> list[Outcome]:
+def won(agent: str, by_task: dict[str, tuple[bool, ...]]) -> list[TrialRow]:
     return [
         replace(outcome(task, agent, seed), grade=grade(task, 0.9).model_copy(update={"success": success}))
         for task, successes in by_task.items()

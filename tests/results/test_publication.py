@@ -5,40 +5,42 @@ import re
 import pytest
 from synthetic_outcomes import TASKS, changed, failed, grade, outcome, run
 
-from assay.results.publication import to_latex, to_markdown
-from assay.results.statistics import summarize_standings
+from assay.results.estimate import summarize_agents
+from assay.results.frame import Frame
+from assay.results.report import to_latex, to_markdown
 
 HOSTILE = "a|b_c & 50% \\\\input{/etc/passwd} $x^2$ <script> [link](http://x) `code` #1 ~\n\\end{table}"
 
 
 def test_markdown_has_each_agent_with_error_and_interval():
-    text = to_markdown(run(), "Pocket | run")
+    text = to_markdown(Frame(run()), "Pocket | run")
+    assert text.startswith("# Pocket \\| run\n")
     overall = next(line for line in text.splitlines() if line.startswith("| automl"))
-    assert overall == "| automl | 33.3 ± 33.3 % | 0–100 % | 9 of 9 | 3 | 12 |"
-    assert text.startswith("# Pocket \\| run\n") and "standard error clustered by task" in text and "80 % power" in text
+    assert overall == "| automl | 3 of 9 | 33% (0–100%) | 3 of 9 | 33.3 ± 33.3% | 9 of 9 | 3 of 4 |"
+    assert "standard error clustered by task" in text and "80% power" in text
     scores = next(line for line in text.splitlines() if line.startswith("| vectorization"))
     assert scores.startswith("| vectorization (speedup ↑) | ") and scores.endswith(" | not applicable |")
-    assert "over the seeds' rates" in to_markdown(run(), "x", "seeds")
+    assert "over the seeds' rates" in to_markdown(Frame(run()), "x", "seeds")
 
 
 def test_latex_has_booktabs_rules_and_the_same_numbers():
-    text = to_latex(run())
+    text = to_latex(Frame(run()))
     assert text.count("\\toprule") == text.count("\\midrule") == text.count("\\bottomrule") == 2
-    assert "automl & 33.3 $\\pm$ 33.3 \\% & 0--100 \\% & 9 of 9 & 3 & 12 \\\\" in text
+    assert "automl & 3 of 9 & 33\\% (0--100\\%) & 3 of 9 & 33.3 $\\pm$ 33.3\\% & 9 of 9 & 3 of 4 \\\\" in text
 
 
 def test_text_of_an_agent_is_neither_markup_nor_a_command():
     trials = changed(run(), lambda o: o.agent == "automl", agent=HOSTILE)
-    latex = to_latex([*trials, failed("pocket/digits", HOSTILE, 9)])
+    latex = to_latex(Frame([*trials, failed("pocket/digits", HOSTILE, 9)]))
     commands = set(re.findall(r"\\\\[a-z]+", latex)) | set(re.findall(r"\\[a-z]+", latex))
     assert commands <= {
         "\\begin", "\\bottomrule", "\\caption", "\\centering", "\\downarrow", "\\end", "\\midrule", "\\pm",
         "\\textasciicircum", "\\textasciitilde", "\\textbackslash", "\\textgreater", "\\textless", "\\toprule",
         "\\uparrow", "\\usepackage",
     }  # fmt: skip
-    markdown = to_markdown(trials, HOSTILE)
+    markdown = to_markdown(Frame(trials), HOSTILE)
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7, 4}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {8, 4}
     assert not re.search(r"(?<!\\)[<`\[]", markdown)
 
 
@@ -48,8 +50,8 @@ def test_errors_of_zero_are_not_mistaken_for_certainty():
         for task in TASKS
         for seed in range(3)
     ]
-    assert summarize_standings(same)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
+    assert summarize_agents(same)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
     assert "says that all seeds agree, not that the rate is certain; see the interval: steady" in to_latex(
-        same, "seeds"
+        Frame(same), "seeds"
     )
-    assert "rate is certain" not in to_latex(same, "tasks")
+    assert "rate is certain" not in to_latex(Frame(same), "tasks")

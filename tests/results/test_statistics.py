@@ -8,15 +8,15 @@ import pytest
 import scipy.stats
 from synthetic_outcomes import TASKS, changed, failed, grade, inapplicable, outcome, run
 
-from assay.results.inference import rate_interval, wilson_interval
-from assay.results.outcome import Outcome
-from assay.results.statistics import (
+from assay.results.estimate import (
     detectable_difference_in_success,
     estimate_mean,
-    summarize_cells,
-    summarize_standings,
+    summarize_agents,
+    summarize_tasks,
     t_quantile,
 )
+from assay.results.frame import TrialRow
+from assay.results.inference import rate_interval, wilson_interval
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
@@ -63,7 +63,7 @@ def test_wilson_agrees_with_scipy_and_stays_within_zero_and_one(trials):
 
 def test_a_cell_summarizes_its_trials():
     # baseline 0.9167, panel of 13: 0.95 beats all but seven, 0.97 all but four, 0.99 all
-    (cell,) = summarize_cells([outcome(score=score, seed=seed) for seed, score in enumerate((0.95, 0.97, 0.99))])
+    (cell,) = summarize_tasks([outcome(score=score, seed=seed) for seed, score in enumerate((0.95, 0.97, 0.99))])
     assert (cell.trials, cell.valid, cell.pending, cell.failures) == (3, 3, 0, {})
     assert cell.score is not None and cell.score.mean == pytest.approx(0.97)
     assert cell.score.error == pytest.approx(0.02 / math.sqrt(3))
@@ -74,34 +74,34 @@ def test_a_cell_summarizes_its_trials():
 
 def test_crashed_and_invalid_trials_are_failures_and_stay_out_of_the_mean():
     invalid = outcome(seed=1, grade=grade("pocket/digits", None, why="two columns are missing"))
-    (cell,) = summarize_cells([outcome(score=0.96), invalid, failed("pocket/digits", "starter", 2, "infrastructure")])
+    (cell,) = summarize_tasks([outcome(score=0.96), invalid, failed("pocket/digits", "starter", 2, "infrastructure")])
     assert (cell.trials, cell.valid, cell.finished) == (3, 1, 3)
     assert cell.failures == {"agent": 1, "infrastructure": 1}
     assert cell.score is not None and cell.score.mean == 0.96
     assert cell.success is not None and cell.success.trials == 3
-    assert {reason.why for reason in cell.reasons} == {
+    assert {reason.reason for reason in cell.reasons} == {
         "two columns are missing",
         "python train.py ended with exit code 1",
     }
 
 
 def test_a_submission_left_by_a_crashed_trial_does_not_count():
-    (cell,) = summarize_cells([outcome(score=0.99, status="failed", cause="agent", why="crashed")])
+    (cell,) = summarize_tasks([outcome(score=0.99, status="failed", cause="agent", why="crashed")])
     assert cell.valid == 0 and cell.score is None and cell.failures == {"agent": 1}
 
 
 def test_a_stopped_trial_is_a_failure_caused_by_the_user():
-    (cell,) = summarize_cells([outcome(status="stopped", cause=None, grade=None)])
+    (cell,) = summarize_tasks([outcome(status="stopped", cause=None, grade=None)])
     assert cell.failures == {"user": 1}
 
 
 @pytest.mark.parametrize("score", [math.inf, -math.inf, math.nan])
 def test_a_score_that_is_not_a_finite_number_is_not_valid(score):
-    (cell,) = summarize_cells(
+    (cell,) = summarize_tasks(
         [outcome(score=0.9, grade=grade("pocket/digits", 0.9).model_copy(update={"score": score}))]
     )
     assert cell.valid == 0 and cell.failures == {"agent": 1}
-    assert cell.reasons[0].why == "the score is not a finite number"
+    assert cell.reasons[0].reason == "the score is not a finite number"
 
 
 def test_pending_trials_are_neither_valid_nor_failed():
@@ -109,10 +109,10 @@ def test_pending_trials_are_neither_valid_nor_failed():
         outcome(seed=seed, status=status, grade=None) for seed, status in enumerate(("waiting", "running", "submitted"))
     ]
     ungraded = outcome(seed=3, grade=None)
-    (cell,) = summarize_cells([*waiting, ungraded, outcome(seed=4)])
+    (cell,) = summarize_tasks([*waiting, ungraded, outcome(seed=4)])
     assert (cell.trials, cell.pending, cell.valid, cell.finished) == (5, 4, 1, 1)
-    (line,) = summarize_standings([*waiting, ungraded, outcome(seed=4)])
-    assert line.valid is not None and (line.valid.count, line.valid.trials) == (1, 1)
+    (line,) = summarize_agents([*waiting, ungraded, outcome(seed=4)])
+    assert line.valid_rate is not None and (line.valid_rate.count, line.valid_rate.trials) == (1, 1)
 
 
 def test_editions_variants_and_suites_are_never_mixed():
@@ -122,14 +122,14 @@ def test_editions_variants_and_suites_are_never_mixed():
         outcome(score=1.0, variant="synthetic-7"),
         outcome(score=0.7, task="pocket/digits"),
     ]
-    found = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in summarize_cells(mixed) if cell.score}
+    found = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in summarize_tasks(mixed) if cell.score}
     assert found == {("v1", "real"): pytest.approx(0.75), ("fixed", "real"): 0.9, ("v1", "synthetic-7"): 1.0}
-    assert len(summarize_standings(mixed)) == 3
+    assert len(summarize_agents(mixed)) == 3
 
 
 def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     task = "pocket/house-price"  # baseline 0.1873: 0.13 is a success, 0.18 is not
-    found = summarize_standings(
+    found = summarize_agents(
         [
             outcome(task, "automl", 0, 0.13),
             outcome(task, "automl", 1, 0.18),
@@ -140,7 +140,7 @@ def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     )
     (line,) = found
     assert (line.tasks, line.inapplicable_tasks, line.trials) == (3, 1, 5)
-    assert line.valid is not None and (line.valid.count, line.valid.trials) == (3, 4)
+    assert line.valid_rate is not None and (line.valid_rate.count, line.valid_rate.trials) == (3, 4)
     assert line.success is not None and (line.success.count, line.success.trials) == (1, 4)
     interval = rate_interval({"house-price": [1, 0, 0], "digits": [0]})
     assert (line.success.low, line.success.high) == (interval.low, interval.high)
@@ -151,19 +151,19 @@ def test_the_overall_line_counts_failures_and_inapplicable_tasks():
 
 
 def test_without_infrastructure_failures_there_is_no_second_rate():
-    assert all(line.success_without_infrastructure is None for line in summarize_standings(run()))
+    assert all(line.success_without_infrastructure is None for line in summarize_agents(run()))
 
 
 def test_an_agent_that_applies_to_nothing_has_no_rate():
-    (line,) = summarize_standings([inapplicable("pocket/vectorization", "automl")])
-    assert line.success is None and line.valid is None and line.mean_over_tasks is None
+    (line,) = summarize_agents([inapplicable("pocket/vectorization", "automl")])
+    assert line.success is None and line.valid_rate is None and line.mean_over_tasks is None
 
 
 def test_medals_decide_success_where_there_is_a_leaderboard():
     board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97}
     gold = grade("pocket/digits", 0.995, **board, any_medal=True, gold_medal=True, success=False)
     none = grade("pocket/digits", 0.93, **board, success=True)
-    (cell,) = summarize_cells([outcome(grade=gold), outcome(seed=1, grade=none)])
+    (cell,) = summarize_tasks([outcome(grade=gold), outcome(seed=1, grade=none)])
     assert cell.medals is not None and (cell.medals.gold, cell.medals.silver, cell.medals.bronze) == (1, 0, 0)
     assert cell.success is not None and (cell.success.count, cell.success.trials) == (1, 2)
 
@@ -171,7 +171,7 @@ def test_medals_decide_success_where_there_is_a_leaderboard():
 def test_a_task_without_a_definition_of_success_has_no_success_rate():
     """Neither of valid trials nor of failed ones, which would otherwise be all that is left to count."""
     grades = [grade("pocket/digits", score, success=None, success_published=None) for score in (0.9, None)]
-    (cell,) = summarize_cells([outcome(grade=one, seed=seed) for seed, one in enumerate(grades)])
+    (cell,) = summarize_tasks([outcome(grade=one, seed=seed) for seed, one in enumerate(grades)])
     assert (cell.valid, cell.failures) == (1, {"agent": 1})
     assert cell.success is None and cell.success_published is None
 
@@ -181,7 +181,7 @@ def test_the_best_mean_follows_the_direction_of_the_metric(task, better):
     worse = 0.15 if better < 0.5 else 0.9
     trials = [outcome(task, "one", seed, better + seed / 1000) for seed in range(3)]
     trials += [outcome(task, "two", seed, worse + seed / 1000) for seed in range(3)]
-    found = summarize_cells(trials)
+    found = summarize_tasks(trials)
     assert [(cell.best, cell.tied) for cell in found] == [(True, False), (False, False)]
 
 
@@ -199,7 +199,7 @@ def test_agents_that_the_trials_cannot_tell_apart_are_tied(one, two):
         for agent, scores in (("one", one), ("two", two), ("far", [0.1, 0.1001, 0.1002]))
         for seed, score in enumerate(scores)
     ]
-    found = {cell.agent: (cell.best, cell.tied) for cell in summarize_cells(trials)}
+    found = {cell.agent: (cell.best, cell.tied) for cell in summarize_tasks(trials)}
     assert found["one"] == found["two"] == (False, True)
     assert found["far"][0] is False
 
@@ -213,24 +213,24 @@ def test_forks_and_rerun_trials_are_in_no_mean_and_no_rate():
     trials = [outcome(seed=1, score=0.9), outcome(seed=2, score=0.8)]
     forked = replace(outcome(seed=1, score=0.5), parent="digits-starter-1", parent_step=4)
     rerun = replace(failed("pocket/digits", "starter", 2), replaced=True)
-    assert summarize_cells([*trials, forked, rerun]) == summarize_cells(trials)
-    assert summarize_standings([*trials, forked, rerun]) == summarize_standings(trials)
+    assert summarize_tasks([*trials, forked, rerun]) == summarize_tasks(trials)
+    assert summarize_agents([*trials, forked, rerun]) == summarize_agents(trials)
 
 
 def test_one_agent_alone_is_not_the_best():
-    assert not any(cell.best for cell in summarize_cells([outcome()]))
+    assert not any(cell.best for cell in summarize_tasks([outcome()]))
 
 
 def test_a_cell_is_sealed_only_if_every_trial_that_ran_was():
     trials = [outcome(seed=seed) for seed in range(3)]
-    assert summarize_cells(trials)[0].sealed
-    assert not summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
-    assert summarize_cells(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
-    assert not summarize_cells([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed
+    assert summarize_tasks(trials)[0].sealed
+    assert not summarize_tasks(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
+    assert summarize_tasks(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
+    assert not summarize_tasks([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed
 
 
 def test_the_detectable_difference_follows_from_the_spread_over_tasks():
-    def won(agent: str, by_task: dict[str, bool]) -> list[Outcome]:
+    def won(agent: str, by_task: dict[str, bool]) -> list[TrialRow]:
         return [
             replace(outcome(task, agent), grade=grade(task, 0.9).model_copy(update={"success": success}))
             for task, success in by_task.items()
@@ -247,16 +247,16 @@ def test_the_detectable_difference_follows_from_the_spread_over_tasks():
 
 
 def test_the_interval_over_tasks_is_drawn_within_splits():
-    def won(task: str, split: str, success: bool) -> Outcome:
+    def won(task: str, split: str, success: bool) -> TrialRow:
         graded = grade(task, 0.9).model_copy(update={"success": success})
         return replace(outcome(task, "agent"), grade=graded, split=split)
 
     digits, house, spaceship, speed = TASKS
     easy = [won(digits, "low", True), won(house, "low", True)]
     hard = [won(spaceship, "high", True), won(speed, "high", False)]
-    (line,) = summarize_standings([*easy, *hard])
+    (line,) = summarize_agents([*easy, *hard])
     assert line.success is not None
     # Both tasks of the easy split succeed in every draw within splits, but not in draws regardless of them.
     assert (line.success.low, line.success.high) == (0.5, 1.0)
-    (line,) = summarize_standings([replace(one, split="") for one in [*easy, *hard]])
+    (line,) = summarize_agents([replace(one, split="") for one in [*easy, *hard]])
     assert line.success is not None and line.success.low == 0.25

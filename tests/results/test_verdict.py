@@ -5,19 +5,18 @@ from dataclasses import replace
 import pytest
 from synthetic_outcomes import failed, grade, outcome
 
-from assay.results.comparison import CONDITIONS, ComparedTrial, compare_agents
-from assay.results.outcome import Outcome
+from assay.results.frame import TrialRow
+from assay.results.paired import compare_agents
 from assay.results.verdict import Verdict, make_verdict
 
 
-def trial(agent: str, task: str, success: bool) -> Outcome:
+def trial(agent: str, task: str, success: bool) -> TrialRow:
     graded = grade("pocket/digits", 0.9).model_copy(update={"success": success})
     return replace(outcome(agent=agent, grade=graded), task=f"pocket/{task}", title=f"Task {task}")
 
 
-def judge(outcomes: list[Outcome]) -> Verdict:
-    same = dict.fromkeys(CONDITIONS, "the same")
-    (comparison,) = compare_agents([ComparedTrial(one, same) for one in outcomes])
+def judge(outcomes: list[TrialRow]) -> Verdict:
+    (comparison,) = compare_agents(outcomes)
     return make_verdict(comparison, comparison.pairs[0], outcomes)
 
 
@@ -26,11 +25,11 @@ def judge(outcomes: list[Outcome]) -> Verdict:
     [
         # By the sign-flip test p is 2 / 2^wins, or that of a binomial with wins and losses.
         (8, 6, 0, "one is better than two."),  # p = 0.031
-        (3, 3, 0, "one is ahead of two, but 3 tasks are too few to be sure."),
-        (1, 1, 0, "one is ahead of two, but 1 task is too few to be sure."),
-        (8, 5, 0, "one is ahead of two, but not certainly better."),  # p = 0.063, and no resample is below 0
-        (8, 4, 2, "one and two: no difference shown."),
-        (3, 0, 0, "one and two: no difference shown."),
+        (3, 3, 0, "one leads two, but 3 tasks are too few for significance."),
+        (1, 1, 0, "one leads two, but 1 task is too few for significance."),
+        (8, 5, 0, "one leads two, but the difference is not significant."),  # p = 0.063, and no resample is below 0
+        (8, 4, 2, "one and two: no difference detected."),
+        (3, 0, 0, "one and two: no difference detected."),
     ],
 )
 def test_the_headline_is_as_sure_as_the_tasks_allow(tasks, won, lost, headline):
@@ -45,7 +44,7 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
     verdict = judge([*outcomes, trial("good", "extra", True)])
     assert (verdict.first, verdict.second) == ("good", "bad")
     # +1 on three tasks, −1 on one, 0 on two: 2 of 6.
-    assert verdict.amount.startswith("+33 points of success on average over 6 tasks (95 % interval ")
+    assert verdict.amount.startswith("+33 points of success on average over 6 tasks (95% interval ")
     assert verdict.tasks == (
         "Better on Task 0, Task 1 and Task 2; worse on Task 4; the same on Task 3 and Task 5; "
         "not compared on Task extra."
@@ -53,7 +52,7 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
     assert verdict.failures == 1
     assert verdict.shortfall == (
         "bad did not succeed in 5 of 6 trials: 4 valid but not clearly better than the starter code "
-        "(by more than 10 % and beyond noise), 1 agent."
+        "(by more than 10% and beyond noise), 1 agent."
     )
     board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97}
     ranked = [replace(one, grade=one.grade and one.grade.model_copy(update=board)) for one in outcomes]

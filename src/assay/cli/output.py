@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,14 @@ sandbox = click.option(
     help="Sandbox for untrusted code: bubblewrap, docker, none, or your own as path.py:Class. Results made with none "
     "are marked unsealed.",
 )
+_STYLES: Mapping[str, dict[str, Any]] = {
+    "title": {"bold": True},
+    "header": {"dim": True},
+    "best": {"fg": "green", "bold": True},
+    "failed": {"fg": "red"},
+    "warning": {"fg": "yellow"},
+    "muted": {"dim": True},
+}
 _COLORS = {
     "ok": "green",
     "done": "green",
@@ -55,16 +63,6 @@ _COLORS = {
     "interrupted": "yellow",
     "stopped": "yellow",
     "running": "cyan",
-}
-
-
-_STYLES: Mapping[str, dict[str, Any]] = {
-    "title": {"bold": True},
-    "header": {"dim": True},
-    "best": {"fg": "green"},
-    "failed": {"fg": "red"},
-    "warning": {"fg": "yellow"},
-    "muted": {"dim": True},
 }
 
 
@@ -194,16 +192,17 @@ def show_table(table: "Table", json_: bool, format: str) -> None:
     if json_:
         echo(json.dumps({"format": format, **table.to_dict()}, indent=2, allow_nan=False))
     else:
-        echo_table(table)
+        print_tables([table])
 
 
-def echo_table(table: "Table") -> None:
-    """Print a table that fits the terminal; in a file or a pipe every cell is whole."""
-    for line, style in table.to_lines(terminal_width()):
-        if style == "" or not uses_color():
-            echo(line)
-        else:
-            echo_styled(click.style(strip_control(line), **_STYLES[style]))
+def print_tables(tables: "Iterable[Table]") -> None:
+    """Print tables one below the other, in the width and the colors of the terminal; in a pipe every cell is whole."""
+    for number, table in enumerate(tables):
+        if number:
+            echo()
+        for line, style in table.to_lines(terminal_width()):
+            safe = strip_control(line)
+            echo_styled(click.style(safe, **_STYLES[style]) if uses_color() and style in _STYLES else safe)
 
 
 def print_markdown(text: str) -> None:

@@ -1,5 +1,6 @@
 """`assay report`."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.complete import complete_runs
-from assay.cli.output import as_json, echo, find_newest_run, make_console, open_run
+from assay.cli.output import as_json, echo, find_newest_run, make_console, open_run, print_tables
 from assay.core.disk import atomic_write
 from assay.core.errors import MissingDependency, UsageError
 from assay.core.progress import ProgressBars
@@ -121,22 +122,18 @@ def _print_violations(runs: Sequence[RunFolder]) -> None:
 
 
 def _format_data(runs: Sequence[RunFolder], form: str, trials: bool, error: "ErrorKind") -> str:
-    from assay.results import publication, tables
-    from assay.results.collect import collect_outcomes
-    from assay.results.statistics import summarize_cells
+    from assay.results.estimate import summarize_tasks
+    from assay.results.frame import read_frame
+    from assay.results.report import report_data, score_table, to_latex, to_markdown
 
+    frame = read_frame(*runs)
     if trials:
-        from assay.results.trial_rows import trials_to_csv
-
-        return trials_to_csv(runs)
-    outcomes = collect_outcomes(*runs)
+        return frame.to_table().to_csv()
     if form == "--json":
-        return tables.to_json(outcomes, _title(runs), datetime.now(UTC))
+        return json.dumps(report_data(frame, _title(runs), datetime.now(UTC)), indent=2, allow_nan=False)
     if form == "--csv":
-        return tables.to_csv(summarize_cells(outcomes))
-    if form == "--markdown":
-        return publication.to_markdown(outcomes, _title(runs), error)
-    return publication.to_latex(outcomes, error)
+        return score_table(summarize_tasks(frame)).to_csv()
+    return to_markdown(frame, _title(runs), error) if form == "--markdown" else to_latex(frame, error)
 
 
 def _title(runs: Sequence[RunFolder]) -> str:
@@ -145,11 +142,15 @@ def _title(runs: Sequence[RunFolder]) -> str:
 
 def print_report(*runs: RunFolder, error: "ErrorKind" = "tasks") -> None:
     """Print the results of runs as a table."""
-    from assay.results import tables
-    from assay.results.collect import collect_outcomes
+    from assay.results.frame import read_frame
+    from assay.results.report import make_report
 
     removed = Counter[str](trial.status for run in runs for trial in run.file.removed)
-    make_console().print(tables.results_table(collect_outcomes(*runs), removed, error))
+    tables = make_report(read_frame(*runs), error, removed)
+    if tables:
+        print_tables(tables)
+    else:
+        echo("No trials yet.")
 
 
 def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
@@ -169,8 +170,8 @@ def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
 def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = False) -> None:
     """Write the results of runs as an HTML page, on request with what happened in each trial."""
     from assay.results.collect import collect_summaries, find_panels
-    from assay.results.comparison import try_comparing
     from assay.results.disclosure import disclose_agents
+    from assay.results.paired import try_comparing
     from assay.results.search_tree import collect_trees
     from assay.web.report import render_page
 
@@ -184,7 +185,7 @@ def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = Fal
             created_at=max(datetime.fromisoformat(run.file.created_at) for run in runs),
             trees=[] if with_trials else [tree for run in runs for tree in collect_trees(run)],
             disclosures=disclose_agents(trials),
-            comparisons=try_comparing(trials),
+            comparisons=try_comparing([row for _, row in trials]),
             parts=_make_parts(trials) if with_trials else (),
         )
     atomic_write(path, page)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime
+from textwrap import wrap
 from typing import Any, Literal
 
 from assay.core.layout import FittedTable, TableColumn, fit_table
@@ -118,7 +119,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def to_lines(self, width: int | None = None) -> Iterator[tuple[str, Style | Literal["title", "header"]]]:
+    def to_lines(self, width: int | None = None) -> Iterator[tuple[str, Style | Literal["title", "header", "note"]]]:
         """Yield the lines of the table with their styles, in `width` characters; None leaves every cell as it is."""
         printed = [index for index, column in enumerate(self.columns) if not column.data_only and not column.heading]
         headings = [index for index, column in enumerate(self.columns) if column.heading]
@@ -139,7 +140,8 @@ class Table:
         if fitted.left_out:
             yield f"(hidden to fit the width: {', '.join(fitted.left_out)})", "muted"
         for note in self.notes:
-            yield one_line(note, 1000), ""
+            wrapped = wrap(one_line(note, 1000), width or 10_000, subsequent_indent="  ", break_long_words=False)
+            yield from ((part, "note") for part in wrapped)
 
     def to_text(self, width: int | None = None) -> str:
         """Return the table as plain text."""
@@ -282,13 +284,15 @@ def to_plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, datetime):
         return value.isoformat()
+    if hasattr(value, "model_dump"):
+        return to_plain(value.model_dump())
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return to_plain(asdict(value))
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return [to_plain(item) for item in value]
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+    return value
 
 
 def escape_markdown(text: str) -> str:

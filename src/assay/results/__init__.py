@@ -1,6 +1,7 @@
-"""Results of a run: statistics, tables, figures and reports, all computed from a sequence of outcomes.
+"""Results of runs: one frame, a row per trial, and the estimates, comparisons and tables computed from it.
 
-Start reading at `outcome.py` (one trial), then `statistics.py`. `collect.py` reads the outcomes of a run folder.
+Start reading at `frame.py`, then `estimate.py` and `paired.py`; `report.py` and `verdict.py` put them into tables and
+words.
 """
 
 from typing import TYPE_CHECKING
@@ -8,36 +9,37 @@ from typing import TYPE_CHECKING
 from assay.core.lazy_import import import_on_use
 
 if TYPE_CHECKING:
-    from assay.results.collect import collect_outcomes
-    from assay.results.comparison import Comparison, collect_trials, compare_agents
+    from assay.results.estimate import Summary, summarize_agents, summarize_tasks
     from assay.results.export import export_run
-    from assay.results.outcome import Outcome, RuleSet
-    from assay.results.statistics import Cell, Standing, summarize_cells, summarize_standings
+    from assay.results.frame import Frame, RuleSet, TrialRow, read_frame
+    from assay.results.paired import Comparison, compare_agents, select_trials
+    from assay.results.report import make_report
     from assay.results.verification import verify_run
 
 __all__ = [
-    "Cell",
     "Comparison",
-    "Outcome",
+    "Frame",
     "RuleSet",
-    "Standing",
-    "collect_outcomes",
-    "collect_trials",
+    "Summary",
+    "TrialRow",
     "compare_agents",
     "export_run",
-    "summarize_cells",
-    "summarize_standings",
+    "make_report",
+    "read_frame",
+    "select_trials",
+    "summarize_agents",
+    "summarize_tasks",
     "verify_run",
 ]
 
 __getattr__ = import_on_use(
     __name__,
     {
-        "collect": ["collect_outcomes"],
-        "comparison": ["Comparison", "collect_trials", "compare_agents"],
+        "estimate": ["Summary", "summarize_agents", "summarize_tasks"],
         "export": ["export_run"],
-        "outcome": ["Outcome", "RuleSet"],
-        "statistics": ["Cell", "Standing", "summarize_cells", "summarize_standings"],
+        "frame": ["Frame", "RuleSet", "TrialRow", "read_frame"],
+        "paired": ["Comparison", "compare_agents", "select_trials"],
+        "report": ["make_report"],
         "verification": ["verify_run"],
     },
 )

@@ -7,8 +7,8 @@ from statistics import fmean
 
 from assay.core.text import plural
 from assay.records import TrialSummary
-from assay.results.comparison import describe_conditions
-from assay.results.outcome import Outcome, RuleSet
+from assay.results.frame import CONDITIONS, RuleSet, condition_of
+from assay.results.frame import TrialRow as Outcome
 from assay.results.statistics import group_by
 
 SummaryAndOutcome = tuple[TrialSummary, Outcome]
@@ -54,7 +54,7 @@ def disclose_agents(trials: Sequence[SummaryAndOutcome]) -> list[Disclosure]:
 def _disclose(trials: Sequence[SummaryAndOutcome]) -> Disclosure:
     files = [trial.file for trial, _ in trials]
     states = [trial.state for trial, _ in trials]
-    conditions = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
+    conditions = [{name: condition_of(outcome, name) for name in CONDITIONS} for _, outcome in trials]
     costs = [state.cost for state in states]
     return Disclosure(
         agent=trials[0][1].agent,

@@ -23,9 +23,9 @@ from assay.results.chart_style import (
     x_encoding,
     y_encoding,
 )
+from assay.results.estimate import reliable_attempts
 from assay.results.outcome import Outcome
 from assay.results.statistics import Cell, Estimate, Standing, group_by, summarize_cells
-from assay.results.tables import reliable_attempts
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:

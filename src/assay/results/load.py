@@ -10,16 +10,16 @@ prompt = trial.messages(trial.model_calls[0])  # the whole prompt of a model cal
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
 from assay.models.messages import Message, Reply
-from assay.records import Event, RunFolder, State, TrialFile, TrialFolder, TrialSummary, read_events
+from assay.records import Event, RunFolder, State, TrialFile, TrialFolder, read_events
 from assay.records.events import CallFinished, EventBase, ModelResult
 from assay.records.prompts import Prompts
 from assay.records.tape import Call, finished_calls
-from assay.results.collect import outcome_of
+from assay.results.frame import Frame, read_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,20 +111,13 @@ class RunRecord:
         """Its trials, in the order of the plan."""
         return tuple(TrialRecord(folder) for folder in self.folder.trials())
 
+    def frame(self) -> Frame:
+        """Return one row per trial, finished or not: the schema `trials/1`."""
+        return read_frame(self.folder)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per trial, finished or not, as a pandas DataFrame with the trial's id as index."""
-        import pandas as pd
-
-        rows = [_row(trial) for trial in self.trials]
-        return pd.DataFrame(rows, columns=list(_COLUMNS)).set_index("trial")
-
-
-_COLUMNS = (
-    "trial", "suite", "task", "edition", "variant", "agent", "model", "seed", "status", "cause", "failure",
-    "error_type", "reason",
-    "score", "valid", "success", "success_published", "medal", "percentile", "improvement", "steps", "tokens", "cost",
-    "seconds", "waited", "validations", "sealed", "attempts", "parent", "replaces", "load", "started_at", "ended_at",
-)  # fmt: skip
+        return self.frame().to_pandas()
 
 
 def load_run(path: str | Path) -> RunRecord:
@@ -139,44 +132,3 @@ def load_run(path: str | Path) -> RunRecord:
     run = RunRecord(RunFolder(Path(path)))
     run.folder.file  # noqa: B018  # raises if it is not a run folder
     return run
-
-
-def _row(trial: TrialRecord) -> dict[str, Any]:
-    file, state, grade = trial.file, trial.state, trial.grade
-    suite, _, _ = file.task.partition("/")
-    outcome = outcome_of(TrialSummary(trial.folder, file, state, grade, ""), None, file.label, replaced=False)
-    return {
-        "trial": trial.id,
-        "suite": suite,
-        "task": file.task,
-        "edition": file.edition,
-        "variant": file.variant,
-        "agent": file.label,
-        "model": file.models.get("main"),
-        "seed": file.seed,
-        "status": state.status,
-        "cause": outcome.failure,
-        "failure": outcome.failure_name,
-        "error_type": state.error_type,
-        "reason": outcome.reason,
-        "score": outcome.score,
-        "valid": outcome.valid,
-        "success": outcome.success,
-        "success_published": outcome.success_published,
-        "medal": grade.medal if grade else None,
-        "percentile": grade.percentile if grade else None,
-        "improvement": outcome.improvement,
-        "steps": state.steps,
-        "tokens": state.tokens,
-        "cost": state.cost,
-        "seconds": state.elapsed,
-        "waited": state.waited,
-        "validations": state.validations,
-        "sealed": not outcome.unsealed if outcome.ran else None,
-        "attempts": trial.folder.attempts,
-        "parent": file.parent,
-        "replaces": file.replaces,
-        "load": state.load,
-        "started_at": state.started_at,
-        "ended_at": state.ended_at,
-    }

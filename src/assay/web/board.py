@@ -191,7 +191,7 @@ def _compare(rows: Sequence[BoardRow]) -> list[Comparison]:
     trials = [(trial, replace(outcome, agent=row.label)) for row in rows for trial, outcome in row.trials]
     strata: Mapping[str, str] = {outcome.task: outcome.split for _, outcome in trials}
     try:
-        return compare_agents(select_trials(trials), baseline=rows[0].label, strata=strata)
+        return compare_agents(select_trials(row for _, row in trials), baseline=rows[0].label, strata=strata)
     except UsageError:
         return []
 

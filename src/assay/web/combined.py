@@ -66,6 +66,6 @@ def _compare(rows: Sequence[CombinedRow]) -> list[Comparison]:
     trials = [trial for row in rows for trial in row.trials]
     strata = {outcome.task: outcome.split for _, outcome in trials}
     try:
-        return compare_agents(select_trials(trials), baseline=rows[0].line.agent, strata=strata)
+        return compare_agents(select_trials(row for _, row in trials), baseline=rows[0].line.agent, strata=strata)
     except UsageError:
         return []

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from assay.core.quantities import format_duration
 from assay.core.text import plural
-from assay.results.comparison import describe_conditions
 from assay.results.disclosure import SummaryAndOutcome
-from assay.results.outcome import RuleSet
+from assay.results.frame import CONDITIONS, RuleSet, condition_of
 from assay.tasks import Registry
 
 
@@ -35,7 +34,7 @@ class Conditions:
 
 def find_conditions(trials: Sequence[SummaryAndOutcome], registry: Registry) -> Conditions:
     """Return the conditions of the trials of one agent with the same rules."""
-    found = [describe_conditions(trial.file, outcome) for trial, outcome in trials]
+    found = [{name: condition_of(outcome, name) for name in CONDITIONS} for _, outcome in trials]
     times = sorted({trial.file.budget.time for trial, _ in trials})
     unsealed = any(outcome.unsealed for _, outcome in trials)
     rules = trials[0][1].rules

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from starlette.datastructures import QueryParams
 
@@ -15,8 +15,8 @@ from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
 from assay.results.comparison import CONDITIONS, MEASURES, Measure
 from assay.results.outcome import Outcome
+from assay.results.report import describe_caveats
 from assay.results.search_tree import make_tree
-from assay.results.tables import describe_caveats
 from assay.results.verdict import Verdict, make_verdict
 from assay.web.data_preview import preview_data
 from assay.web.drawing import Mark, draw_forest, draw_score_line
@@ -78,7 +78,7 @@ class CompareQuery:
         """Read it from the address; unknown values are left out."""
         measure = query.get("measure", "success")
         return cls(
-            measure=cast(Measure, measure) if measure in MEASURES else "success",
+            measure=measure if measure in MEASURES else "success",
             baseline=query.get("baseline") or None,
             others=tuple(others),
             ignore=tuple(name for name in query.getlist("ignore") if name in CONDITIONS),

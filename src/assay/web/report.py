@@ -14,6 +14,7 @@ from assay.results.chart_style import DARK, skip_schema_checks
 from assay.results.comparison import Comparison
 from assay.results.disclosure import Disclosure
 from assay.results.outcome import Outcome, RuleSet
+from assay.results.report import describe_attempts, describe_caveats, describe_success
 from assay.results.search_tree import SearchTree
 from assay.results.statistics import (
     Cell,
@@ -23,7 +24,6 @@ from assay.results.statistics import (
     summarize_cells,
     summarize_standings,
 )
-from assay.results.tables import describe_attempts, describe_caveats, describe_success
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:

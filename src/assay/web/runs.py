@@ -172,7 +172,7 @@ class RunView:
         ignore: Sequence[str] = (),
     ) -> list[Comparison]:
         """Compare the agents of this run, and of other runs; `UsageError` says why they cannot be compared."""
-        trials = select_trials(one for run in (self, *others) for one in run.summaries)
+        trials = select_trials(row for run in (self, *others) for _, row in run.summaries)
         return compare_agents(trials, measure=measure, baseline=baseline, strata=self._strata, ignore=ignore)
 
     def trial(self, name: str) -> TrialFolder | None:

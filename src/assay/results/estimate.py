@@ -1,0 +1,337 @@
+"""Estimates from the frame: each agent on each task, and each agent over all tasks with the same rules.
+
+Grades of different suites, editions or variants are never combined. A crashed or invalid trial counts as a failure in
+every rate; means of scores are over valid trials, and every result says how many of how many those are. Forks and
+trials that were rerun are no independent samples and are excluded.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import combinations
+from math import atan, cos, hypot, pi, sin, sqrt, tan
+from statistics import fmean, median, stdev
+
+from assay.core.values import Estimate, Rate
+from assay.records.state import Cause
+from assay.results.frame import Direction, RuleSet, TrialRow, group_by
+from assay.results.inference import (
+    ErrorKind,
+    detectable_difference,
+    pass_curves,
+    rate_interval,
+    standard_errors,
+    wilson_interval,
+)
+from assay.results.measures import sample_successes
+
+
+@dataclass(frozen=True)
+class Medals:
+    """Number of trials by medal."""
+
+    gold: int
+    silver: int
+    bronze: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why trials have no score, in the words of the record; without a failure where the task does not apply."""
+
+    failure: str | None
+    reason: str
+    trials: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The trials of one agent: on one task, or over all tasks with the same rules, where `task` is empty.
+
+    `errors` are the standard errors of the success rate over tasks by kind. `pass_at` and `pass_all` are the
+    probabilities that one, or all, of k attempts at a task succeed, by k.
+    """
+
+    rules: RuleSet
+    agent: str
+    trials: int
+    valid: int
+    pending: int
+    inapplicable: int
+    failures: Mapping[Cause, int]
+    success: Rate | None
+    success_published: Rate | None
+    sealed: bool
+    # On one task:
+    task: str = ""
+    title: str = ""
+    metric: str = ""
+    direction: Direction = "higher"
+    kinds_of_failure: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    score: Estimate | None = None
+    improvement: Estimate | None = None
+    rank: Estimate | None = None
+    panel_size: int | None = None
+    percentile: Estimate | None = None
+    medals: Medals | None = None
+    best: bool = False
+    tied: bool = False
+    # Over all tasks:
+    tasks: int = 1
+    inapplicable_tasks: int = 0
+    valid_rate: Rate | None = None
+    success_without_infrastructure: Rate | None = None
+    mean_over_tasks: Estimate | None = None
+    errors: Mapping[ErrorKind, float | None] = field(default_factory=dict)
+    pass_at: Mapping[int, float] = field(default_factory=dict)
+    pass_all: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def finished(self) -> int:
+        """Trials that ended, valid or not."""
+        return self.valid + sum(self.failures.values())
+
+    @property
+    def applies(self) -> bool:
+        """Whether the agent can work on the task."""
+        return self.inapplicable < self.trials
+
+
+def summarize_tasks(rows: Sequence[TrialRow]) -> list[Summary]:
+    """Return every agent on every task, in the order in which rules, tasks and agents first appear."""
+    counted = [row for row in rows if row.counts]
+    by_task = [task for group in group_by(counted, lambda row: row.rules) for task in group_by(group, _task_of)]
+    return [
+        summary
+        for task in by_task
+        for summary in _mark_best([_summarize_task(trials) for trials in group_by(task, _agent_of)])
+    ]
+
+
+def summarize_agents(rows: Sequence[TrialRow], by_task: Sequence[Summary] | None = None) -> list[Summary]:
+    """Return every agent over all its tasks, separately for each set of rules.
+
+    `by_task` is what `summarize_tasks` returns for the rows, if that is known already.
+    """
+    summaries = summarize_tasks(rows) if by_task is None else by_task
+    by_agent = {(group[0].rules, group[0].agent): group for group in group_by(summaries, lambda s: (s.rules, s.agent))}
+    return [
+        _summarize_agent(trials, by_agent[trials[0].rules, trials[0].agent])
+        for group in group_by((row for row in rows if row.counts), lambda row: row.rules)
+        for trials in group_by(group, _agent_of)
+    ]
+
+
+def estimate_mean(values: Iterable[float]) -> Estimate | None:
+    """Return the mean, standard error (sample standard deviation over √n), minimum and maximum of `values`."""
+    numbers = list(values)
+    if not numbers:
+        return None
+    count, mean = len(numbers), fmean(numbers)
+    # Many times faster than statistics.stdev, which computes with fractions; `hypot` does not overflow on huge scores.
+    error = hypot(*(number - mean for number in numbers)) / sqrt(count * (count - 1)) if count > 1 else None
+    return Estimate(count, mean, error, min(numbers), max(numbers))
+
+
+def estimate_rate(count: int, trials: int) -> Rate | None:
+    """Return `count` of `trials` with Wilson's interval; None without trials."""
+    return Rate(count, trials, *wilson_interval(count, trials)) if trials else None
+
+
+def estimate_success(rows: Sequence[TrialRow], succeeded: Callable[[TrialRow], bool | None]) -> Rate | None:
+    """Return the success rate over finished trials; None where the task does not define success."""
+    if any(row.valid and succeeded(row) is None for row in rows):
+        return None
+    judged = [success for success in map(succeeded, rows) if success is not None]
+    return estimate_rate(sum(judged), len(judged))
+
+
+def detectable_difference_in_success(rows: Sequence[TrialRow]) -> float | None:
+    """Return the smallest difference in success rate between two agents that is detectable with 80% power.
+
+    The spread of differences by task is the median over the pairs of agents; a single agent is compared with one that
+    varies as much. None with fewer than two tasks, or where nothing varies.
+    """
+    rates = [_success_by_task(trials) for trials in group_by((row for row in rows if row.counts), _agent_of)]
+    if len(rates) == 1:
+        spreads = [(sqrt(2) * stdev(rates[0].values()), len(rates[0]))] if len(rates[0]) > 1 else []
+    else:
+        pairs = [[a[task] - b[task] for task in a if task in b] for a, b in combinations(rates, 2)]
+        spreads = [(stdev(pair), len(pair)) for pair in pairs if len(pair) > 1]
+    differences = [detectable_difference(spread, tasks) for spread, tasks in spreads if spread]
+    return median(differences) if differences else None
+
+
+def reliable_attempts(summary: Summary) -> int:
+    """Return the largest k for which pass@k is not noisy: half of the attempts."""
+    return max(1, max(summary.pass_at, default=1) // 2)
+
+
+def _task_of(row: TrialRow) -> str:
+    return row.task
+
+
+def _agent_of(row: TrialRow) -> str:
+    return row.agent
+
+
+def _summarize_task(rows: Sequence[TrialRow]) -> Summary:
+    first, valid = rows[0], [row for row in rows if row.valid]
+    sizes = {row.panel_size for row in valid if row.panel_size is not None}
+    return Summary(
+        rules=first.rules,
+        agent=first.agent,
+        trials=len(rows),
+        valid=len(valid),
+        pending=sum(row.pending for row in rows),
+        inapplicable=sum(row.inapplicable for row in rows),
+        failures=_count_failures(rows),
+        success=estimate_success(rows, lambda row: row.success),
+        success_published=estimate_success(rows, lambda row: row.success_published),
+        sealed=_are_sealed(rows),
+        task=first.task,
+        title=first.title,
+        metric=first.metric,
+        direction=first.direction,
+        kinds_of_failure=dict(Counter(name for row in rows if (name := row.failure_name))),
+        reasons=_list_reasons(rows),
+        score=estimate_mean(row.score for row in valid if row.score is not None),
+        improvement=estimate_mean(row.improvement for row in valid if row.improvement is not None),
+        rank=estimate_mean(row.rank for row in valid if row.rank is not None),
+        panel_size=sizes.pop() if len(sizes) == 1 else None,
+        percentile=estimate_mean(row.percentile for row in valid if row.percentile is not None),
+        medals=_count_medals(valid),
+    )
+
+
+def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summary:
+    judged = [(task, task.success) for task in tasks if task.success is not None]
+    infrastructure = {task.task: task.failures.get("infrastructure", 0) for task, _ in judged}
+    without = {task.task: (rate.count, rate.trials - infrastructure[task.task]) for task, rate in judged}
+    splits = {row.task: row.split for row in rows}
+    successes = sample_successes(rows)
+    pass_at, pass_all = pass_curves(successes) if successes else ({}, {})
+    counts = {task.task: _counts(task.success) for task in tasks}
+    published = {task.task: _counts(task.success_published) for task in tasks}
+    success = _rate_over_tasks(counts, splits)
+    return Summary(
+        rules=rows[0].rules,
+        agent=rows[0].agent,
+        trials=len(rows),
+        valid=sum(task.valid for task in tasks),
+        pending=sum(task.pending for task in tasks),
+        inapplicable=sum(task.inapplicable for task in tasks),
+        failures=_count_failures(rows),
+        success=success,
+        success_published=success if published == counts else _rate_over_tasks(published, splits),
+        sealed=_are_sealed(rows),
+        tasks=len(tasks),
+        inapplicable_tasks=sum(not task.applies for task in tasks),
+        valid_rate=_rate_over_tasks({task.task: (task.valid, task.finished) for task in tasks}, splits),
+        success_without_infrastructure=_rate_over_tasks(without, splits) if any(infrastructure.values()) else None,
+        mean_over_tasks=estimate_mean(rate.value for _, rate in judged),
+        errors=standard_errors(successes) if successes else {},
+        pass_at=pass_at,
+        pass_all=pass_all,
+    )
+
+
+def _rate_over_tasks(counts: Mapping[str, tuple[int, int]], splits: Mapping[str, str]) -> Rate | None:
+    """Return the share over all trials, from count and trials of each task, with an interval that is over tasks."""
+    sample = {task: [1.0] * hits + [0.0] * (trials - hits) for task, (hits, trials) in counts.items() if trials}
+    if not sample:
+        return None
+    interval = rate_interval(sample, strata=splits)
+    hits = sum(hits for hits, _ in counts.values())
+    return Rate(hits, sum(map(len, sample.values())), interval.low, interval.high)
+
+
+def _counts(rate: Rate | None) -> tuple[int, int]:
+    return (rate.count, rate.trials) if rate else (0, 0)
+
+
+def _success_by_task(rows: Sequence[TrialRow]) -> dict[str, float]:
+    rates = {trials[0].task: estimate_success(trials, lambda row: row.success) for trials in group_by(rows, _task_of)}
+    return {task: rate.value for task, rate in rates.items() if rate is not None}
+
+
+def _count_failures(rows: Iterable[TrialRow]) -> dict[Cause, int]:
+    return dict(Counter(row.failure for row in rows if row.failure is not None))
+
+
+def _list_reasons(rows: Iterable[TrialRow]) -> tuple[Reason, ...]:
+    without = [row for row in rows if row.failure is not None or row.inapplicable]
+    counts = Counter((row.failure_name, row.reason or "no reason recorded") for row in without)
+    return tuple(Reason(failure, reason, trials) for (failure, reason), trials in counts.items())
+
+
+def _count_medals(valid: Sequence[TrialRow]) -> Medals | None:
+    medals = [row.medal for row in valid if row.has_leaderboard]
+    return Medals(*(medals.count(name) for name in ("gold", "silver", "bronze"))) if medals else None
+
+
+def _are_sealed(rows: Iterable[TrialRow]) -> bool:
+    return not any(row.unsealed for row in rows)
+
+
+def _mark_best(task: Sequence[Summary]) -> list[Summary]:
+    """Mark the best agent of one task; where the data does not show which one is better, mark those that are tied.
+
+    The best mean is better only if its 95% interval overlaps that of no other agent, and if it fails no more often.
+    """
+    scored = [summary for summary in task if summary.score is not None]
+    if len(scored) < 2:
+        return list(task)
+    sign = 1 if task[0].direction == "higher" else -1
+    first = max(scored, key=lambda summary: sign * summary.score.mean if summary.score else 0.0)
+    tied = [summary for summary in scored if summary is not first and not _is_better(first, summary)]
+    if not tied:
+        return [replace(summary, best=summary is first) for summary in task]
+    return [replace(summary, tied=summary is first or summary in tied) for summary in task]
+
+
+def _is_better(first: Summary, other: Summary) -> bool:
+    """Whether the interval of the better mean does not overlap the other's, and the agent fails no more often."""
+    assert first.score is not None and other.score is not None
+    if first.valid * other.finished < other.valid * first.finished:
+        return False
+    widths = [interval_half_width(score) for score in (first.score, other.score)]
+    if None in widths:
+        return False
+    return abs(first.score.mean - other.score.mean) > sum(width for width in widths if width is not None)
+
+
+def interval_half_width(score: Estimate, confidence: float = 0.95) -> float | None:
+    """Return half the width of the Student interval of a mean, which a single value does not have."""
+    return None if score.error is None else t_quantile(score.n - 1, confidence) * score.error
+
+
+@cache
+def t_quantile(freedom: int, confidence: float) -> float:
+    """Return the t with P(|T| ≤ t) = `confidence` for Student's distribution with `freedom` degrees of freedom.
+
+    The probability is a finite sum of powers of cos θ with θ = atan(t / √freedom), which is inverted by bisection.
+    """
+    low, high = 0.0, pi / 2
+    for _ in range(60):
+        angle = (low + high) / 2
+        low, high = (angle, high) if _t_probability(angle, freedom) < confidence else (low, angle)
+    return tan(low) * sqrt(freedom)
+
+
+def t_probability(t: float, freedom: int) -> float:
+    """Return P(|T| ≤ t) for Student's distribution with `freedom` degrees of freedom."""
+    return _t_probability(atan(t / sqrt(freedom)), freedom)
+
+
+def _t_probability(angle: float, freedom: int) -> float:
+    odd = freedom % 2
+    term, total = (cos(angle) if odd else 1.0), 0.0
+    for power in range(odd, freedom - 1, 2):
+        total += term
+        term *= cos(angle) ** 2 * (power + 1) / (power + 2)
+    if odd:
+        return 2 / pi * (angle + sin(angle) * total)
+    return sin(angle) * total

@@ -1,0 +1,451 @@
+"""The report of a run as tables: scores by task and agent, each agent overall, and what a reader must know of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from assay.core.table import Column, Formatted, Style, Table, Value, escape_markdown, to_plain
+from assay.core.text import one_line, plural
+from assay.core.values import (
+    NOTHING,
+    Rate,
+    format_change,
+    format_count,
+    format_estimate,
+    format_number,
+    format_percent,
+)
+from assay.results.estimate import (
+    Summary,
+    detectable_difference_in_success,
+    reliable_attempts,
+    summarize_agents,
+    summarize_tasks,
+)
+from assay.results.frame import FORMAT, Frame, TrialRow, group_by
+from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
+
+ARROWS = {"higher": "↑", "lower": "↓"}
+
+_RULES = (Column("suite", data_only=True), Column("edition", data_only=True), Column("variant", data_only=True))
+_COUNTS = (
+    Column("trials", kind="integer", data_only=True),
+    Column("pending", kind="integer", data_only=True),
+    Column("failed_agent", kind="integer", data_only=True),
+    Column("failed_infrastructure", kind="integer", data_only=True),
+    Column("failed_user", kind="integer", data_only=True),
+)
+_SCORES = (
+    *_RULES,
+    Column("task", heading=True),
+    Column("title", data_only=True),
+    Column("metric", data_only=True),
+    Column("direction", data_only=True),
+    Column("mark", " ", text_only=True),
+    Column("agent", "Agent"),
+    *_COUNTS,
+    Column("valid", kind="integer", data_only=True),
+    Column("inapplicable", kind="integer", data_only=True),
+    Column("score", "Score", kind="estimate"),
+    Column("score_min", kind="number", data_only=True),
+    Column("score_max", kind="number", data_only=True),
+    Column("rank", "Rank", kind="number", text_only=True, drop=2),
+    Column("improvement", "Improvement", kind="estimate", drop=1),
+    Column("success", "Success", kind="count"),
+    Column("success_published", kind="count", data_only=True),
+    Column("valid_text", "Valid", kind="number", text_only=True),
+    Column("rank_mean", kind="number", data_only=True),
+    Column("panel_size", kind="integer", data_only=True),
+    Column("percentile_mean", kind="number", data_only=True),
+    Column("gold", kind="integer", data_only=True),
+    Column("silver", kind="integer", data_only=True),
+    Column("bronze", kind="integer", data_only=True),
+    Column("sealed", kind="flag", data_only=True),
+    Column("best", kind="flag", data_only=True),
+    Column("tied", kind="flag", data_only=True),
+)
+_OVERALL = (
+    *_RULES,
+    Column("agent", "Agent"),
+    *_COUNTS,
+    Column("success", "Success", kind="count"),
+    Column("rate", "Rate (95%)", kind="number", text_only=True),
+    Column("success_published", "As published", kind="count", drop=1),
+    Column("success_over_tasks", "Over tasks", kind="estimate", drop=2),
+    Column("valid", "Valid", kind="count"),
+    Column("success_without_infrastructure", kind="count", data_only=True),
+    Column("success_error_over_seeds", kind="number", data_only=True),
+    Column("success_error_over_attempts", kind="number", data_only=True),
+    Column("tasks", "Tasks", kind="integer"),
+    Column("inapplicable_tasks", kind="integer", data_only=True),
+    Column("sealed", kind="flag", data_only=True),
+)
+
+
+def make_report(rows: Frame, error: ErrorKind = "tasks", removed: Mapping[str, int] | None = None) -> list[Table]:
+    """Return the tables of a report, separately for each set of rules: scores, agents overall, and forked trials.
+
+    `removed` counts trials that are gone from the run by their status.
+    """
+    tables: list[Table] = []
+    for group in rows.group_by(lambda row: row.rules):
+        by_task = summarize_tasks(group)
+        agents = summarize_agents(group, by_task)
+        forks = [_fork_table(group)] if any(row.parent for row in group) else []
+        if by_task:
+            notes = describe_results(group, by_task, agents, error)
+            tables += [score_table(by_task), *forks, overall_table(agents, error, notes)]
+        else:
+            tables += forks
+    if removed and tables:
+        counts = ", ".join(f"{count} {status}" for status, count in removed.items())
+        removal = f"Removed from the run by its user: {counts}."
+        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, removal))
+    return tables
+
+
+def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]:
+    """Return the report as plain data: scores, agents overall, and every trial, each as a list of records."""
+    by_task = summarize_tasks(rows)
+    agents = summarize_agents(rows, by_task)
+    overall = [
+        record
+        | {f"success_at_{k}": share for k, share in summary.pass_at.items()}
+        | {f"success_all_{k}": share for k, share in summary.pass_all.items()}
+        for record, summary in zip(overall_table(agents).to_dict()["rows"], agents, strict=True)
+    ]
+    groups = rows.counted.group_by(lambda row: row.rules)
+    return {
+        "format": "report/2",
+        "title": title,
+        "created_at": created_at.isoformat(timespec="seconds"),
+        "interval": f"95%: Wilson's for one task; {INTERVAL_METHOD}",
+        "scores": score_table(by_task).to_dict()["rows"],
+        "overall": overall,
+        "detectable_differences": [
+            vars(group[0].rules) | {"success": detectable_difference_in_success(group)} for group in groups
+        ],
+        "trials_format": FORMAT,
+        "trials": [
+            record | {"grade": to_plain(row.grade)}
+            for record, row in zip(rows.to_table().to_dict()["rows"], rows, strict=True)
+        ],
+    }
+
+
+def score_table(by_task: Sequence[Summary]) -> Table:
+    """Return a row per task and agent; ★ marks the best, = those that the trials do not tell apart."""
+    styles: list[Style] = ["best" if s.best else "failed" if s.failures and not s.valid else "" for s in by_task]
+    title = str(by_task[0].rules) if by_task else ""
+    return Table.from_records("scores", _SCORES, map(_score_record, by_task), title=title, styles=tuple(styles))
+
+
+def overall_table(agents: Sequence[Summary], error: ErrorKind = "tasks", notes: Iterable[str] = ()) -> Table:
+    """Return a row per agent over all tasks with the same rules."""
+    records = (_overall_record(summary, error) for summary in agents)
+    title = f"{agents[0].rules}, all tasks" if agents else ""
+    return Table.from_records("overall", _OVERALL, records, title=title, notes=tuple(notes))
+
+
+def pivot_table(by_task: Sequence[Summary]) -> Table:
+    """Return scores with a row per task and a column per agent, for papers."""
+    agents = list(dict.fromkeys(summary.agent for summary in by_task))
+    rows: list[tuple[Value, ...]] = []
+    for task in group_by(by_task, lambda summary: summary.task):
+        by_agent = {summary.agent: summary for summary in task}
+        name = f"{short_task_name(task[0].task)} ({task[0].metric} {ARROWS[task[0].direction]})"
+        scores = [
+            format_score(by_agent[a]) + ("*" if by_agent[a].best else "") if a in by_agent else NOTHING for a in agents
+        ]
+        rows.append((name, *scores))
+    return Table(
+        name="scores_by_task",
+        title=f"{by_task[0].rules}: scores by task",
+        columns=(Column("task", "Task"), *(Column(agent, agent, kind="number") for agent in agents)),
+        rows=tuple(rows),
+        notes=("Mean ± standard error over valid trials; * best: its 95% interval overlaps no other agent's",),
+    )
+
+
+def publication_tables(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
+    """Return each agent overall and the scores by task, for papers and documents."""
+    tables: list[Table] = []
+    for group in rows.group_by(lambda row: row.rules):
+        by_task = summarize_tasks(group)
+        agents = summarize_agents(group, by_task)
+        if by_task:
+            power = detectable_difference_in_success(group)
+            notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
+            if power:
+                notes.append(f"Smallest detectable difference in success: {100 * power:.0f} points (80% power)")
+            notes += [*warn_of_no_error(agents, error), *describe_caveats(group)]
+            tables += [overall_table(agents, error, notes), pivot_table(by_task)]
+    return tables
+
+
+def to_markdown(rows: Frame, title: str, error: ErrorKind = "tasks") -> str:
+    """Return the tables for papers as a Markdown document."""
+    tables = publication_tables(rows, error)
+    return "\n".join([f"# {escape_markdown(title)}\n", *(table.to_markdown() for table in tables)])
+
+
+def to_latex(rows: Frame, error: ErrorKind = "tasks") -> str:
+    """Return the tables for papers in LaTeX; the document needs the package booktabs."""
+    tables = publication_tables(rows, error)
+    return "\n".join(["% Needs \\usepackage{booktabs}\n", *(table.to_latex() for table in tables)])
+
+
+def describe_results(
+    rows: Sequence[TrialRow], by_task: Sequence[Summary], agents: Sequence[Summary], error: ErrorKind
+) -> Iterator[str]:
+    """Yield the notes that apply to the tables of a report."""
+    counted = [row for row in rows if row.counts]
+    if any(summary.best for summary in by_task):
+        yield "★: best: its 95% interval overlaps no other agent's."
+    if any(summary.tied for summary in by_task):
+        yield "=: tied: these trials do not show which of them is better."
+    yield "Score: mean ± standard error over valid trials."
+    yield f"Success: {describe_success(rows)}; failures count."
+    yield f"Rate: interval by {INTERVAL_METHOD}. As published: by the rule that ignores noise."
+    yield f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}."
+    yield "Tasks: applicable of all."
+    yield from describe_attempts(agents)
+    if power := detectable_difference_in_success(counted):
+        yield f"Power: the smallest detectable difference in success is {100 * power:.0f} points (80% power)."
+    yield from describe_reasons(by_task)
+    for summary in agents:
+        if rate := summary.success_without_infrastructure:
+            share = f"{format_count(rate)}, {format_percent(rate.value)}"
+            yield f"{summary.agent}: success without infrastructure failures {share}."
+    yield from warn_of_no_error(agents, error)
+    yield from describe_caveats(rows)
+    if pending := sum(row.pending for row in counted):
+        yield f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."
+
+
+def describe_success(rows: Sequence[TrialRow]) -> str:
+    """Return what success means in the editions of some trials."""
+    rules = {row.rules: row.ignores_noise for row in rows}
+    published = ", ".join(str(rule) for rule in sorted(rules) if rules[rule])
+    if rules and all(rules.values()):
+        return "more than 10% over the starter, by the published rule"
+    text = "a medal, or more than 10% over the starter and beyond noise"
+    return f"{text} ({published}: by the published rule)" if published else text
+
+
+def describe_attempts(agents: Sequence[Summary]) -> list[str]:
+    """Return the probability that one, and that all, of k attempts succeed, for each agent with several attempts."""
+    several = [summary for summary in agents if max(summary.pass_at, default=1) > 1]
+    lines = []
+    for summary in several:
+        curves = (("pass@", summary.pass_at), ("pass^", summary.pass_all))
+        parts = [f"{name}{k} {format_percent(share)}" for name, curve in curves for k, share in curve.items()]
+        lines.append(f"{summary.agent}: {', '.join(parts)}.")
+    if several:
+        half = min(map(reliable_attempts, several))
+        lines.append(f"pass@k: one of k attempts succeeds; pass^k: all do. Beyond k = {half} they are noisy.")
+    return lines
+
+
+def warn_of_no_error(agents: Sequence[Summary], error: ErrorKind) -> list[str]:
+    """Return a warning if the error of an agent's rate is 0, which does not make the rate certain."""
+    agree = [summary.agent for summary in agents if summary.errors.get(error) == 0]
+    if not agree:
+        return []
+    what = "trials" if error == "attempts" else error
+    return [f"± 0.0 says that all {what} agree, not that the rate is certain; see the interval: {', '.join(agree)}."]
+
+
+def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
+    """Return what a reader must know before drawing conclusions from these trials."""
+    counted = [row for row in rows if row.counts]
+    lines = []
+    if replaced := [row for row in rows if row.replaced]:
+        failed = sum(row.failure is not None for row in replaced)
+        lines.append(f"Rerun: {plural(len(replaced), 'trial')}, {failed} of them failed; only the reruns count.")
+    if unsealed := sum(row.unsealed for row in counted):
+        lines.append(f"Unsealed: {plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
+    if busy := sum(row.busy for row in counted):
+        lines.append(
+            f"Busy machine: {plural(busy, 'trial')} of {len(counted)} ran under a load that makes time limits "
+            "and measured times unreliable."
+        )
+    variants = sorted({row.variant for row in counted if row.variant != "real"})
+    if variants:
+        lines.append(f"Data: {', '.join(variants)}, not the real data; scores say nothing about it, and win no medals.")
+    return lines
+
+
+def describe_failures(causes: Mapping[str, int] | Mapping[object, int]) -> str:
+    """Return failures by cause, such as `2 agent, 1 infrastructure`."""
+    return ", ".join(f"{count} {cause}" for cause, count in causes.items()) or "none"
+
+
+def describe_reasons(by_task: Iterable[Summary]) -> Iterator[str]:
+    """Yield a line for each reason why trials of an agent have no score, in the words of the record."""
+    tasks: dict[tuple[str, str | None, str], list[str]] = {}
+    trials = Counter[tuple[str, str | None, str]]()
+    for summary in by_task:
+        for reason in summary.reasons:
+            key = (summary.agent, reason.failure, reason.reason)
+            tasks.setdefault(key, []).append(short_task_name(summary.task))
+            trials[key] += reason.trials
+    for key, names in tasks.items():
+        agent, failure, words = key
+        what = f"{plural(trials[key], 'failure')} ({failure})" if failure else "not applicable"
+        where = names[0] if len(names) == 1 else f"{len(names)} tasks"
+        yield one_line(f"{agent} on {where}: {what}: {words}")
+
+
+def short_task_name(task: str) -> str:
+    """Return the name of a task without its suite."""
+    return task.partition("/")[2] or task
+
+
+def format_score(summary: Summary) -> str:
+    """Return the score, or why there is none."""
+    if summary.score is not None:
+        return format_estimate(summary.score)
+    if not summary.applies:
+        return "not applicable"
+    return f"failed: {', '.join(summary.kinds_of_failure)}" if summary.failures else "not finished"
+
+
+def format_rank(rank: float | None, panel_size: int | None) -> str:
+    """Return a rank among the reference solutions and the trial itself, such as `4 / 14`."""
+    if rank is None:
+        return NOTHING
+    position = f"{rank:.0f}" if rank == round(rank) else f"{rank:.1f}"
+    return position if panel_size is None else f"{position} / {panel_size + 1}"
+
+
+def format_medals_or_rank(summary: Summary) -> str:
+    """Return the medals where there is a leaderboard, else the mean rank in the panel."""
+    if summary.medals is None:
+        return format_rank(summary.rank.mean if summary.rank else None, summary.panel_size)
+    medals = vars(summary.medals).items()
+    return ", ".join(f"{count} {name}" for name, count in medals if count) or "no medal"
+
+
+def format_valid(summary: Summary) -> str:
+    """Return how many of the finished trials have a score, and how many are not finished."""
+    parts = [f"{summary.valid} of {summary.finished}"] if summary.finished else []
+    return ", ".join([*parts, *([f"{summary.pending} pending"] if summary.pending else [])]) or NOTHING
+
+
+def format_mean_success(summary: Summary, error: ErrorKind = "tasks") -> str:
+    """Return the mean of the success rates by task with its standard error, such as `61.1 ± 9.2%`."""
+    if summary.mean_over_tasks is None:
+        return NOTHING
+    spread = summary.errors.get(error)
+    mean = f"{100 * summary.mean_over_tasks.mean:.1f}"
+    return f"{mean}%" if spread is None else f"{mean} ± {100 * spread:.1f}%"
+
+
+def format_trial_rank(row: TrialRow) -> str:
+    """Return the medal of a trial where there is a leaderboard, else its rank in the panel."""
+    if not row.valid:
+        return NOTHING
+    return (row.medal or "no medal") if row.has_leaderboard else format_rank(row.rank, row.panel_size)
+
+
+def format_trial_result(row: TrialRow) -> str:
+    """Return the state or the end of a trial in a word or two."""
+    if row.valid:
+        return "valid"
+    if row.inapplicable:
+        return "not applicable"
+    if row.pending:
+        return "not graded" if row.status == "done" else row.status
+    return f"{'invalid' if row.status == 'done' else row.status}: {row.failure_name}"
+
+
+def _score_record(summary: Summary) -> dict[str, Value]:
+    title = f"{short_task_name(summary.task)}  {summary.metric} {ARROWS[summary.direction]}"
+    improvement = summary.improvement
+    return {
+        **_rules_record(summary),
+        "task": Formatted(summary.task, title),
+        "title": summary.title,
+        "metric": summary.metric,
+        "direction": summary.direction,
+        "mark": "★" if summary.best else "=" if summary.tied else "",
+        "agent": Formatted(summary.agent, _name(summary)),
+        "valid": summary.valid,
+        "inapplicable": summary.inapplicable,
+        "score": Formatted(summary.score, format_score(summary)),
+        "score_min": summary.score.low if summary.score else None,
+        "score_max": summary.score.high if summary.score else None,
+        "rank": format_medals_or_rank(summary),
+        "improvement": Formatted(improvement, format_change(improvement.mean if improvement else None)),
+        "success": summary.success,
+        "success_published": summary.success_published,
+        "valid_text": format_valid(summary),
+        "rank_mean": summary.rank.mean if summary.rank else None,
+        "panel_size": summary.panel_size,
+        "percentile_mean": summary.percentile.mean if summary.percentile else None,
+        **(vars(summary.medals) if summary.medals else {}),
+        "best": summary.best,
+        "tied": summary.tied,
+    }
+
+
+def _overall_record(summary: Summary, error: ErrorKind) -> dict[str, Value]:
+    applicable = summary.tasks - summary.inapplicable_tasks
+    return {
+        **_rules_record(summary),
+        "agent": Formatted(summary.agent, _name(summary)),
+        "success": summary.success,
+        "rate": _format_rate(summary.success),
+        "success_published": summary.success_published,
+        "success_over_tasks": Formatted(summary.mean_over_tasks, format_mean_success(summary, error)),
+        "valid": summary.valid_rate,
+        "success_without_infrastructure": summary.success_without_infrastructure,
+        "success_error_over_seeds": summary.errors.get("seeds"),
+        "success_error_over_attempts": summary.errors.get("attempts"),
+        "tasks": Formatted(summary.tasks, f"{applicable} of {summary.tasks}"),
+        "inapplicable_tasks": summary.inapplicable_tasks,
+    }
+
+
+def _rules_record(summary: Summary) -> dict[str, Value]:
+    return {
+        **vars(summary.rules),
+        "trials": summary.trials,
+        "pending": summary.pending,
+        "failed_agent": summary.failures.get("agent", 0),
+        "failed_infrastructure": summary.failures.get("infrastructure", 0),
+        "failed_user": summary.failures.get("user", 0),
+        "sealed": summary.sealed,
+    }
+
+
+def _format_rate(rate: Rate | None) -> str:
+    return NOTHING if rate is None else f"{format_percent(rate.value)} ({rate.low * 100:.0f}–{rate.high * 100:.0f}%)"
+
+
+def _name(summary: Summary) -> str:
+    return summary.agent if summary.sealed else f"{summary.agent} (unsealed)"
+
+
+def _fork_table(rows: Frame) -> Table:
+    """Return the forked trials: each shares the past of another, so no mean has it."""
+    return Table.from_records(
+        "forks",
+        (Column("task"), Column("agent"), Column("seed", kind="integer"), Column("step", "from step", kind="integer"),
+         Column("result", kind="number")),
+        (
+            {
+                "task": short_task_name(row.task),
+                "agent": row.agent,
+                "seed": row.seed,
+                "step": row.parent_step,
+                "result": format_number(row.score) if row.score is not None else format_trial_result(row),
+            }
+            for row in rows
+            if row.parent is not None
+        ),
+        title="Forked trials, which are not in any mean",
+    )  # fmt: skip
