@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from assay.results.search_scores import grade_nodes
 from pydantic import ValidationError
 
 from assay.records import RunFolder, TrialFolder, read_events, read_journal
 from assay.records.events import CallFinished, CallStarted, NodeRequest, Restarted, SearchNode
 from assay.records.search import find_submissions
-from assay.results.search_scores import grade_nodes
 from assay.results.search_tree import collect_trees
 from assay.runs.plan import Plan
 from assay.runs.trial import run_trial

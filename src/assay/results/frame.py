@@ -19,8 +19,8 @@ from assay.core.quantities import format_duration, format_size
 from assay.core.table import Column, Kind, Table
 from assay.core.text import plural
 from assay.grading.result import Grade
-from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.lab.machine_load import BUSY_LOAD
+from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.records.state import Cause, Failure, Status
 from assay.results.sample_scores import load_sample_scores, normalize_score
 from assay.tasks import Registry, Task
