@@ -21,9 +21,9 @@ from assay.results.report import (
 )
 
 
-def printed(rows, width=80, removed=None):
+def printed(rows, width=80):
     """Return what a terminal without colors shows."""
-    return "\n".join(table.to_text(width) for table in make_report(Frame(rows), removed=removed))
+    return "\n".join(table.to_text(width) for table in make_report(Frame(rows)))
 
 
 def to_csv(summaries):
@@ -66,7 +66,6 @@ def test_forks_reruns_and_a_busy_machine_are_stated():
     assert line_of(text.split("Forked trials")[1], "digits").split() == ["digits", "starter", "0", "4", "0.5000"]
     assert "Rerun: 1 trial, 1 of them failed" in text
     assert "Busy machine: 1 trial of 2" in text
-    assert "Removed from the run by its user: 1 failed." in printed([outcome()], removed={"failed": 1})
 
 
 def test_the_legend_says_what_success_means_in_each_edition():

@@ -146,11 +146,12 @@ def print_report(*runs: RunFolder, error: "ErrorKind" = "tasks") -> None:
     from assay.results.report import make_report
 
     removed = Counter[str](trial.status for run in runs for trial in run.file.removed)
-    tables = make_report(read_frame(*runs), error, removed)
-    if tables:
+    if tables := make_report(read_frame(*runs), error):
         print_tables(tables)
     else:
         echo("No trials yet.")
+    if removed:
+        echo(f"Removed from the run by its user: {', '.join(f'{n} {status}' for status, n in removed.items())}.")
 
 
 def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:

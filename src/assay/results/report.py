@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -84,11 +83,8 @@ _OVERALL = (
 )
 
 
-def make_report(rows: Frame, error: ErrorKind = "tasks", removed: Mapping[str, int] | None = None) -> list[Table]:
-    """Return the tables of a report, separately for each set of rules: scores, agents overall, and forked trials.
-
-    `removed` counts trials that are gone from the run by their status.
-    """
+def make_report(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
+    """Return the tables of a report, separately for each set of rules: scores, forked trials, and agents overall."""
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
@@ -99,10 +95,6 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", removed: Mapping[str, i
             tables += [score_table(by_task), *forks, overall_table(agents, error, notes)]
         else:
             tables += forks
-    if removed and tables:
-        counts = ", ".join(f"{count} {status}" for status, count in removed.items())
-        removal = f"Removed from the run by its user: {counts}."
-        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, removal))
     return tables
 
 
