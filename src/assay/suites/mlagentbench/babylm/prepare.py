@@ -24,13 +24,15 @@ def prepare(job: PrepareJob) -> None:
     """Draw blocks from the test text: unlike all of it, as published, they are scored in minutes without a GPU."""
     archive = job.raw / "babylm_data.zip"
     for side, folder in SHOWN.items():
-        shown = ((f"babylm_data/{folder}/{name}.{side}", job.public / side / f"{name}.txt") for name in SOURCES)
-        archives.extract(archive, shown)
+        members = ((f"babylm_data/{folder}/{name}.{side}", job.public / side / f"{name}.txt") for name in SOURCES)
+        archives.extract(archive, members)
     files.copy((FOLDER / name, job.public / name) for name in ("model.py", "judge.py"))
 
-    found = [block for name in SOURCES for block in blocks(content(archive, f"babylm_data/babylm_test/{name}.test"))]
-    drawn = np.random.RandomState(SEED).permutation(len(found))[:BLOCKS]
-    texts = np.stack([np.frombuffer(found[place], np.uint8) for place in np.sort(drawn)])
+    test_blocks = [
+        block for name in SOURCES for block in blocks(content(archive, f"babylm_data/babylm_test/{name}.test"))
+    ]
+    drawn = np.random.RandomState(SEED).permutation(len(test_blocks))[:BLOCKS]
+    texts = np.stack([np.frombuffer(test_blocks[number], np.uint8) for number in np.sort(drawn)])
     (job.private / "inputs").mkdir()
     np.save(job.private / "inputs" / "texts.npy", texts)
     write(pl.DataFrame({"id": np.arange(len(texts)), "bytes": np.full(len(texts), SIZE)}), job.private / "answers.csv")
@@ -46,9 +48,9 @@ def blocks(text: bytes) -> list[bytes]:
 
     The rest of the line in which a block ends belongs to no block.
     """
-    found, begin = [], 0
+    parts, begin = [], 0
     while begin + SIZE <= len(text):
         end = begin + SIZE
-        found.append(text[begin:end])
+        parts.append(text[begin:end])
         begin = text.find(b"\n", end - 1) + 1 or len(text)
-    return found
+    return parts

@@ -34,8 +34,8 @@ def write_submission(solution: tuple[dict[str, int], int]) -> None:
         size = sizes[batch % len(sizes)]
         graphs, pointers = train[size]
         rows = random.integers(0, len(graphs), BATCH)
-        places = np.sort(random.random((BATCH, size)), axis=1).astype(np.float32)
-        scores, _ = network(torch.from_numpy(graphs[rows]), torch.from_numpy(places))
+        positions = np.sort(random.random((BATCH, size)), axis=1).astype(np.float32)
+        scores, _ = network(torch.from_numpy(graphs[rows]), torch.from_numpy(positions))
         optimizer.zero_grad()
         right = torch.from_numpy(pointers[rows]).long().flatten()
         nn.functional.cross_entropy(scores.flatten(0, 2), right).backward()

@@ -24,10 +24,10 @@ Arrays = dict[str, Any]
 
 def prepare(job: PrepareJob) -> None:
     """Write the model's code next to the data: agents train this model, and it is run for grading."""
-    train, validation, test = _drawn(job) if (job.raw / "clrs").is_dir() else _made(job.raw)
+    train, validation, test = _drawn(job) if (job.raw / "clrs").is_dir() else _read_miniature(job.raw)
     shutil.copyfile(FOLDER / "model.py", job.public / "model.py")
-    shown = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
-    np.savez_compressed(job.public / "train.npz", **shown)
+    arrays = {f"{name}_{nodes}": array for nodes, part in train.items() for name, array in part.items()}
+    np.savez_compressed(job.public / "train.npz", **arrays)
     np.savez_compressed(job.public / "validation.npz", **{name: validation[name] for name in ("graphs", "pointers")})
     (job.private / "inputs").mkdir()
     np.savez(job.private / "inputs" / "graphs.npz", graphs=test["graphs"])
@@ -46,7 +46,7 @@ def _drawn(job: PrepareJob) -> tuple[dict[int, Arrays], Arrays, Arrays]:
     return train, validation, sampler.draw(*TEST, seed=job.secret_seed())
 
 
-def _made(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
+def _read_miniature(raw: Path) -> tuple[dict[int, Arrays], Arrays, Arrays]:
     """Read the miniature's graphs, one file per part."""
     parts = {path.stem: dict(np.load(path, allow_pickle=False)) for path in sorted(raw.glob("*.npz"))}
     train = {int(name.removeprefix("train_")): part for name, part in parts.items() if name.startswith("train_")}

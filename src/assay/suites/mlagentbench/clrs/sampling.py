@@ -34,12 +34,12 @@ class Sampler:
         sampler, _ = self._build(ALGORITHM, count, length=nodes, seed=seed, p=tuple(chances))
         drawn = sampler.next()
         points = [*drawn.features.inputs, *drawn.features.hints, *drawn.outputs]
-        found = {point.name: np.asarray(point.data) for point in points}
+        arrays = {point.name: np.asarray(point.data) for point in points}
         # The first axis of hints is the step; here the first axis of all arrays is the graph.
-        before = {name: np.moveaxis(found[name], 0, 1) for name in ("D", "Pi_h", "msk")}
+        before = {name: np.moveaxis(arrays[name], 0, 1) for name in ("D", "Pi_h", "msk")}
         return {
-            "graphs": found["A"].astype(np.float32),
-            "pointers": found["Pi"].astype(np.int8),
+            "graphs": arrays["A"].astype(np.float32),
+            "pointers": arrays["Pi"].astype(np.int8),
             "distances_before": before["D"].astype(np.float32),
             "pointers_before": before["Pi_h"].astype(np.int8),
             "reached_before": before["msk"].astype(np.int8),
@@ -124,7 +124,9 @@ def _nothing(*_: object, **__: object) -> None:
 def _map_points(function: Callable[..., Any], *trajectories: Sequence[Any]) -> list[Any]:
     """Apply a function to the data of corresponding points; their trees are plain lists here."""
     return [
-        type(points[0])(points[0].name, points[0].location, points[0].type_, function(*(one.data for one in points)))
+        type(points[0])(
+            points[0].name, points[0].location, points[0].type_, function(*(point.data for point in points))
+        )
         for points in zip(*trajectories, strict=True)
     ]
 

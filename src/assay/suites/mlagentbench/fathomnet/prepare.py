@@ -34,7 +34,7 @@ def prepare(job: PrepareJob) -> None:
     for side, rows in random_groups(dives, test=TEST, seed=SEED)._asdict().items():
         chosen = take(listed, rows).sort("id")
         names = {name: f"{side}/{images[name]['file_name']}" for name in chosen["id"]}
-        files.copy((where[name], job.public / shown) for name, shown in names.items())
+        files.copy((where[name], job.public / new) for name, new in names.items())
         categories = pl.Series("categories", [whole_numbers(text) for text in chosen["categories"]])
         sides[side] = pl.DataFrame({"id": chosen["id"], "image": list(names.values())}).with_columns(categories)
     write_split(

@@ -26,10 +26,10 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     ]
     for number, name in enumerate(names, 1):
         pixels = make.texture((SIDE, SIDE, 3), 0.3)
-        shown = make.rng.choice(SEEN, make.rng.integers(1, 4), replace=False, p=0.9 * usual + 0.1 / SEEN)
-        places = make.rng.choice((SIDE // PATCH) ** 2, len(shown), replace=False)
-        for kind, place in zip(shown.tolist(), places.tolist(), strict=True):
-            top, left = PATCH * (place // (SIDE // PATCH)), PATCH * (place % (SIDE // PATCH))
+        species = make.rng.choice(SEEN, make.rng.integers(1, 4), replace=False, p=0.9 * usual + 0.1 / SEEN)
+        cells = make.rng.choice((SIDE // PATCH) ** 2, len(species), replace=False)
+        for kind, cell in zip(species.tolist(), cells.tolist(), strict=True):
+            top, left = PATCH * (cell // (SIDE // PATCH)), PATCH * (cell % (SIDE // PATCH))
             pixels[top : top + PATCH, left : left + PATCH] = colours[kind]
             box = {"id": len(boxes) + 1, "image_id": number, "category_id": kind + 1, "bbox": [left, top, PATCH, PATCH]}
             boxes.append({**box, "area": PATCH**2, "segmentation": [], "iscrowd": 0})
@@ -37,7 +37,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         address = f"https://example.org/framegrabs/Ventana/images/{number % DIVES:04d}/{number:04d}.png"
         size = {"width": SIDE, "height": SIDE}
         images.append({"id": number, **size, "file_name": f"{name}.png", "coco_url": address, "license": 0})
-        lines.append(str(sorted(float(kind + 1) for kind in shown)))
+        lines.append(str(sorted(float(kind + 1) for kind in species)))
 
     make.csv(job.raw / "multilabel_classification" / "train.csv", {"id": names, "categories": lines})
     key = {"id": range(1, KINDS + 1), "name": [make.words(2).capitalize() for _ in range(KINDS)]}

@@ -15,7 +15,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write essays with scores from 1.0 to 5.0 in steps of 0.5; the six scores of an essay are correlated."""
     skill = np.clip(make.rng.normal(3.1, 0.65, ESSAYS), 1, 5)
     marks = {trait: halves(skill + make.rng.normal(0, 0.3, ESSAYS)) for trait in TRAITS}
-    texts = [essay(make, one) for one in skill]
+    texts = [essay(make, level) for level in skill]
     make.csv(job.raw / "train.csv", {"text_id": make.hex_ids(ESSAYS, 12), "full_text": texts, **marks})
     unmarked = {"text_id": make.hex_ids(3, 12), "full_text": [essay(make, 3.0) for _ in range(3)]}
     make.csv(job.raw / "test.csv", unmarked)

@@ -14,7 +14,7 @@ MASK = "human_pixel_masks.npy"
 def prepare(job: PrepareJob) -> None:
     """Write every file of the task; the metadata of the validation records is that of the test."""
     described = {"train_metadata.json": "train_metadata.json", "validation_metadata.json": "test_metadata.json"}
-    files.copy((job.raw / name, job.public / shown) for name, shown in described.items())
+    files.copy((job.raw / name, job.public / new) for name, new in described.items())
     write(prepare_records(job), job.public / "sample_submission.csv")
 
 

@@ -78,14 +78,14 @@ def continued(
     speeds = 10000 ** -(np.arange(half) / half)
     tokens, lead = np.zeros((batch, length + count), dtype=np.int64), np.inf
     tokens[:, :length] = prompts
-    for place in range(length + count - 1):
-        cosine, sine = np.cos(place * speeds), np.sin(place * speeds)
-        states = embedding[tokens[:, place]]
+    for position in range(length + count - 1):
+        cosine, sine = np.cos(position * speeds), np.sin(position * speeds)
+        states = embedding[tokens[:, position]]
         for layer in range(layers):
             inner = _normalized(states, scales[2 * layer])
             query, key, value = ((inner @ part).reshape(batch, heads, -1) for part in attention[layer, :3])
-            kept[layer, 0, place], kept[layer, 1, place] = _turned(key, cosine, sine), value
-            keys, values = kept[layer, :, : place + 1]
+            kept[layer, 0, position], kept[layer, 1, position] = _turned(key, cosine, sine), value
+            keys, values = kept[layer, :, : position + 1]
             likeness = np.einsum("bhs,pbhs->bhp", _turned(query, cosine, sine), keys) / np.sqrt(2 * half)
             shares = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
             shares /= shares.sum(axis=-1, keepdims=True)
@@ -93,9 +93,9 @@ def continued(
             inner = _normalized(states, scales[2 * layer + 1])
             opened = inner @ gated[layer, 0]
             states = states + (opened / (1 + np.exp(-opened)) * (inner @ gated[layer, 1])) @ gated[layer, 2].T
-        if place >= length - 1:
+        if position >= length - 1:
             scores = _normalized(states, scales[-1]) @ head
-            tokens[:, place + 1] = scores.argmax(axis=1)
+            tokens[:, position + 1] = scores.argmax(axis=1)
             best = np.sort(scores, axis=1)[:, -2:]
             lead = min(lead, float((best[:, 1] - best[:, 0]).min()))
     return tokens[:, length:], lead

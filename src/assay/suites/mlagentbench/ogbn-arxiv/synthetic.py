@@ -19,7 +19,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     centres = make.rng.normal(0, 0.15, (SUBJECTS, WORDS))
     features = (centres[labels] + make.rng.normal(0, 0.2, (PAPERS, WORDS))).round(6)
     edges = [(citing, cited) for citing in range(PAPERS) for cited in references(make, citing, labels, years)]
-    subjects = [f"arxiv cs {chr(97 + one // 26)}{chr(97 + one % 26)}" for one in range(SUBJECTS)]
+    subjects = [f"arxiv cs {chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(SUBJECTS)]
     tables: dict[str, Any] = {
         "raw/edge": edges, "raw/node-feat": features,
         "raw/node-label": labels[:, None], "raw/node_year": years[:, None],

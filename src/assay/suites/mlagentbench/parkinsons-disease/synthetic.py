@@ -28,8 +28,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             continue  # samples are not taken at every visit
         pace = paces[list(numbers).index(visit["patient_id"])]
         key = {name: visit[name] for name in ("visit_id", "visit_month", "patient_id")}
-        for place, protein in enumerate(PROTEINS):
-            amount = 1000 * (place + 1) * (1 + (0.2 * pace if place < 3 else 0)) * make.rng.lognormal(0, 0.1)
+        for number, protein in enumerate(PROTEINS):
+            amount = 1000 * (number + 1) * (1 + (0.2 * pace if number < 3 else 0)) * make.rng.lognormal(0, 0.1)
             proteins.append({**key, "UniProt": protein, "NPX": round(amount, 3)})
             for letter, share in (("AK", 0.7), ("GR", 0.3)):
                 abundance = round(share * amount * make.rng.lognormal(0, 0.1), 2)

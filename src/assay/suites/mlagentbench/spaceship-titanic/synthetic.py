@@ -15,7 +15,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write two tables in place of the package's, both with labels, which together hold the shuffled passengers."""
     draw = make.rng
     sizes = draw.choice([1, 2, 4], GROUPS, p=[0.6, 0.3, 0.1])
-    names = [f"{group:04d}_{place:02d}" for group, size in enumerate(sizes, 1) for place in range(1, size + 1)]
+    names = [f"{group:04d}_{member:02d}" for group, size in enumerate(sizes, 1) for member in range(1, size + 1)]
     count = len(names)
     asleep, starboard = make.labels(count) == 1, make.labels(count) == 1
     cabins = zip(draw.choice(list("ABCDEFG"), count), draw.integers(0, 900, count), starboard, strict=True)

@@ -105,6 +105,6 @@ def _split_sample_data(job: PrepareJob, sample_side: Mapping[str, str]) -> None:
         with write_json_list(_table(job.public, "calibrated_sensor", side)) as append:
             for token in used:
                 append(sensors[token])
-        for folder, found in names.items():
+        for folder, file_names in names.items():
             (job.public / f"{side}_{folder}").mkdir()
-            files.copy_by_id(job.raw / f"train_{folder}", job.public / f"{side}_{folder}", found, "")
+            files.copy_by_id(job.raw / f"train_{folder}", job.public / f"{side}_{folder}", file_names, "")

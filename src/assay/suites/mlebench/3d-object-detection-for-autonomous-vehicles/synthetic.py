@@ -69,7 +69,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(records, indent=0))
     order = make.rng.permutation(len(rows))
-    table = {name: [rows[row][place] for row in order] for place, name in enumerate(("Id", "PredictionString"))}
+    table = {name: [rows[row][column] for row in order] for column, name in enumerate(("Id", "PredictionString"))}
     make.csv(job.raw / "train.csv", table)
 
 

@@ -13,7 +13,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Notebooks in families of one to three; in a file, code cells are in order and text cells are not."""
     ids, ancestors = make.hex_ids(NOTEBOOKS, 14), make.hex_ids(NOTEBOOKS, 8)
     drawn = make.rng.choice(NOTEBOOKS, NOTEBOOKS).tolist()
-    families = [family if make.rng.random() < 0.3 else place for place, family in enumerate(drawn)]
+    families = [family if make.rng.random() < 0.3 else number for number, family in enumerate(drawn)]
     parents = [str(make.rng.choice(ids)) if make.rng.random() < 0.3 else None for _ in ids]
     originals = [ancestors[family] for family in families]
     make.csv(job.raw / "train_ancestors.csv", {"id": ids, "ancestor_id": originals, "parent_id": parents})
@@ -44,6 +44,6 @@ def _notebook(make: Miniature) -> tuple[dict[str, dict[str, str]], list[str]]:
         if has_text:
             sources[text] = f"## {make.words(3)}: “{name}”, {make.words(2)}"
         order += [text, cell] if has_text else [cell]
-    shown = code + make.rng.permutation([cell for cell in order if cell not in code]).tolist()
-    kinds = {cell: "code" if cell in code else "markdown" for cell in shown}
-    return {"cell_type": kinds, "source": {cell: sources[cell] for cell in shown}}, order
+    shuffled = code + make.rng.permutation([cell for cell in order if cell not in code]).tolist()
+    kinds = {cell: "code" if cell in code else "markdown" for cell in shuffled}
+    return {"cell_type": kinds, "source": {cell: sources[cell] for cell in shuffled}}, order

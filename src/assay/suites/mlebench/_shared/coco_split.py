@@ -57,8 +57,8 @@ def list_categories(pairs: Sequence[Pair]) -> list[Any]:
 def check_keys(coco: Coco, keys: set[str]) -> None:
     """Raise `SourceError` unless the file has exactly these keys."""
     if set(coco) != keys:
-        found, expected = (", ".join(sorted(names)) for names in (coco, keys))
-        raise SourceError(f"the COCO file of the raw data has the keys {found}; expected are {expected}")
+        present, expected = (", ".join(sorted(names)) for names in (coco, keys))
+        raise SourceError(f"the COCO file of the raw data has the keys {present}; expected are {expected}")
 
 
 def replace_pairs(coco: Coco, pairs: Sequence[Pair]) -> Coco:

@@ -19,12 +19,12 @@ class Specimens:
     def draw(self) -> list[int]:
         """Return the category of each image, shuffled."""
         categories = [category for category, size in self.sizes.items() for _ in range(size)]
-        return [categories[place] for place in self.make.rng.permutation(len(categories))]
+        return [categories[index] for index in self.make.rng.permutation(len(categories))]
 
     def photograph(self, category: int) -> Pixels:
         """Return an image of a category."""
-        place = list(self.sizes).index(category)
-        return self.make.texture((24, 16, 3), 0.1 + 0.8 * place / len(self.sizes))
+        rank = list(self.sizes).index(category)
+        return self.make.texture((24, 16, 3), 0.1 + 0.8 * rank / len(self.sizes))
 
 
 def write_json(path: Path, content: Any, encoding: str = "utf-8") -> None:
@@ -34,11 +34,11 @@ def write_json(path: Path, content: Any, encoding: str = "utf-8") -> None:
 
 
 def write_herbarium(
-    raw: Path, make: Miniature, sizes: Mapping[int, int], *, extra: str, place: str, encoding: str = "utf-8"
+    raw: Path, make: Miniature, sizes: Mapping[int, int], *, extra: str, reference: str, encoding: str = "utf-8"
 ) -> None:
     """Write `train/metadata.json` and its images, in folders by category.
 
-    Collections of specimens are listed under the key `extra`, and annotations refer to one as `place`.
+    Collections of specimens are listed under the key `extra`, and annotations refer to one as `reference`.
     """
     specimens = Specimens(make, sizes)
     images, annotations = [], []
@@ -47,7 +47,9 @@ def write_herbarium(
         name = f"images/{category // 100:03d}/{category % 100:02d}/{id}.jpg"
         make.image(raw / "train" / name, specimens.photograph(category))
         images.append({"file_name": name, "height": 24, "id": id, "license": 1, "width": 16})
-        annotations.append({"category_id": category, "id": number, "image_id": id, place: int(make.rng.integers(3))})
+        annotations.append(
+            {"category_id": category, "id": number, "image_id": id, reference: int(make.rng.integers(3))}
+        )
     metadata = {
         "info": {"year": 2020, "description": "Spécimens", "version": 1.0},
         "licenses": [{"id": 1, "name": "CC BY"}],

@@ -84,8 +84,8 @@ def _sentence(number: int, make: Miniature, speech: Speech) -> list[dict[str, An
     mark = str(make.rng.choice(list('.,"')))
     tokens = [*((kind, *_token(kind, make, speech)) for kind in kinds), ("PUNCT", mark, mark)]
     return [
-        {"sentence_id": number, "token_id": place, "class": kind, "before": before, "after": after}
-        for place, (kind, before, after) in enumerate(tokens)
+        {"sentence_id": number, "token_id": token, "class": kind, "before": before, "after": after}
+        for token, (kind, before, after) in enumerate(tokens)
     ]
 
 

@@ -14,7 +14,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     lines = []
     for _ in range(LINES):
         start, length = make.rng.integers(VOCABULARY), make.rng.integers(4, 16)
-        chosen = [words[(start + place) % VOCABULARY] for place in range(length)]
+        chosen = [words[(start + offset) % VOCABULARY] for offset in range(length)]
         lines.append(" ".join([*chosen, "."]))
     for line in make.rng.choice(LINES, LINES // 10, replace=False):
         lines[line] = str(

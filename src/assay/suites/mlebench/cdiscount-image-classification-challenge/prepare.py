@@ -44,11 +44,11 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
         (job.public / "test.bson").open("wb") as test,
         stage("Splitting products", len(is_test)) as advance,
     ):
-        for block, places in bson.read_blocks(job.raw / "train.bson"):
+        for block, offsets in bson.read_blocks(job.raw / "train.bson"):
             content = memoryview(block)
             rest = 0  # where the products begin that are not written yet
-            hidden = is_test[number : number + len(places) - 1].tolist()
-            for (start, end), to_test in zip(pairwise(places), hidden, strict=True):
+            hidden = is_test[number : number + len(offsets) - 1].tolist()
+            for (start, end), to_test in zip(pairwise(offsets), hidden, strict=True):
                 if to_test or not bson.starts_with(block, start, "_id"):
                     train.write(content[rest:start])
                     product = bson.put_first(bytes(content[start:end]), "_id")
@@ -57,7 +57,7 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
                     else:
                         train.write(product)
                     rest = end
-            train.write(content[rest : places[-1]])
+            train.write(content[rest : offsets[-1]])
             number += len(hidden)
             advance(len(hidden))
 
@@ -65,8 +65,8 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
 def _read_products(path: Path) -> pd.DataFrame:
     """Return the number and the category of every product, in 16 bytes each."""
     ids, categories = array("q"), array("q")
-    for block, places in bson.read_blocks(path):
-        for start in places[:-1]:
+    for block, offsets in bson.read_blocks(path):
+        for start in offsets[:-1]:
             id, category = bson.get_fields(block, FIELDS, start)
             if not (isinstance(id, int) and isinstance(category, int)):
                 raise SourceError(f"{path.name} has the _id {id!r} and the category {category!r}; both must be whole")

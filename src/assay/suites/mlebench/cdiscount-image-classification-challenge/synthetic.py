@@ -16,7 +16,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         for id, label in zip(ids, make.labels(PRODUCTS, len(CATEGORIES)).tolist(), strict=True):
             photos = [make.texture((16, 16, 3), label / len(CATEGORIES)) for _ in range(make.rng.integers(1, 5))]
             pictures = [_binary("picture", make.encode_image(pixels, ".jpg")) for pixels in photos]
-            numbered = [b"\3%d\0" % place + _document(picture) for place, picture in enumerate(pictures)]
+            numbered = [b"\3%d\0" % index + _document(picture) for index, picture in enumerate(pictures)]
             images = b"\4imgs\0" + _document(*numbered)
             file.write(_document(_integer("_id", id), images, _integer("category_id", CATEGORIES[label])))
     levels = {f"category_level{level}": [make.words(2).upper() for _ in CATEGORIES] for level in (1, 2)}

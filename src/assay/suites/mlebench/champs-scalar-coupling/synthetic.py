@@ -19,16 +19,16 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     names = [f"dsgdb9nsd_{number:06d}" for number in make.rng.permutation(np.arange(1, 10 * MOLECULES))]
     tables: dict[str, Rows] = {}
     pairs: Rows = []
-    for place, name in enumerate(names[: MOLECULES + OTHERS]):
+    for molecule, name in enumerate(names[: MOLECULES + OTHERS]):
         atoms = ["C", "N", "H", "H", "H", *make.rng.choice(["C", "H", "O"], make.rng.integers(0, 4))]
         positions = make.rng.normal(0, 1.2, (len(atoms), 3)).round(10)
         _describe(tables, name, atoms, positions, make)
         (job.raw / "structures").mkdir(exist_ok=True)
         lines = [f"{atom} {x:.10f} {y:.10f} {z:.10f}" for atom, (x, y, z) in zip(atoms, positions, strict=True)]
         (job.raw / f"structures/{name}.xyz").write_text("\n".join([str(len(atoms)), "", *lines, ""]))
-        if place < MOLECULES:
+        if molecule < MOLECULES:
             pairs += _couple(name, atoms, positions, make)
-    pairs = [pairs[place] for place in make.rng.permutation(len(pairs))]
+    pairs = [pairs[index] for index in make.rng.permutation(len(pairs))]
     contributions = [_contribute(pair) for pair in pairs]
     columns = _columns(pairs)
     make.csv(job.raw / "train.csv", {"id": np.arange(len(pairs)), **columns}, float_format="%.4f")
@@ -45,8 +45,8 @@ def _describe(tables: dict[str, Rows], name: str, atoms: list[str], positions: A
     tables.setdefault("dipole_moments", []).append(of_molecule | dict(zip("XYZ", moment, strict=True)))
     for index, (atom, position) in enumerate(zip(atoms, positions, strict=True)):
         of_atom = of_molecule | {"atom_index": index}
-        place = dict(zip("xyz", position, strict=True))
-        tables.setdefault("structures", []).append(of_atom | {"atom": atom} | place)
+        coordinates = dict(zip("xyz", position, strict=True))
+        tables.setdefault("structures", []).append(of_atom | {"atom": atom} | coordinates)
         tables.setdefault("mulliken_charges", []).append(of_atom | {"mulliken_charge": make.rng.normal(0, 0.3)})
         tensor = {first + second: make.rng.normal(0, 30) for second in "XYZ" for first in "XYZ"}
         tables.setdefault("magnetic_shielding_tensors", []).append(of_atom | tensor)
@@ -55,8 +55,8 @@ def _describe(tables: dict[str, Rows], name: str, atoms: list[str], positions: A
 def _couple(name: str, atoms: list[str], positions: Any, make: Miniature) -> Rows:
     """Return the pairs of a hydrogen atom with another atom that couples."""
     pairs = []
-    for one, other in combinations(range(len(atoms)), 2):
-        first, second = (other, one) if atoms[other] == "H" else (one, other)
+    for atom, other in combinations(range(len(atoms)), 2):
+        first, second = (other, atom) if atoms[other] == "H" else (atom, other)
         kind = PARTNERS.get(atoms[second])
         if atoms[first] != "H" or kind is None:
             continue

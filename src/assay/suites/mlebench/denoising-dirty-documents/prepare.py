@@ -38,17 +38,17 @@ def unpack(raw: Path, test: set[str], public: Path, *, pages_only: bool) -> None
 
     Other members of the archives are extracted too unless `pages_only`; a name in both comes from the second.
     """
-    found: dict[str, tuple[str, str]] = {}
+    sources: dict[str, tuple[str, str]] = {}
     for folder in ("train", "train_cleaned"):
         archive = f"{folder}.zip"
         pages = {f"{folder}/{page}" for page in archives.list_folder(raw / archive, folder, ".png")}
         for name in pages if pages_only else archives.list_names(raw / archive):
             if name not in pages or name.removeprefix(f"{folder}/") not in test:
-                found[name] = (archive, name)
+                sources[name] = (archive, name)
             elif folder == "train":
-                found[name.replace("train/", "test/", 1)] = (archive, name)
+                sources[name.replace("train/", "test/", 1)] = (archive, name)
     for archive in ("train.zip", "train_cleaned.zip"):
-        members = ((name, public / place) for place, (source, name) in found.items() if source == archive)
+        members = ((name, public / target) for target, (source, name) in sources.items() if source == archive)
         archives.extract(raw / archive, members)
 
 

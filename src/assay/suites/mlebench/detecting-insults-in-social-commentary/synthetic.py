@@ -30,7 +30,7 @@ def comments(make: Miniature, count: int) -> dict[str, Sequence[object]]:
 
 def repeat_some(texts: Sequence[object]) -> list[object]:
     """Return the texts with every tenth one in place of the next, so that a comment has two labels."""
-    return [texts[place - 1] if place % 10 == 1 else text for place, text in enumerate(texts)]
+    return [texts[row - 1] if row % 10 == 1 else text for row, text in enumerate(texts)]
 
 
 def date(make: Miniature) -> str:
@@ -41,6 +41,6 @@ def date(make: Miniature) -> str:
 
 def comment(make: Miniature, insult: int) -> str:
     """Return quoted text; insulting words occur in nine of ten insults and one of ten other comments."""
-    shown = make.rng.random() < (0.9 if insult else 0.1)
-    middle = make.rng.choice(INSULTS) if shown else make.words(2)
+    insulting = make.rng.random() < (0.9 if insult else 0.1)
+    middle = make.rng.choice(INSULTS) if insulting else make.words(2)
     return f'"{make.words(6)}, {middle}\\n\\xa0{make.words(4)} {make.rng.integers(10**6)}"'

@@ -22,8 +22,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         code = f'<pre><code>{make.words(2)} = "{make.words(1)}"\r\n</code></pre>'
         questions.append((title, f"<p>{make.words(6)}, {' '.join(named)}</p>\n\n{code}", " ".join(tags)))
     questions[5] = ("N/A", questions[5][1], "nan")
-    repeated = [questions[place] for place in make.rng.choice(QUESTIONS, REPEATED, replace=False)]
-    rows = [(questions + repeated)[place] for place in make.rng.permutation(QUESTIONS + REPEATED)]
+    repeated = [questions[row] for row in make.rng.choice(QUESTIONS, REPEATED, replace=False)]
+    rows = [(questions + repeated)[row] for row in make.rng.permutation(QUESTIONS + REPEATED)]
     titles, bodies, tags = zip(*rows, strict=True)
     columns = {"Id": [str(number) for number in range(1, len(rows) + 1)], "Title": titles, "Body": bodies, "Tags": tags}
     make.zip(job.raw / "Train.zip", {"Train.csv": make.table(columns, quoting=csv.QUOTE_ALL)})

@@ -18,13 +18,15 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     pitches = dict(zip(heard, np.geomspace(150, 3000, HEARD), strict=True))
     ids = [f"{name}.wav" for name in make.hex_ids(CURATED + NOISY + TEST, 8)]
     true = [sorted(make.rng.choice(heard, make.rng.choice([1, 1, 1, 2, 3]), replace=False).tolist()) for _ in ids]
-    labels = [",".join(job.columns[place] for place in places) for places in true]
+    labels = [",".join(job.columns[label] for label in clip_labels) for clip_labels in true]
     parts = {"train_curated": slice(CURATED), "train_noisy": slice(CURATED, CURATED + NOISY)}
     for part, rows in parts.items():
-        shown = labels[rows]
+        part_labels = labels[rows]
         if part == "train_noisy":
-            shown = [labels[int(make.rng.integers(len(ids)))] if make.rng.random() < 0.33 else text for text in shown]
-        make.csv(job.raw / f"{part}.csv", {"fname": ids[rows], "labels": shown})
+            part_labels = [
+                labels[int(make.rng.integers(len(ids)))] if make.rng.random() < 0.33 else text for text in part_labels
+            ]
+        make.csv(job.raw / f"{part}.csv", {"fname": ids[rows], "labels": part_labels})
     test = slice(CURATED + NOISY, None)
     usage = make.rng.permutation(["Private"] * (TEST - 5) + ["Public"] * 5).tolist()
     private = [name for name, use in zip(ids[test], usage, strict=True) if use == "Private"]
@@ -33,10 +35,10 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     for part, rows in (parts | {"test": test}).items():
         folder = job.raw / part
         folder.mkdir()
-        for name, places in zip(ids[rows], true[rows], strict=True):
+        for name, clip_labels in zip(ids[rows], true[rows], strict=True):
             if part != "test" or name in private:
                 seconds = make.rng.uniform(0.15, 0.3)
-                tones = [make.tone(seconds, RATE, pitches[place]) // 3 for place in places]
+                tones = [make.tone(seconds, RATE, pitches[label]) // 3 for label in clip_labels]
                 (folder / name).write_bytes(make.wav(np.sum(tones, axis=0), RATE))
     published = make.table(
         {

@@ -25,6 +25,6 @@ def vary_rare_rating(split: Split, ratings: pd.Series) -> Split:
     """Swap the first test row with the first training row that is not rated 0, if all test rows are rated alike."""
     train, test = split.train.copy(), split.test.copy()
     if ratings.iloc[test].nunique() == 1:
-        place = int(np.flatnonzero(ratings.iloc[train].to_numpy() != 0)[0])
-        train[place], test[0] = test[0], train[place]
+        row = int(np.flatnonzero(ratings.iloc[train].to_numpy() != 0)[0])
+        train[row], test[0] = test[0], train[row]
     return Split(train, test)

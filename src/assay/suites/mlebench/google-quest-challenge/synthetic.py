@@ -17,8 +17,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         telling = [word for word, level in zip(words, row, strict=True) for _ in range(int(4 * level))]
         texts.append(f'{make.words(6)}, "{make.words(2)}"\r\n{" ".join(telling)} {make.words(5)}')
     ratings = {
-        name: np.clip(np.round((quality[:, place % 3] + make.rng.normal(0, 0.1, ROWS)) * 6) / 6, 0, 1)
-        for place, name in enumerate(job.columns)
+        name: np.clip(np.round((quality[:, column % 3] + make.rng.normal(0, 0.1, ROWS)) * 6) / 6, 0, 1)
+        for column, name in enumerate(job.columns)
     }
     page = "https://site.example/users/{}".format
     make.csv(

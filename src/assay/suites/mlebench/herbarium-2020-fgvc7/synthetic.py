@@ -10,4 +10,4 @@ SIZES = {7: 6, 3: 1, 155: 2, 15504: 4, 20: 5, 31: 31, 45: 3, 112: 30, 2040: 30, 
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Sizes that are split by each rule: one, two to four, and more specimens. No species has the number 0."""
-    write_herbarium(job.raw / "nybg2020", make, SIZES, extra="regions", place="region_id", encoding="latin-1")
+    write_herbarium(job.raw / "nybg2020", make, SIZES, extra="regions", reference="region_id", encoding="latin-1")

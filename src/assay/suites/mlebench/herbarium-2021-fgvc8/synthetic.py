@@ -10,4 +10,4 @@ SIZES = {99: 4, 64499: 6, 3: 1, 150: 2, 7: 5, 100: 31, 15504: 3, 1200: 30, 5: 30
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Sizes that are split by each rule: one, two to four, and more specimens. No species has the number 0."""
-    write_herbarium(job.raw, make, SIZES, extra="institutions", place="institution_id")
+    write_herbarium(job.raw, make, SIZES, extra="institutions", reference="institution_id")

@@ -15,13 +15,13 @@ def prepare(job: PrepareJob) -> None:
     windows = pandas_tables.read(job.raw / "train.csv")
     pandas_tables.check_columns(windows[sorted(windows.columns)], sorted([*COLUMNS, *votes]), "train.csv")
     train, test = pandas_tables.split(windows, random_groups(windows["spectrogram_id"], test=0.1, seed=0))
-    shown = ["spectrogram_id", "eeg_id", "patient_id"]
+    columns = ["spectrogram_id", "eeg_id", "patient_id"]
     if job.edition == "fixed":
-        shown += [*WINDOW[1:], *SPECTROGRAM_WINDOW[1:]]
+        columns += [*WINDOW[1:], *SPECTROGRAM_WINDOW[1:]]
     counted = test.copy()[votes]  # the copy decides the order in which pandas adds, and so the last digit
     shares = counted.div(counted.sum(axis=1), axis=0)
     pandas_tables.write(train, job.public / "train.csv")
-    pandas_tables.write(test[shown], job.public / "test.csv")
+    pandas_tables.write(test[columns], job.public / "test.csv")
     sample = pandas_tables.sample(test, "eeg_id", dict.fromkeys(votes, 1 / 6))
     pandas_tables.write(sample, job.public / "sample_submission.csv")
     pandas_tables.write(test, job.private / "test.csv")

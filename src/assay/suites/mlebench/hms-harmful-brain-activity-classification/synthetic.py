@@ -28,13 +28,13 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             for window in range(make.rng.integers(1, 5)):
                 votes = make.rng.multinomial(make.rng.integers(3, 13), shares).tolist()
                 consensus = names[int(np.argmax(votes))].removesuffix("_vote").upper()
-                place = (eeg, window, 6.0 * window, spectrogram, window, 6.0 * window)
-                rows.append((*place, len(rows) * 7 + 127492639, patient, consensus, *votes))
+                position = (eeg, window, 6.0 * window, spectrogram, window, 6.0 * window)
+                rows.append((*position, len(rows) * 7 + 127492639, patient, consensus, *votes))
     columns = [
         "eeg_id", "eeg_sub_id", "eeg_label_offset_seconds", "spectrogram_id", "spectrogram_sub_id",
         "spectrogram_label_offset_seconds", "label_id", "patient_id", "expert_consensus", *names,
     ]  # fmt: skip
-    make.csv(job.raw / "train.csv", {name: [row[place] for row in rows] for place, name in enumerate(columns)})
+    make.csv(job.raw / "train.csv", {name: [row[column] for row in rows] for column, name in enumerate(columns)})
     figures = job.raw / "example_figures"
     figures.mkdir()
     (figures / "GPD_01.pdf").write_bytes(b"%PDF-1.4 an example")
@@ -43,4 +43,4 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 def _signal(make: Miniature, pattern: int) -> pd.DataFrame:
     loudness = np.full(6, 1.0) + 4 * np.eye(6)[pattern]
     samples = make.rng.normal(0, 1, (60, 6)) * loudness
-    return pd.DataFrame({f"channel_{place}": samples[:, place] for place in range(6)})
+    return pd.DataFrame({f"channel_{channel}": samples[:, channel] for channel in range(6)})

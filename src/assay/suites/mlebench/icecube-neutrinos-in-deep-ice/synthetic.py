@@ -39,9 +39,9 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
 
 def _pulses(make: Miniature, sensors: np.ndarray, origin: np.ndarray) -> pd.DataFrame:
     """Return the pulses of a particle that comes from a direction: those near its track, and noise."""
-    places = sensors - make.rng.normal(0, 60, 3)
-    along = places @ -origin
-    distance = np.linalg.norm(places + np.outer(along, origin), axis=1)
+    positions = sensors - make.rng.normal(0, 60, 3)
+    along = positions @ -origin
+    distance = np.linalg.norm(positions + np.outer(along, origin), axis=1)
     near = np.argsort(distance)[:10]
     noise = make.rng.integers(0, len(sensors), 4)
     time = np.concatenate([along[near] / SPEED, make.rng.uniform(-3000, 3000, 4)]) + 9800

@@ -15,8 +15,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     texts = []
     for id in ids:
         chosen = np.sort(make.rng.choice(len(ATTRIBUTES), make.rng.integers(1, 5), replace=False))
-        texts.append(" ".join(str(ATTRIBUTES[place]) for place in chosen))
-        shades = [make.texture((4, 24), 0.9 if place in chosen else 0.2) for place in range(len(ATTRIBUTES))]
+        texts.append(" ".join(str(ATTRIBUTES[attribute]) for attribute in chosen))
+        shades = [make.texture((4, 24), 0.9 if attribute in chosen else 0.2) for attribute in range(len(ATTRIBUTES))]
         make.image(job.raw / "train" / f"{id}.png", np.concatenate(shades))
     make.csv(job.raw / "train.csv", {"id": ids, "attribute_ids": texts})
     names = [f"{kind}::{make.words(1)}, « {number} »" for number, kind in enumerate(["culture", "medium", "tags"] * 3)]

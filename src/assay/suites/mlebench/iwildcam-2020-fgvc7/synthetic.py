@@ -16,18 +16,18 @@ SIZES = [40, 5, 60, 12, 25, 8, 33, 17, 50, 9, 21, 14, 45, 6, 30, 25]
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Locations of very different size, so that some change sides; every tenth photograph shows two animals."""
     locations = make.rng.permutation(np.repeat(np.arange(len(SIZES)), SIZES))
-    places = make.labels(len(locations), len(CATEGORIES))
+    labels = make.labels(len(locations), len(CATEGORIES))
     ids = [f"{id[:8]}-21bc-11ea-{id[8:]}" for id in make.hex_ids(len(locations), 20)]
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
-    for number, (id, place, location) in enumerate(zip(ids, places, locations, strict=True)):
-        make.image(job.raw / "train" / f"{id}.jpg", make.texture((24, 32, 3), 0.05 + 0.9 * place / len(CATEGORIES)))
+    for number, (id, label, location) in enumerate(zip(ids, labels, locations, strict=True)):
+        make.image(job.raw / "train" / f"{id}.jpg", make.texture((24, 32, 3), 0.05 + 0.9 * label / len(CATEGORIES)))
         time = f"2013-10-04 13:{number % 60:02d}:00.000"
         images.append(
             {"seq_num_frames": 6, "location": int(location), "datetime": time, "id": id, "frame_num": number % 6,
              "seq_id": f"s{number // 6}", "width": 32, "height": 24, "file_name": f"{id}.jpg"}
         )  # fmt: skip
-        for category in [place, (place + 1) % len(CATEGORIES)][: 2 if number % 10 == 0 else 1]:
+        for category in [label, (label + 1) % len(CATEGORIES)][: 2 if number % 10 == 0 else 1]:
             annotations.append(
                 {"count": 1, "image_id": id, "id": f"a{len(annotations)}", "category_id": CATEGORIES[category]}
             )

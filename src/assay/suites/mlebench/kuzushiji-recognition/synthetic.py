@@ -20,9 +20,9 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         pixels = make.texture((SIDE, SIDE, 3), 0.9)
         count = int(make.rng.integers(2, 6)) if number in held_out or number % 9 else 0
         words = []
-        for place in make.rng.choice((SIDE // CELL) ** 2, count, replace=False):
+        for cell in make.rng.choice((SIDE // CELL) ** 2, count, replace=False):
             kind, width, height = (int(make.rng.integers(*bounds)) for bounds in ((0, len(CODES)), (6, 14), (6, 14)))
-            x, y = int(place) % 4 * CELL, int(place) // 4 * CELL
+            x, y = int(cell) % 4 * CELL, int(cell) // 4 * CELL
             pixels[y : y + height, x : x + width] = 40 * kind
             words += [CODES[kind], str(x), str(y), str(width), str(height)]
         texts.append(" ".join(words))

@@ -24,7 +24,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         first.append(json.dumps([write_answer(make, lengths[0]) for _ in range(turns)]))
         second.append(json.dumps([write_answer(make, lengths[1]) for _ in range(turns)]))
     models = [make.rng.choice(MODELS, 2, replace=False).tolist() for _ in range(VOTES)]
-    winners = {name: (outcomes == place).astype(int) for place, name in enumerate(job.columns)}
+    winners = {name: (outcomes == outcome).astype(int) for outcome, name in enumerate(job.columns)}
     make.csv(
         job.raw / "train.csv",
         {

@@ -31,6 +31,6 @@ def _speech(
         labels = np.repeat(make.rng.integers(0, PHONEMES, 6), make.rng.integers(2, 5, 6))
         frames = centers[labels] + make.rng.normal(0, 0.5, (len(labels), FEATURES))
         padded = np.pad(frames, ((NEIGHBORS, NEIGHBORS), (0, 0)), mode="edge").astype(np.float32)
-        every_frame += [padded[place : place + 2 * NEIGHBORS + 1].ravel() for place in range(len(frames))]
+        every_frame += [padded[start : start + 2 * NEIGHBORS + 1].ravel() for start in range(len(frames))]
         every_label.append(labels)
     return np.stack(every_frame), np.concatenate(every_label)

@@ -45,15 +45,15 @@ def table(archive: Path, name: PurePosixPath) -> pd.DataFrame:
 def unpack(archive: Path, recordings: set[str], public: Path) -> None:
     """Extract the files of all or single recordings; only some have an example of segmentation."""
     examples = SUPPLEMENTAL / "segmentation_examples"
-    found = archives.list_folder(archive, str(TOP / examples), ".bmp")
+    pictures = archives.list_folder(archive, str(TOP / examples), ".bmp")
     (public / examples).mkdir(parents=True)
-    wanted = [
+    names = [
         *WHOLE,
         *(ESSENTIAL / "src_wavs" / f"{recording}.wav" for recording in recordings),
         *(SUPPLEMENTAL / folder / f"{recording}.bmp" for folder in PICTURES for recording in recordings),
-        *(examples / name for name in found if name.removesuffix(".bmp") in recordings),
+        *(examples / name for name in pictures if name.removesuffix(".bmp") in recordings),
     ]
-    archives.extract(archive, ((str(TOP / name), public / name) for name in wanted))
+    archives.extract(archive, ((str(TOP / name), public / name) for name in names))
 
 
 def write_texts(
@@ -61,11 +61,11 @@ def write_texts(
 ) -> list[tuple[int, str]]:
     """Write the line-based files, with the labels of test recordings hidden; return all labels."""
     header, labels = lines(archive, ESSENTIAL / LABELS, number)
-    shown = [(new, "?" if new in test else found) for new, found in labels]
+    public_labels = [(new, "?" if new in test else species) for new, species in labels]
     write_lines(
         public / ESSENTIAL / LABELS,
         header if repaired else "rec_id,[labels]",
-        (f"{new},{found}" if found or repaired else f"{new}" for new, found in shown),
+        (f"{new},{species}" if species or repaired else f"{new}" for new, species in public_labels),
     )
     for name in SEGMENTS:
         header, rows = lines(archive, SUPPLEMENTAL / name, number)
@@ -76,8 +76,10 @@ def write_texts(
 
 def write_answers(labels: Iterable[tuple[int, str]], test: set[int], public: Path, private: Path) -> None:
     """Write a row per test recording and species: answers in the order of the labels, the sample in numeric order."""
-    heard = {new: {int(label) for label in found.split(",") if label} for new, found in labels if new in test}
-    rows = [(100 * new + species, int(species in found)) for new, found in heard.items() for species in range(SPECIES)]
+    heard = {new: {int(label) for label in text.split(",") if label} for new, text in labels if new in test}
+    rows = [
+        (100 * new + species, int(species in present)) for new, present in heard.items() for species in range(SPECIES)
+    ]
     pandas_tables.write(pd.DataFrame(rows, columns=["Id", "Probability"]), private / "answers.csv")
     ids = [100 * new + species for new in sorted(test) for species in range(SPECIES)]
     pandas_tables.write(pd.DataFrame({"Id": ids, "Probability": 0}), public / "sample_submission.csv")

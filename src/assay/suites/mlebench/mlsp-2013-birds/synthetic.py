@@ -29,7 +29,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     count = KNOWN + HIDDEN
     folds = (make.rng.permutation(count) >= KNOWN).astype(int)
     heard = make.rng.random((count, len(SPECIES))) < 0.12
-    names = [f"PC{1 + place % 18}_200906{1 + place // 18:02}_050000_0010" for place in make.rng.permutation(count)]
+    names = [f"PC{1 + number % 18}_200906{1 + number // 18:02}_050000_0010" for number in make.rng.permutation(count)]
     members = {**lists(make, folds, heard, names), **pictures(make, heard, names), **segments(make, heard)}
     for name, present in zip(names, heard, strict=True):
         members[f"{ESSENTIAL}/src_wavs/{name}.wav"] = make.wav(song(make, present), RATE)
@@ -51,24 +51,24 @@ def lists(make: Miniature, folds: Flags, heard: Flags, names: list[str]) -> dict
 
 def pictures(make: Miniature, heard: Flags, names: list[str]) -> dict[str, bytes]:
     """Return a spectrogram for each purpose, segmentation examples for some recordings, and two overview images."""
-    made: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     for number, (name, present) in enumerate(zip(names, heard, strict=True)):
         bands = [make.texture((2, 24), 0.7 if there else 0.3) for there in present]
         kinds = ["filtered_spectrograms", "spectrograms", "supervised_segmentation"]
         kinds += ["segmentation_examples"] if number < EXAMPLES else []
-        made |= dict.fromkeys(
+        members |= dict.fromkeys(
             (f"{SUPPLEMENTAL}/{kind}/{name}.bmp" for kind in kinds), make.encode_image(np.vstack(bands), ".bmp")
         )
     for name in ("segment_clusters", "segment_mosaic"):
-        made[f"{SUPPLEMENTAL}/{name}.bmp"] = make.encode_image(make.texture((32, 32), 0.5), ".bmp")
-    return made
+        members[f"{SUPPLEMENTAL}/{name}.bmp"] = make.encode_image(make.texture((32, 32), 0.5), ".bmp")
+    return members
 
 
 def segments(make: Miniature, heard: Flags) -> dict[str, bytes]:
     """Return up to three segments per recording with features and a box, and a histogram with a peak per species."""
-    found = [(number, part) for number in range(len(heard)) for part in range(make.rng.integers(0, 4))]
-    features = [(*segment, *make.rng.random(38).round(6)) for segment in found]
-    boxes = [(*segment, *np.sort(make.rng.integers(0, 256, (2, 2))).ravel()) for segment in found]
+    keys = [(number, part) for number in range(len(heard)) for part in range(make.rng.integers(0, 4))]
+    features = [(*segment, *make.rng.random(38).round(6)) for segment in keys]
+    boxes = [(*segment, *np.sort(make.rng.integers(0, 256, (2, 2))).ravel()) for segment in keys]
     rising = np.repeat(heard, 6, axis=1)[:, :100] * 0.05
     histograms = np.clip(rising + make.rng.normal(0.01, 0.01, rising.shape), 0, 1).round(6)
     rows = [(number, *histogram) for number, histogram in enumerate(histograms)]

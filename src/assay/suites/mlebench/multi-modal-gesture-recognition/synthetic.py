@@ -43,7 +43,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             if labeled:
                 rows.append((f"{number:04d}", " ".join(str(gesture + 1) for gesture in gestures)))
         make.tar_gz(job.raw / f"{part}.tar.gz", members)
-    rows = [rows[place] for place in make.rng.permutation(len(rows))]
+    rows = [rows[row] for row in make.rng.permutation(len(rows))]
     make.csv(job.raw / "training.csv", {"Id": [row[0] for row in rows], "Sequence": [row[1] for row in rows]})
     make.zip(job.raw / "sample_code_mmrgc.zip", {"readme.txt": b"Sample code"})
     readme = job.raw / "readme.txt"
@@ -62,8 +62,8 @@ def _recording(make: Miniature, number: int, gestures: list[int], *, labeled: bo
         "Skeleton": make.rng.normal(0, 1, (len(gestures), 3)),
     }
     names = np.empty((1, len(gestures)), [("Name", object), ("Begin", object), ("End", object)])
-    for place, gesture in enumerate(gestures):
-        names[0, place] = (GESTURES[gesture], 20 * place + 1, 20 * place + 20)
+    for index, gesture in enumerate(gestures):
+        names[0, index] = (GESTURES[gesture], 20 * index + 1, 20 * index + 20)
     if labeled:
         video["Labels"] = names
     sample, content = f"Sample{number:05d}", io.BytesIO()

@@ -44,27 +44,27 @@ def _track(play: str, step: int, time: str, players: list[int], make: Miniature)
             "nfl_player_id": player,
             "datetime": time,
             "step": step,
-            "team": "home" if place % 2 else "away",
+            "team": "home" if number % 2 else "away",
             "x_position": round(50 + float(make.rng.uniform(-2, 2)), 2),
             "y_position": round(25 + float(make.rng.uniform(-2, 2)), 2),
             "speed": round(float(make.rng.uniform(0, 6)), 2) if make.rng.random() < 0.95 else None,
         }
-        for place, player in enumerate(players)
+        for number, player in enumerate(players)
     ]
 
 
 def _label(play: str, step: int, time: str, rows: list[dict[str, Any]], make: Miniature) -> list[dict[str, Any]]:
     """Players within a meter or two touch; one in ten lies on the ground."""
     labels = []
-    for place, one in enumerate(rows):
-        for other in [*rows[place + 1 :], None]:
+    for number, player in enumerate(rows):
+        for other in [*rows[number + 1 :], None]:
             if other is None:
                 second, touch = "G", make.rng.random() < 0.1
             else:
                 second = str(other["nfl_player_id"])
-                away = np.hypot(one["x_position"] - other["x_position"], one["y_position"] - other["y_position"])
+                away = np.hypot(player["x_position"] - other["x_position"], player["y_position"] - other["y_position"])
                 touch = away + make.rng.normal(0, 0.1) < 1.3
-            first = one["nfl_player_id"]
+            first = player["nfl_player_id"]
             labels.append(
                 {
                     "contact_id": f"{play}_{step}_{first}_{second}",

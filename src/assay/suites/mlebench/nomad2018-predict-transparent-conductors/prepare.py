@@ -16,8 +16,8 @@ def prepare(job: PrepareJob) -> None:
     """
     materials = pandas_tables.read_zipped(job.raw / "train.csv.zip")
     sides = pandas_tables.split(materials, random_rows(len(materials), test=0.1, seed=0))
-    found = (PurePosixPath(name) for name in archives.list_names(job.raw / "train.zip", below="train/", suffix=".xyz"))
-    atoms = {int(path.parent.name): str(path) for path in found if len(path.parts) == 3}
+    paths = (PurePosixPath(name) for name in archives.list_names(job.raw / "train.zip", below="train/", suffix=".xyz"))
+    atoms = {int(path.parent.name): str(path) for path in paths if len(path.parts) == 3}
     tables, moves = [], []
     for name, side in zip(("train", "test"), sides, strict=True):
         table, pairs = pandas_tables.renumber(side, "id", start=1)

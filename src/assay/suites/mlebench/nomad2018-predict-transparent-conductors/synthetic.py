@@ -19,8 +19,10 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         make.zip(job.raw / f"{name}.csv.zip", {f"{name}.csv": table.to_csv(index=False).encode()})
         shares = materials[[f"percent_atom_{element.lower()}" for element in ELEMENTS]].to_numpy()
         atoms = materials["number_of_total_atoms"].astype(int)
-        places = [_geometry(make, *each) for each in zip(atoms, shares, strict=True)]
-        members = {f"{name}/{id}/geometry.xyz": place for id, place in zip(materials["id"], places, strict=True)}
+        geometries = [_geometry(make, *each) for each in zip(atoms, shares, strict=True)]
+        members = {
+            f"{name}/{id}/geometry.xyz": geometry for id, geometry in zip(materials["id"], geometries, strict=True)
+        }
         make.zip(job.raw / f"{name}.zip", members)
 
 
@@ -33,9 +35,9 @@ def _materials(make: Miniature, count: int) -> pd.DataFrame:
         "id": range(1, count + 1),
         "spacegroup": make.rng.choice([12, 33, 167, 194, 206, 227], count),
         "number_of_total_atoms": make.rng.choice([10.0, 20.0, 40.0], count),
-        **{f"percent_atom_{element.lower()}": share[:, place] for place, element in enumerate(ELEMENTS)},
-        **{f"lattice_vector_{place + 1}_ang": size[:, place] for place in range(3)},
-        **{f"lattice_angle_{name}_degree": angle[:, place] for place, name in enumerate(("alpha", "beta", "gamma"))},
+        **{f"percent_atom_{element.lower()}": share[:, column] for column, element in enumerate(ELEMENTS)},
+        **{f"lattice_vector_{axis + 1}_ang": size[:, axis] for axis in range(3)},
+        **{f"lattice_angle_{name}_degree": angle[:, axis] for axis, name in enumerate(("alpha", "beta", "gamma"))},
         "formation_energy_ev_natom": 0.6 * mixture + np.abs(make.rng.normal(0, 0.005, count)),
         "bandgap_energy_ev": share @ (5.2, 2.6, 0.9) + np.abs(make.rng.normal(0, 0.05, count)),
     }
@@ -45,8 +47,8 @@ def _materials(make: Miniature, count: int) -> pd.DataFrame:
 def _geometry(make: Miniature, atoms: int, shares: NDArray[np.float64]) -> bytes:
     """Return three lattice vectors and a line per atom: two metals to three oxygens."""
     metals = make.rng.choice(ELEMENTS, 2 * atoms // 5, p=shares / shares.sum()).tolist()
-    vectors, places = make.rng.uniform(3, 9, (3, 3)), make.rng.uniform(0, 9, (atoms, 3))
+    vectors, positions = make.rng.uniform(3, 9, (3, 3)), make.rng.uniform(0, 9, (atoms, 3))
     lines = ["lattice_vector {:.7f} {:.7f} {:.7f}".format(*vector) for vector in vectors]
-    for place, element in zip(places, metals + ["O"] * (atoms - len(metals)), strict=True):
-        lines.append("atom {:.7f} {:.7f} {:.7f} {}".format(*place, element))
+    for position, element in zip(positions, metals + ["O"] * (atoms - len(metals)), strict=True):
+        lines.append("atom {:.7f} {:.7f} {:.7f} {}".format(*position, element))
     return "\n".join([*lines, ""]).encode()

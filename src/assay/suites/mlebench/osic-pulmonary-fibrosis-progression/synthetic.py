@@ -19,10 +19,10 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         sex, habit = make.rng.choice(SEXES), make.rng.choice(HABITS)
         decline = float(make.rng.uniform(0, 12))
         volumes = make.rng.uniform(2000, 3500) - decline * weeks + make.rng.normal(0, 30, len(weeks))
-        for place, (week, volume) in enumerate(zip(weeks.tolist(), volumes.astype(int).tolist(), strict=True)):
-            percent = None if place == 0 and number % 7 == 0 else volume / usual * 100
+        for visit, (week, volume) in enumerate(zip(weeks.tolist(), volumes.astype(int).tolist(), strict=True)):
+            percent = None if visit == 0 and number % 7 == 0 else volume / usual * 100
             rows.append((patient, week, volume, percent, age, sex, habit))
         for slice in range(2):
             make.dicom(job.raw / "train" / patient / f"{slice + 1}.dcm", make.texture((16, 16), 0.8 - decline / 20))
     names = ("Patient", "Weeks", "FVC", "Percent", "Age", "Sex", "SmokingStatus")
-    make.csv(job.raw / "train.csv", {name: [row[place] for row in rows] for place, name in enumerate(names)})
+    make.csv(job.raw / "train.csv", {name: [row[column] for row in rows] for column, name in enumerate(names)})

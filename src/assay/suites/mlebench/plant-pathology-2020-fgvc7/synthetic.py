@@ -10,9 +10,9 @@ LEAVES = 400
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write enough photos for every label to occur in a tenth of them; Kaggle's test photos share their folder."""
     label = make.labels(LEAVES, len(LABELS))
-    for number, place in enumerate(label):
-        make.image(job.raw / "images" / f"Train_{number}.jpg", make.texture((24, 32, 3), 0.25 + place / 6))
+    for number, disease in enumerate(label):
+        make.image(job.raw / "images" / f"Train_{number}.jpg", make.texture((24, 32, 3), 0.25 + disease / 6))
     for number in range(4):
         make.image(job.raw / "images" / f"Test_{number}.jpg", make.texture((24, 32, 3), 0.5))
-    indicators = {name: (label == place).astype(int) for place, name in enumerate(LABELS)}
+    indicators = {name: (label == disease).astype(int) for disease, name in enumerate(LABELS)}
     make.csv(job.raw / "train.csv", {"image_id": [f"Train_{number}" for number in range(LEAVES)], **indicators})

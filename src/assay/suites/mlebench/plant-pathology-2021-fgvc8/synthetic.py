@@ -14,7 +14,7 @@ COMBINATIONS = [
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Labels in all combinations that are common in the real data."""
-    labels = [COMBINATIONS[place] for place in make.labels(360, len(COMBINATIONS))]
+    labels = [COMBINATIONS[number] for number in make.labels(360, len(COMBINATIONS))]
     names = [f"{id}.jpg" for id in make.hex_ids(len(labels), 16)]
     for name, text in zip(names, labels, strict=True):
         parts = [make.texture((8, 32), 0.9 if disease in text.split() else 0.2) for disease in DISEASES]

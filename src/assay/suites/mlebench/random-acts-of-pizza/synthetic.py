@@ -32,8 +32,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         outcomes = zip(make.hex_ids(count, 5), make.labels(count), strict=True)
         requests = [_request(make, f"t3_{id}", bool(received)) for id, received in outcomes]
         hidden = KNOWN_LATER if name == "test" else []
-        shown = [{field: request[field] for field in request if field not in hidden} for request in requests]
-        (job.raw / f"{name}.json").write_text(json.dumps(shown))
+        visible = [{field: request[field] for field in request if field not in hidden} for request in requests]
+        (job.raw / f"{name}.json").write_text(json.dumps(visible))
 
 
 def _request(make: Miniature, id: str, received: bool) -> dict[str, Any]:

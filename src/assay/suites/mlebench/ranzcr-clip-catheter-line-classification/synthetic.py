@@ -18,15 +18,15 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         stripes = [make.texture((8, 32), 0.7 if held else 0.3) for held in row]
         make.image(job.raw / "train" / f"{study}.jpg", np.concatenate(stripes))
     patients = make.rng.choice(make.hex_ids(PATIENTS, 9), STUDIES)
-    labels = {name: holds[:, place].astype(int) for place, name in enumerate(names)}
+    labels = {name: holds[:, column].astype(int) for column, name in enumerate(names)}
     make.csv(job.raw / "train.csv", {"StudyInstanceUID": studies, **labels, "PatientID": patients})
-    drawn = [(study, place) for study, place in np.argwhere(holds) if make.rng.random() < 0.5]
+    drawn = [(study, column) for study, column in np.argwhere(holds) if make.rng.random() < 0.5]
     lines = make.rng.integers(0, 2000, (len(drawn), 5, 2)).tolist()
     make.csv(
         job.raw / "train_annotations.csv",
         {
             "StudyInstanceUID": [studies[study] for study, _ in drawn],
-            "label": [names[place] for _, place in drawn],
+            "label": [names[column] for _, column in drawn],
             "data": [str(points) for points in lines],
         },
     )

@@ -35,8 +35,8 @@ def prepare(job: PrepareJob) -> None:
     pandas_tables.write(answers, job.private / "answers.csv")
     for folder in ("segmentations", "train_images", "test_images"):
         (job.public / folder).mkdir()
-    shown = sorted(set(segmented) & set(with_segmentation))
-    files.copy_by_id(job.raw / "segmentations", job.public / "segmentations", shown, ".nii")
+    public_segmentations = sorted(set(segmented) & set(with_segmentation))
+    files.copy_by_id(job.raw / "segmentations", job.public / "segmentations", public_segmentations, ".nii")
     for side, rows in (("train_images", in_train), ("test_images", ~in_train)):
         files.copy_folder_by_id(job.raw / "train_images", job.public / side, studies.loc[rows, STUDY])
 

@@ -20,11 +20,11 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
     studies = [f"1.2.826.0.1.3680043.{number}" for number in numbers]
     fractured = (make.rng.random((STUDIES, VERTEBRAE)) < 0.15).astype(int)
     spots = make.rng.integers(0, SIZE - 8, (STUDIES, VERTEBRAE, 2))
-    for study, broken, places in zip(studies, fractured, spots, strict=True):
+    for study, broken, corners in zip(studies, fractured, spots, strict=True):
         for vertebra in range(VERTEBRAE):
             pixels = make.texture((SIZE, SIZE), make.rng.uniform(0.2, 0.4))
             if broken[vertebra]:
-                top, left = places[vertebra]
+                top, left = corners[vertebra]
                 pixels[top : top + 8, left : left + 8] = make.texture((8, 8), 0.9)
             make.dicom(job.raw / "train_images" / study / f"{vertebra + 1}.dcm", pixels)
     targets = {f"C{vertebra + 1}": fractured[:, vertebra] for vertebra in range(VERTEBRAE)}
@@ -40,7 +40,7 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             for row in make.rng.permutation(boxed) for vertebra in range(VERTEBRAE)
             if fractured[row, vertebra] or vertebra == 0]  # fmt: skip
     columns = ("StudyInstanceUID", "x", "y", "width", "height", "slice_number")
-    table = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+    table = {name: [row[column] for row in rows] for column, name in enumerate(columns)}
     table["x"][0] += 0.5646
     make.csv(job.raw / "train_bounding_boxes.csv", table)
 

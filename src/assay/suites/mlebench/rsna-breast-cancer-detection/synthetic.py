@@ -32,4 +32,4 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
                     "ABCD"[int(4 * draw[3])] if site == 1 else None, int(make.rng.integers(20, 200)),
                     bool(biopsy and not cancer),
                 ))  # fmt: skip
-    make.csv(job.raw / "train.csv", {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)})
+    make.csv(job.raw / "train.csv", {name: [row[column] for row in rows] for column, name in enumerate(COLUMNS)})

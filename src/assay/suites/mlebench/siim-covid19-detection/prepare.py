@@ -21,9 +21,9 @@ def prepare(job: PrepareJob) -> None:
     train, test = (side.sort_values("id") for side in sides)
     train_images, test_images = (images[study_of_image.isin(side["id"])].sort_values("id") for side in (train, test))
     classes = [row.argmax() for _, row in test.iloc[:, 1:].astype(object).iterrows()]  # where NaN is not the largest
-    found = [f"{CLASSES[place]} {WHOLE_IMAGE}" for place in classes]
+    labels = [f"{CLASSES[number]} {WHOLE_IMAGE}" for number in classes]
     ids = [*test["id"], *test_images["id"]]
-    answers = pd.DataFrame({"id": ids, "PredictionString": [*found, *test_images["label"]]})
+    answers = pd.DataFrame({"id": ids, "PredictionString": [*labels, *test_images["label"]]})
     nothing = [f"negative {WHOLE_IMAGE}"] * len(test) + [f"none {WHOLE_IMAGE}"] * len(test_images)
     pandas_tables.write(train, job.public / "train_study_level.csv")
     pandas_tables.write(train_images, job.public / "train_image_level.csv")

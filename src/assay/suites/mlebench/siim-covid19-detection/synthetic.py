@@ -26,10 +26,10 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
                 boxes.append({"x": x + 0.5, "y": y + 0.25, "width": width - 0.125, "height": height - 0.3})
             make.dicom(job.raw / "train" / study / next(names) / f"{image}.dcm", pixels)
             rows.append((f"{image}_image", _listed(boxes), _labeled(boxes), study))
-    indicators = {name: (classes == place).astype(int) for place, name in enumerate(CLASSES)}
+    indicators = {name: (classes == number).astype(int) for number, name in enumerate(CLASSES)}
     make.csv(job.raw / "train_study_level.csv", {"id": [f"{study}_study" for study in studies], **indicators})
     columns = ("id", "boxes", "label", "StudyInstanceUID")
-    table = {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+    table = {name: [row[column] for row in rows] for column, name in enumerate(columns)}
     make.csv(job.raw / "train_image_level.csv", table)
 
 

@@ -42,8 +42,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
         pictures.append(make.encode_image(pixels, ".jpg"))
     facts = {"patient_id": patient, "sex": sex, "age_approx": age, "anatom_site_general_challenge": site}
     labels = {"diagnosis": target, "target": target}
-    for place, name in enumerate(RECORDS):
-        rows = range(place, LESIONS, len(RECORDS))
+    for part, name in enumerate(RECORDS):
+        rows = range(part, LESIONS, len(RECORDS))
         _write_records(job.raw, name, rows, pictures, names, facts | labels)
     _write_records(job.raw, "test00-687", range(3), pictures, [f"ISIC_{row:07d}" for row in range(3)], facts)
 

@@ -31,7 +31,7 @@ def _write_phone(folder: Path, start: int, make: Miniature) -> None:
     times = start + 1000 * np.arange(SECONDS)
     begin, speed = make.rng.uniform([37.2, -122.4], [37.6, -121.9]), make.rng.normal(0, 1e-4, 2)
     true = begin + np.outer(np.arange(SECONDS), speed)
-    found = true + make.rng.normal(0, 3e-5, 2) + make.rng.normal(0, 1e-5, true.shape)
+    measured = true + make.rng.normal(0, 3e-5, 2) + make.rng.normal(0, 1e-5, true.shape)
     make.csv(
         folder / "ground_truth.csv",
         {
@@ -46,8 +46,8 @@ def _write_phone(folder: Path, start: int, make: Miniature) -> None:
         folder / "device_gnss.csv",
         {
             "utcTimeMillis": times,
-            "WlsLatitudeDegrees": found[:, 0].round(7),
-            "WlsLongitudeDegrees": found[:, 1].round(7),
+            "WlsLatitudeDegrees": measured[:, 0].round(7),
+            "WlsLongitudeDegrees": measured[:, 1].round(7),
         },
     )
     lines = [

@@ -13,7 +13,7 @@ SERVICES = ["RoomService", "FoodCourt", "ShoppingMall", "Spa", "VRDeck"]
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write one table of passengers, numbered by travel group, with missing values in all columns but two."""
     sizes = make.rng.choice([1, 2, 3], GROUPS, p=[0.6, 0.25, 0.15])
-    names = [f"{group:04d}_{place:02d}" for group, size in enumerate(sizes, 1) for place in range(1, size + 1)]
+    names = [f"{group:04d}_{member:02d}" for group, size in enumerate(sizes, 1) for member in range(1, size + 1)]
     count, draw = len(names), make.rng.choice
     asleep = make.labels(count).astype(bool)
     spent = {name: np.where(asleep, 0, draw([0, 25, 300, 1200], count)).astype(float) for name in SERVICES}

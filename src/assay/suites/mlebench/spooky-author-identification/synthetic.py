@@ -13,7 +13,7 @@ SENTENCES = 300
 
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write a table with every field quoted, as on Kaggle; half of the sentences contain commas and quotes."""
-    authors = [list(OWN_WORDS)[place] for place in make.labels(SENTENCES, len(OWN_WORDS))]
+    authors = [list(OWN_WORDS)[label] for label in make.labels(SENTENCES, len(OWN_WORDS))]
     texts = []
     for author in authors:
         own = OWN_WORDS[author] if make.rng.random() < 0.95 else "naïve"

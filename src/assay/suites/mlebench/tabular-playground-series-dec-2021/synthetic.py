@@ -23,8 +23,8 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             **{name: make.rng.integers(-100, 3000, PATCHES) for name in DISTANCES},
             **{f"Hillshade_{time}": make.rng.integers(0, 290, PATCHES) for time in ("9am", "Noon", "3pm")},
             "Horizontal_Distance_To_Fire_Points": make.rng.integers(-100, 8000, PATCHES),
-            **{f"Wilderness_Area{place + 1}": wilderness[:, place].astype(int) for place in range(4)},
-            **{f"Soil_Type{place + 1}": soil[:, place].astype(int) for place in range(40)},
+            **{f"Wilderness_Area{column + 1}": wilderness[:, column].astype(int) for column in range(4)},
+            **{f"Soil_Type{column + 1}": soil[:, column].astype(int) for column in range(40)},
             "Cover_Type": cover.astype(np.int64),
         },
     )

@@ -18,8 +18,8 @@ def prepare(job: PrepareJob) -> None:
     """Split the clips at random; `fixed` splits by speaker and maps the words to the classes of the competition."""
     with TemporaryDirectory(dir=job.private) as scratch:
         seven_zip.extract(job.raw / "train.7z", Path(scratch))
-        found = Path(scratch, "train", "audio").rglob("*.wav")
-        clips = sorted(found, key=lambda path: (f"{path.parent.name}_{path.name}", path))
+        paths = Path(scratch, "train", "audio").rglob("*.wav")
+        clips = sorted(paths, key=lambda path: (f"{path.parent.name}_{path.name}", path))
         rows = _split_by_speaker(clips) if job.edition == "fixed" else random_rows(len(clips), test=0.1, seed=0)
         train, test = ([clips[row] for row in side] for side in rows)
         labels = [path.parent.name for path in test]

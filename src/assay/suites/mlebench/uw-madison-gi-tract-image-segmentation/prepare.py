@@ -42,10 +42,10 @@ def _find_sizes(job: PrepareJob, slices: pd.DataFrame) -> dict[str, list[float]]
     images = {scan: files.list_files(job.raw / "train" / scan / "scans", ".png") for scan in slices["scan"].unique()}
     widths, heights = [], []
     for scan, number in slices.itertuples(index=False):
-        found = [path.stem for path in images[scan] if path.name.startswith(f"slice_{number}_")]
-        if len(found) != 1:
-            raise SourceError(f"train/{scan}/scans has {len(found)} images of slice {number}; expected is one")
-        width, height = found[0].split("_")[2:4]
+        stems = [path.stem for path in images[scan] if path.name.startswith(f"slice_{number}_")]
+        if len(stems) != 1:
+            raise SourceError(f"train/{scan}/scans has {len(stems)} images of slice {number}; expected is one")
+        width, height = stems[0].split("_")[2:4]
         widths.append(float(int(width)))
         heights.append(float(int(height)))
     return {"image_width": widths, "image_height": heights}

@@ -21,11 +21,11 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
             corners = make.rng.integers(0, 10, (len(CLASSES), 2))
             for number in range(1, SLICES + 1):
                 pixels = make.texture((height, width), 0.1)
-                for place, (kind, (top, left)) in enumerate(zip(CLASSES, corners, strict=True)):
+                for index, (kind, (top, left)) in enumerate(zip(CLASSES, corners, strict=True)):
                     mask = np.zeros((height, width), bool)
                     if make.rng.random() < 0.7:
                         mask[top : top + 6 + number, left : left + 7] = True
-                        pixels = np.where(mask, make.texture((height, width), 0.4 + 0.3 * place), pixels)
+                        pixels = np.where(mask, make.texture((height, width), 0.4 + 0.3 * index), pixels)
                     ids.append(f"case{case}_day{day}_slice_{number:04}")
                     kinds.append(kind)
                     texts.append(encode_mask(mask_from_pixels(mask)) or None)

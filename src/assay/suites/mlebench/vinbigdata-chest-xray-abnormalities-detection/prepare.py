@@ -16,7 +16,7 @@ def prepare(job: PrepareJob) -> None:
     boxes = pandas_tables.read(job.raw / "train.csv")
     images = boxes["image_id"].unique()
     train, test = (images[side] for side in random_rows(len(images), test=0.1, seed=0))
-    shown, hidden = (boxes[boxes["image_id"].isin(side)] for side in (train, test))
+    visible, hidden = (boxes[boxes["image_id"].isin(side)] for side in (train, test))
     answers = _first_radiologist(hidden) if job.edition == "fixed" else pandas_tables.first_per_key(hidden, KEYS)
     answers = answers.fillna(0)
     answers.loc[answers["class_id"] == NO_FINDING, ["x_max", "y_max"]] = 1.0
@@ -26,7 +26,7 @@ def prepare(job: PrepareJob) -> None:
     gold = pd.DataFrame({"image_id": answers["image_id"], "PredictionString": texts})
     gold = gold.groupby("image_id")["PredictionString"].agg(" ".join).reset_index()
     sample = pd.DataFrame({"image_id": test, "PredictionString": f"{NO_FINDING} 1 0 0 1 1"})
-    pandas_tables.write(shown, job.public / "train.csv")
+    pandas_tables.write(visible, job.public / "train.csv")
     pandas_tables.write(sample, job.public / "sample_submission.csv")
     pandas_tables.write(answers, job.private / "answers.csv")
     pandas_tables.write(gold, job.private / "gold_submission.csv")

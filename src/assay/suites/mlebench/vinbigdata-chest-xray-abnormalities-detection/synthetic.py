@@ -33,5 +33,5 @@ def synthesize(job: SynthesisJob, make: Miniature) -> None:
                 rows.append((image, NAMES[14], 14, f"R{reader + 1}", None, None, None, None))
         make.dicom(job.raw / "train" / f"{image}.dicom", pixels)
     order = make.rng.permutation(len(rows))
-    table = {name: [rows[row][place] for row in order] for place, name in enumerate(COLUMNS)}
+    table = {name: [rows[row][column] for row in order] for column, name in enumerate(COLUMNS)}
     make.csv(job.raw / "train.csv", table)

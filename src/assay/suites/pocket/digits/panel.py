@@ -118,7 +118,7 @@ def shift_images(x: Images, y: Labels) -> tuple[Images, Labels]:
 def warp_images(x: Images, y: Labels, copies: int = 20) -> tuple[Images, Labels]:
     """Return the images and copies with a small random rotation, shear, scaling and shift."""
     random = np.random.default_rng(SEED)
-    made = [x]
+    images = [x]
     for _ in range(copies):
         copies_of_all = np.empty_like(x)
         for number, image in enumerate(x):
@@ -127,8 +127,8 @@ def warp_images(x: Images, y: Labels, copies: int = 20) -> tuple[Images, Labels]
             matrix *= random.normal(1, 0.07, (2, 1))
             offset = np.array([3.5, 3.5]) - matrix @ np.array([3.5, 3.5]) + random.normal(0, 0.3, 2)
             copies_of_all[number] = affine_transform(image, matrix, offset, order=3)
-        made.append(copies_of_all)
-    return np.concatenate(made), np.tile(y, copies + 1)
+        images.append(copies_of_all)
+    return np.concatenate(images), np.tile(y, copies + 1)
 
 
 SOLUTIONS: list[Solution] = [

@@ -12,9 +12,9 @@ def prepare(job: PrepareJob) -> None:
     """Renumber the travel groups, which start a PassengerId, and keep them whole."""
     folder = job.raw / "classifier_model/dataset"
     passengers = read(folder / "train.csv", folder / "test.csv")
-    groups, places = zip(*(name.split("_") for name in passengers["PassengerId"]), strict=True)
+    groups, members = zip(*(name.split("_") for name in passengers["PassengerId"]), strict=True)
     number = random_numbers(groups, seed=SEED)
-    fresh = [f"{number[group]:04d}_{place}" for group, place in zip(groups, places, strict=True)]
+    fresh = [f"{number[group]:04d}_{member}" for group, member in zip(groups, members, strict=True)]
     passengers = with_id(passengers, "PassengerId", fresh, instead_of="PassengerId")
     train, test = (take(passengers, rows).sort("PassengerId") for rows in random_groups(groups, test=TEST, seed=SEED))
     write_split(train, test, id="PassengerId", sample={"Transported": False}, public=job.public, private=job.private)

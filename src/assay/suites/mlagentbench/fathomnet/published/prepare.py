@@ -59,10 +59,10 @@ def without(boxes: coco.Coco, tested: set[str]) -> coco.Coco:
     """Return the document without the test images, with images and boxes numbered again."""
     kept = [image for image in boxes["images"] if Path(image["file_name"]).stem not in tested]
     numbers = {image["id"]: number for number, image in enumerate(kept, 1)}
-    shown = [copy.copy(box) for box in boxes["annotations"] if box["image_id"] in numbers]
-    for number, box in enumerate(shown, 1):
+    annotations = [copy.copy(box) for box in boxes["annotations"] if box["image_id"] in numbers]
+    for number, box in enumerate(annotations, 1):
         box |= {"id": number, "image_id": numbers[box["image_id"]]}
-    return {**boxes, "images": [{**image, "id": numbers[image["id"]]} for image in kept], "annotations": shown}
+    return {**boxes, "images": [{**image, "id": numbers[image["id"]]} for image in kept], "annotations": annotations}
 
 
 def draw_labels(count: int, seed: int) -> list[int]:

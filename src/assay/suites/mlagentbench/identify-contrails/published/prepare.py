@@ -9,6 +9,6 @@ from ..prepare import prepare_records
 
 def prepare(job: PrepareJob) -> None:
     """Keep the competition's names of files; its sample submission names its own test records, which are not here."""
-    shown = ("train_metadata.json", "validation_metadata.json", "sample_submission.csv")
-    files.copy((job.raw / name, job.public / name) for name in shown)
+    names = ("train_metadata.json", "validation_metadata.json", "sample_submission.csv")
+    files.copy((job.raw / name, job.public / name) for name in names)
     write(prepare_records(job), job.private / "sample_submission.csv")

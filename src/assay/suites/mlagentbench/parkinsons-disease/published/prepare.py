@@ -38,8 +38,8 @@ def prepare(job: PrepareJob) -> None:
         row_id=pl.format("{}_{}_updrs_{}", "patient_id", "visit_month", "part"),
         updrs_test=pl.format("updrs_{}", "part"),
     )
-    shown = ["visit_id", "patient_id", "visit_month", "row_id", "updrs_test"]
-    write(rows.select(shown), job.public / FOLDER / "test.csv")
+    columns = ["visit_id", "patient_id", "visit_month", "row_id", "updrs_test"]
+    write(rows.select(columns), job.public / FOLDER / "test.csv")
 
     answers = ask(rows, visits).select(ASKED)
     write(answers, job.private / "answers.csv")
@@ -51,16 +51,16 @@ def ask(rows: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
     ratings = pl.concat(
         [visits.select("visit_id", part=pl.lit(part), rating=pl.col(f"updrs_{part}")) for part in PARTS]
     )
-    found = []
+    parts = []
     for ahead in MONTHS_AHEAD:
         month = pl.col("visit_month").cast(pl.Int64) + ahead
         asked = rows.filter(month <= LAST_MONTH).with_columns(
             prediction_id=pl.format("{}_plus_{}_months", "row_id", pl.lit(ahead)),
             later=pl.format("{}_{}", "patient_id", month),
         )
-        found.append(
+        parts.append(
             asked.join(
                 ratings, left_on=["later", "part"], right_on=["visit_id", "part"], how="left", maintain_order="left"
             )
         )
-    return pl.concat(found).drop_nulls()
+    return pl.concat(parts).drop_nulls()
