@@ -27,7 +27,7 @@ def main() -> None:
     models = [lively(SMALL | kind, MERGES) for kind in KINDS]
     save(FOLDER / "plain.npz", lively(SMALL, NONE))
     save(FOLDER / "merged.npz", models[0])
-    found = {
+    report = {
         "tokens": [tokens.tolist() for tokens in encode(texts, MERGES)],
         "tokens one by one": [encode([text], MERGES)[0].tolist() for text in texts],
         "tokens by hand": [spelt_out(text) for text in texts],
@@ -44,7 +44,7 @@ def main() -> None:
         "refused": {name: refused(changes) for name, changes in BAD.items()},
         "doubled": doubled(),
     }
-    print(json.dumps(found))
+    print(json.dumps(report))
 
 
 def lively(settings: dict[str, int], merges: np.ndarray) -> LanguageModel:
@@ -61,12 +61,12 @@ def spelt_out(text: bytes) -> list[int]:
     """Encode by textbook byte-pair encoding, token by token."""
     tokens = list(text)
     for row, pair in enumerate(MERGES.tolist()):
-        found, place = [], 0
-        while place < len(tokens):
-            joins = tokens[place : place + 2] == pair
-            found.append(256 + row if joins else tokens[place])
-            place += 2 if joins else 1
-        tokens = found
+        merged, index = [], 0
+        while index < len(tokens):
+            joins = tokens[index : index + 2] == pair
+            merged.append(256 + row if joins else tokens[index])
+            index += 2 if joins else 1
+        tokens = merged
     return tokens
 
 
@@ -101,14 +101,14 @@ def changed_before(model: LanguageModel) -> float:
 def by_hand(model: LanguageModel, text: bytes) -> float:
     """Return the bits of a text, each token scored alone in the first window that contains it."""
     tokens, context, cost = spelt_out(text), model.settings.context, 0.0
-    for place in range(len(tokens)):
+    for index in range(len(tokens)):
         end = min(len(tokens), context)
-        while end <= place:
+        while end <= index:
             end = min(len(tokens), end + context // 2)
-        seen = [model.start, *tokens][max(0, end - context) : place + 1]
+        seen = [model.start, *tokens][max(0, end - context) : index + 1]
         with torch.no_grad():
             chances = model(torch.tensor([seen]))[0, -1].double().softmax(0)
-        cost -= float(chances[tokens[place]].log2())
+        cost -= float(chances[tokens[index]].log2())
     return cost
 
 

@@ -69,7 +69,7 @@ def babylm() -> Task:
 
 
 @pytest.fixture(scope="module")
-def made(babylm: Task, miniature_home: Home) -> Prepared:
+def miniature(babylm: Task, miniature_home: Home) -> Prepared:
     """Prepare the miniature once and keep its raw data."""
     return prepare(miniature_home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
@@ -86,8 +86,8 @@ def seen(babylm: Task, checkpoints: Path) -> dict[str, Any]:
     script = Path(__file__).with_name("babylm_model.py")
     variables = os.environ | {"PYTHONPATH": str(babylm.folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([python, script, checkpoints], env=variables, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 def members(ready: Prepared) -> dict[str, bytes]:
@@ -99,8 +99,8 @@ def hidden(private: Path) -> list[bytes]:
     return [row.tobytes() for row in np.load(private / "inputs" / "texts.npy", allow_pickle=False)]
 
 
-def test_a_miniature_passes_every_check(made: Prepared) -> None:
-    findings = {finding.check: finding.passed for finding in check_task(made, Home(made.folder))}
+def test_a_miniature_passes_every_check(miniature: Prepared) -> None:
+    findings = {finding.check: finding.passed for finding in check_task(miniature, Home(miniature.folder))}
     assert False not in findings.values()
     assert findings["hidden inputs exist"] and findings["ids are unique"]
     assert findings["no private file is public"]
@@ -114,43 +114,45 @@ def test_the_description_names_files_and_limits(babylm: Task) -> None:
     assert said.startswith("elsewhere are not comparable:")
 
 
-def test_only_training_and_development_text_is_public_and_unchanged(made: Prepared) -> None:
-    raw = members(made)
-    shown = {path.relative_to(made.public).as_posix(): path.read_bytes() for path in made.public.rglob("*.txt")}
+def test_only_training_and_development_text_is_public_and_unchanged(miniature: Prepared) -> None:
+    raw = members(miniature)
+    texts = {
+        path.relative_to(miniature.public).as_posix(): path.read_bytes() for path in miniature.public.rglob("*.txt")
+    }
     expected = {f"train/{name}.txt": raw[f"babylm_data/babylm_10M/{name}.train"] for name in SOURCES}
     expected |= {f"dev/{name}.txt": raw[f"babylm_data/babylm_dev/{name}.dev"] for name in SOURCES}
-    assert shown == expected
-    assert sorted(path.name for path in made.public.iterdir()) == ["dev", "judge.py", "model.py", "train"]
+    assert texts == expected
+    assert sorted(path.name for path in miniature.public.iterdir()) == ["dev", "judge.py", "model.py", "train"]
 
 
-def test_the_public_code_is_the_grading_code(made: Prepared, babylm: Task) -> None:
+def test_the_public_code_is_the_grading_code(miniature: Prepared, babylm: Task) -> None:
     for name in ("model.py", "judge.py"):
-        assert (made.public / name).read_bytes() == (babylm.folder / name).read_bytes()
+        assert (miniature.public / name).read_bytes() == (babylm.folder / name).read_bytes()
 
 
-def test_hidden_text_is_test_text_and_not_public(made: Prepared) -> None:
-    tests = [text for name, text in members(made).items() if name.endswith(".test")]
-    shown = [path.read_bytes() for path in made.public.rglob("*") if path.is_file()]
-    assert len(hidden(made.private)) == 40
-    for block in hidden(made.private):
+def test_hidden_text_is_test_text_and_not_public(miniature: Prepared) -> None:
+    tests = [text for name, text in members(miniature).items() if name.endswith(".test")]
+    contents = [path.read_bytes() for path in miniature.public.rglob("*") if path.is_file()]
+    assert len(hidden(miniature.private)) == 40
+    for block in hidden(miniature.private):
         assert len(block) == 2048
-        [found] = [text for text in tests if block in text]
-        place = found.index(block)
-        assert place == 0 or found[place - 1 : place] == b"\n"
+        [source] = [text for text in tests if block in text]
+        start = source.index(block)
+        assert start == 0 or source[start - 1 : start] == b"\n"
         # Not even a part of it that is long enough to matter.
-        assert not any(block[part : part + 128] in text for text in shown for part in range(0, 2048, 128))
+        assert not any(block[part : part + 128] in text for text in contents for part in range(0, 2048, 128))
 
 
-def test_an_archive_with_another_checksum_is_refused(babylm: Task, made: Prepared, tmp_path: Path) -> None:
-    archive = made.folder / "raw" / "babylm_data.zip"
+def test_an_archive_with_another_checksum_is_refused(babylm: Task, miniature: Prepared, tmp_path: Path) -> None:
+    archive = miniature.folder / "raw" / "babylm_data.zip"
     with pytest.raises(SourceError, match=r"babylm_data.zip is not the file this task was made from: it has .* bytes"):
         prepare(Home(tmp_path), babylm, local_copy=archive, progress=NoProgress())
 
 
-def test_answers_are_the_sizes_of_the_hidden_texts(made: Prepared) -> None:
-    answers = pd.read_csv(made.private / "answers.csv")
+def test_answers_are_the_sizes_of_the_hidden_texts(miniature: Prepared) -> None:
+    answers = pd.read_csv(miniature.private / "answers.csv")
     assert list(answers.columns) == ["id", "bytes"]
-    assert answers["bytes"].tolist() == [len(block) for block in hidden(made.private)]
+    assert answers["bytes"].tolist() == [len(block) for block in hidden(miniature.private)]
     assert answers["id"].tolist() == list(range(40))
 
 
@@ -159,8 +161,8 @@ def test_blocks_of_a_long_test_text_are_spread_and_reproducible(babylm: Task, tm
     texts = {name: random.choice(np.frombuffer(b"some\nletters", np.uint8), 60_000).tobytes() for name in SOURCES}
     with zipfile.ZipFile(tmp_path / "babylm_data.zip", "w") as archive:
         for name, text in texts.items():
-            for place in (f"babylm_10M/{name}.train", f"babylm_dev/{name}.dev"):
-                archive.writestr(f"babylm_data/{place}", "short")
+            for member in (f"babylm_10M/{name}.train", f"babylm_dev/{name}.dev"):
+                archive.writestr(f"babylm_data/{member}", "short")
             archive.writestr(f"babylm_data/babylm_test/{name}.test", text)
     drawn = []
     for attempt in ("one", "two"):
@@ -171,8 +173,8 @@ def test_blocks_of_a_long_test_text_are_spread_and_reproducible(babylm: Task, tm
         drawn.append(hidden(private))
     assert drawn[0] == drawn[1] and len(set(drawn[0])) == 128
     assert {name for name, text in texts.items() if any(block in text for block in drawn[0])} == set(SOURCES)
-    places = [text.index(block) / len(text) for text in texts.values() for block in drawn[0] if block in text]
-    assert min(places) < 0.1 and max(places) > 0.9
+    positions = [text.index(block) / len(text) for text in texts.values() for block in drawn[0] if block in text]
+    assert min(positions) < 0.1 and max(positions) > 0.9
 
 
 def test_tokens_equal_textbook_encoding_and_decode_to_every_byte(seen: dict[str, Any]) -> None:
@@ -216,30 +218,30 @@ def test_every_invalid_checkpoint_is_covered(seen: dict[str, Any]) -> None:
 
 
 def test_an_untrained_byte_model_costs_eight_bits_per_byte(
-    made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
+    miniature: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     """Worked by hand: with weights of zero all 256 bytes are equally likely, and -log2(1 / 256) is 8."""
     path = changed(checkpoints / "plain.npz", tmp_path, forgotten)
-    grade = grade_submission(path, made, home=home)
+    grade = grade_submission(path, miniature, home=home)
     assert (grade.why, grade.score, grade.sealed, grade.deterministic) == (None, 8, True, True)
 
 
 def test_merges_that_lose_bytes_are_an_invalid_submission(
-    made: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
+    miniature: Prepared, seen: dict[str, Any], checkpoints: Path, tmp_path: Path, home: Home
 ) -> None:
     path = changed(checkpoints / "merged.npz", tmp_path, lambda name, array: array + 400 * (name == "merges"))
-    grade = grade_submission(path, made, home=home)
+    grade = grade_submission(path, miniature, home=home)
     assert not grade.valid_submission and grade.score is None
     assert grade.why == f"checkpoint.npz: row 0 of merges {EVERY_BYTE}."
 
 
 @pytest.mark.slow
-def test_the_starter_scores_better_than_tokens_alone(made: Prepared, tmp_path: Path, home: Home) -> None:
+def test_the_starter_scores_better_than_tokens_alone(miniature: Prepared, tmp_path: Path, home: Home) -> None:
     trained = tmp_path / "trained.npz"
-    trained.write_bytes(run_starter(home, made, SMALLER))
-    grade = grade_submission(trained, made, home=home)
+    trained.write_bytes(run_starter(home, miniature, SMALLER))
+    grade = grade_submission(trained, miniature, home=home)
     assert grade.valid_submission and grade.sealed, grade.why
-    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), made, home=home)
+    tokens_alone = grade_submission(changed(trained, tmp_path, forgotten), miniature, home=home)
     assert grade.score is not None and tokens_alone.score is not None
     assert grade.score < 0.9 * tokens_alone.score < 0.9 * 8
 

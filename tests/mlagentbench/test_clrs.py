@@ -44,8 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def printed(folder: Path) -> dict[str, list[str]]:
     """Run all scripts in the task's environment, in one process, and return the lines that each prints."""
-    place = Registry().task("mlagentbench/clrs").folder
-    head = f"import sys\nsys.path.insert(0, {str(place)!r})\nimport numpy as np\nimport torch\n"
+    task_folder = Registry().task("mlagentbench/clrs").folder
+    head = f"import sys\nsys.path.insert(0, {str(task_folder)!r})\nimport numpy as np\nimport torch\n"
     head += "from model import *\ntorch.set_num_threads(1)\n"
     code = head + "".join(f"print('##', {name!r})\ntorch.manual_seed(0)\n{text}" for name, text in SCRIPTS.items())
     python = find_environment(Home.default(), "torch") / "bin" / "python"
@@ -59,12 +59,12 @@ def predecessors(lengths: np.ndarray) -> np.ndarray:
     """Compute the expected pointers independently: with Dijkstra's algorithm, and round trips node by node."""
     count = len(lengths)
     without_loops = np.where(np.eye(count, dtype=bool), 0, lengths)
-    distances, found = dijkstra(csr_array(without_loops), return_predecessors=True)
-    found = np.where(found < 0, np.arange(count)[:, None], found)
+    distances, before = dijkstra(csr_array(without_loops), return_predecessors=True)
+    before = np.where(before < 0, np.arange(count)[:, None], before)
     for node in np.flatnonzero(np.diag(lengths)):
         last = np.where(without_loops[:, node] > 0, distances[node] + without_loops[:, node], np.inf)
-        found[node, node] = node if lengths[node, node] <= last.min() else last.argmin()
-    return found
+        before[node, node] = node if lengths[node, node] <= last.min() else last.argmin()
+    return before
 
 
 def hidden(ready: Prepared) -> tuple[np.ndarray, np.ndarray]:
@@ -89,25 +89,25 @@ def assert_right(ready: Prepared) -> dict[str, np.ndarray]:
     for name in train:
         if name.startswith("graphs_"):
             size = int(name.removeprefix("graphs_"))
-            graphs, one = train[name], np.eye(size, dtype=bool)
+            graphs, identity = train[name], np.eye(size, dtype=bool)
             assert (train[f"distances_before_{size}"][:, 0] == graphs).all()
-            assert (train[f"reached_before_{size}"][:, 0] == ((graphs > 0) | one)).all()
+            assert (train[f"reached_before_{size}"][:, 0] == ((graphs > 0) | identity)).all()
             assert (train[f"pointers_before_{size}"][:, 0] == np.arange(size)[:, None]).all()
             shorter = np.diff(train[f"distances_before_{size}"], axis=1)
             assert (shorter[train[f"reached_before_{size}"][:, :-1] > 0] <= 0).all()
     return train
 
 
-def assert_same(one: Any, other: Any) -> None:
+def assert_same(value: Any, other: Any) -> None:
     """Both have the same structure, and their arrays the same types and bytes."""
-    if isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
-    elif isinstance(one, dict | tuple):
-        assert len(one) == len(other)
-        for name in one if isinstance(one, dict) else range(len(one)):
-            assert_same(one[name], other[name])
+    if isinstance(value, np.ndarray):
+        assert (value.dtype, value.shape, value.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    elif isinstance(value, dict | tuple):
+        assert len(value) == len(other)
+        for name in value if isinstance(value, dict) else range(len(value)):
+            assert_same(value[name], other[name])
     else:
-        assert one == other
+        assert value == other
 
 
 def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None:
@@ -122,8 +122,8 @@ def test_a_miniature_passes_every_check(miniature: Prepared, home: Home) -> None
 
 
 def test_public_files_contain_the_grading_code_and_no_hidden_graph(clrs: Task, miniature: Prepared) -> None:
-    shown = sorted(path.name for path in miniature.public.iterdir())
-    assert shown == ["model.py", "train.npz", "validation.npz"]
+    names = sorted(path.name for path in miniature.public.iterdir())
+    assert names == ["model.py", "train.npz", "validation.npz"]
     assert hash_file(miniature.public / "model.py") == hash_file(clrs.folder / "model.py")
     train, (graphs, _) = assert_right(miniature), hidden(miniature)
     assert graphs.shape[1] > max(array.shape[1] for name, array in train.items() if name.startswith("graphs_"))
@@ -154,7 +154,7 @@ def test_the_description_names_files_and_limits(clrs: Task) -> None:
 def test_panel_scores_improve_and_the_best_counts_as_success_on_graphs(clrs: Task) -> None:
     kept = clrs.measured
     assert kept is not None and kept.baseline_seeds >= 3
-    scores = [one.score for one in kept.panel]
+    scores = [solution.score for solution in kept.panel]
     assert len(scores) >= 3 and scores == sorted(scores) and scores[0] < kept.baseline
     assert scores[-1] > 1.1 * kept.baseline
 
@@ -263,7 +263,7 @@ def test_the_published_sampler_draws_correct_graphs_and_a_model_learns_from_them
     sampler = prepare_py.Sampler(ready.folder / "raw")
     public_seeds = [prepare_py.SEED + offset for offset in (0, 4, 7, 11, 13, 16, 100, 200)]
     seed = int((home.data / "mlagentbench/clrs/secret-seed").read_text())
-    drawn = [sampler.draw(2, 64, seed=one)["graphs"] for one in (*public_seeds, seed)]
+    drawn = [sampler.draw(2, 64, seed=number)["graphs"] for number in (*public_seeds, seed)]
     assert [np.array_equal(graphs[:2], again) for again in drawn] == [False] * len(public_seeds) + [True]
     # The algorithm on whole arrays records the same numbers as the published one, to the last bit.
     sampling = load_plugin(clrs.folder / "sampling.py")

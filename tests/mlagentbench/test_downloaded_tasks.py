@@ -37,7 +37,7 @@ TRAITS = ["cohesion", "syntax", "vocabulary", "phraseology", "grammar", "convent
 
 
 @pytest.fixture(scope="module")
-def made(miniature_home: Home) -> Callable[[str], Prepared]:
+def miniature_of(miniature_home: Home) -> Callable[[str], Prepared]:
     """Prepare the miniature of a task once and keep its raw data."""
     return lambda name: prepare(
         miniature_home,
@@ -57,11 +57,11 @@ def answers(ready: Prepared) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_miniature_passes_every_check(made: Callable[[str], Prepared], name: str) -> None:
-    ready = made(name)
-    found = check_task(ready, Home(ready.folder))
-    assert not [finding for finding in found if finding.passed is False]
-    assert [finding.passed for finding in found if finding.check.startswith(("the sample", "the answers"))] == [
+def test_a_miniature_passes_every_check(miniature_of: Callable[[str], Prepared], name: str) -> None:
+    ready = miniature_of(name)
+    findings = check_task(ready, Home(ready.folder))
+    assert not [finding for finding in findings if finding.passed is False]
+    assert [finding.passed for finding in findings if finding.check.startswith(("the sample", "the answers"))] == [
         True
     ] * 2
 
@@ -78,20 +78,20 @@ def test_the_description_names_files_and_columns(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "highest"), HIGHEST_SCORES.items())
 def test_every_starter_submits_a_valid_file(
-    made: Callable[[str], Prepared], miniature_home: Home, name: str, highest: float
+    miniature_of: Callable[[str], Prepared], miniature_home: Home, name: str, highest: float
 ) -> None:
-    ready = made(name)
-    found = grade_submission(run_starter(miniature_home, ready, SMALLER.get(name)), ready, home=miniature_home)
-    assert found.valid_submission, found.why
-    assert found.score is not None and 0 <= found.score < highest
+    ready = miniature_of(name)
+    grade = grade_submission(run_starter(miniature_home, ready, SMALLER.get(name)), ready, home=miniature_home)
+    assert grade.valid_submission, grade.why
+    assert grade.score is not None and 0 <= grade.score < highest
     if name == "feedback":
         # Predictions between 0 and 1 for scores with mean 3.1 and standard deviation 0.65:
         # sqrt((3.1 - 0.5)² + 0.65² + 1 / 12) = 2.7.
-        assert found.score == pytest.approx(2.7, abs=0.25)
+        assert grade.score == pytest.approx(2.7, abs=0.25)
 
 
-def test_essays_are_split_and_only_training_essays_have_scores(made: Callable[[str], Prepared]) -> None:
-    ready = made("feedback")
+def test_essays_are_split_and_only_training_essays_have_scores(miniature_of: Callable[[str], Prepared]) -> None:
+    ready = miniature_of("feedback")
     raw = table(ready.folder / "raw" / "train.csv", index_col="text_id")
     train, test = (table(ready.public / f"{side}.csv", index_col="text_id") for side in ("train", "test"))
     assert list(test.columns) == ["full_text"]
@@ -101,13 +101,13 @@ def test_essays_are_split_and_only_training_essays_have_scores(made: Callable[[s
     pd.testing.assert_frame_equal(answers(ready), raw.loc[answers(ready).index, TRAITS])
 
 
-def test_patients_are_split_and_every_known_rating_is_a_test_row(made: Callable[[str], Prepared]) -> None:
-    ready = made("parkinsons-disease")
-    shown = {path.stem: pd.read_csv(path) for path in ready.public.glob("*.csv")}
-    asked = set(shown["test"]["patient_id"])
+def test_patients_are_split_and_every_known_rating_is_a_test_row(miniature_of: Callable[[str], Prepared]) -> None:
+    ready = miniature_of("parkinsons-disease")
+    tables = {path.stem: pd.read_csv(path) for path in ready.public.glob("*.csv")}
+    asked = set(tables["test"]["patient_id"])
     for name in ("train_clinical_data", "train_proteins", "train_peptides", "supplemental_clinical_data"):
-        assert asked.isdisjoint(shown[name]["patient_id"])
-    assert set(shown["test_proteins"]["patient_id"]) == set(shown["test_peptides"]["patient_id"]) <= asked
+        assert asked.isdisjoint(tables[name]["patient_id"])
+    assert set(tables["test_proteins"]["patient_id"]) == set(tables["test_peptides"]["patient_id"]) <= asked
 
     raw = pd.read_csv(ready.folder / "raw" / "train_clinical_data.csv")
     tested = raw[raw["patient_id"].isin(asked)].set_index(["patient_id", "visit_month"])
@@ -135,8 +135,8 @@ def test_supplemental_rows_of_test_patients_are_omitted(tmp_path: Path) -> None:
     assert tested.isdisjoint(table(public / "supplemental_clinical_data.csv")["patient_id"])
 
 
-def test_masks_of_test_records_are_private_and_encoded_correctly(made: Callable[[str], Prepared]) -> None:
-    ready = made("identify-contrails")
+def test_masks_of_test_records_are_private_and_encoded_correctly(miniature_of: Callable[[str], Prepared]) -> None:
+    ready = miniature_of("identify-contrails")
     records = sorted(path.name for path in (ready.folder / "raw" / "validation").iterdir())
     bands = [f"band_{band:02d}.npy" for band in range(8, 17)]
     assert sorted(path.name for path in (ready.public / "test").iterdir()) == records
@@ -158,8 +158,8 @@ def test_the_mask_codec_of_the_starter_round_trips() -> None:
     assert codec.encode(np.zeros((5, 7))) == "-"
 
 
-def test_papers_keep_their_features_under_new_numbers(made: Callable[[str], Prepared]) -> None:
-    ready = made("ogbn-arxiv")
+def test_papers_keep_their_features_under_new_numbers(miniature_of: Callable[[str], Prepared]) -> None:
+    ready = miniature_of("ogbn-arxiv")
     with zipfile.ZipFile(ready.folder / "raw" / "arxiv.zip") as archive:
         raw = {
             Path(name).name.partition(".")[0]: pd.read_csv(io.BytesIO(gzip.decompress(archive.read(name))), header=None)
@@ -169,36 +169,36 @@ def test_papers_keep_their_features_under_new_numbers(made: Callable[[str], Prep
     features = np.load(ready.public / "features.npy")
     assert features.dtype == np.float32
     # No two papers have the same features, so features identify the old number of each paper.
-    place = {row.tobytes(): old for old, row in enumerate(raw["node-feat"].to_numpy().astype(np.float32))}
-    old = np.array([place[row.tobytes()] for row in features])
+    old_numbers = {row.tobytes(): old for old, row in enumerate(raw["node-feat"].to_numpy().astype(np.float32))}
+    old = np.array([old_numbers[row.tobytes()] for row in features])
     assert len(set(old)) == len(old) == len(raw["node-feat"])
     assert abs(np.corrcoef(old, np.arange(len(old)))[0, 1]) < 0.1
     for part in ("train", "valid", "test"):
-        shown = pd.read_csv(ready.public / f"{part}.csv")
-        labels = pd.read_csv(ready.private / "answers.csv")["label"] if part == "test" else shown["label"]
-        assert sorted(old[shown["node"]]) == sorted(raw[part][0])
-        assert (raw["node-label"][0][old[shown["node"]]].to_numpy() == labels).all()
-        assert (raw["node_year"][0][old[shown["node"]]].to_numpy() == shown["year"]).all()
+        rows = pd.read_csv(ready.public / f"{part}.csv")
+        labels = pd.read_csv(ready.private / "answers.csv")["label"] if part == "test" else rows["label"]
+        assert sorted(old[rows["node"]]) == sorted(raw[part][0])
+        assert (raw["node-label"][0][old[rows["node"]]].to_numpy() == labels).all()
+        assert (raw["node_year"][0][old[rows["node"]]].to_numpy() == rows["year"]).all()
     assert list(pd.read_csv(ready.public / "test.csv").columns) == ["node", "year"]
     edges = old[pd.read_csv(ready.public / "edges.csv").to_numpy()]
     assert sorted(map(tuple, edges.tolist())) == sorted(map(tuple, raw["edge"].to_numpy().tolist()))
 
 
-def test_dives_are_split_and_boxes_belong_to_training_images(made: Callable[[str], Prepared]) -> None:
-    ready = made("fathomnet")
+def test_dives_are_split_and_boxes_belong_to_training_images(miniature_of: Callable[[str], Prepared]) -> None:
+    ready = miniature_of("fathomnet")
     content = json.loads((ready.folder / "raw" / "object_detection" / "train.json").read_bytes())
-    dive = {Path(one["file_name"]).stem: one["coco_url"].split("/")[-2] for one in content["images"]}
+    dive = {Path(image["file_name"]).stem: image["coco_url"].split("/")[-2] for image in content["images"]}
     train, test = (table(ready.public / f"{side}.csv", index_col="id") for side in ("train", "test"))
     assert {dive[name] for name in train.index}.isdisjoint(dive[name] for name in test.index)
     assert sorted([*train.index, *test.index]) == sorted(dive)
     assert list(test.columns) == ["image"]
-    shown = json.loads((ready.public / "train_boxes.json").read_bytes())
-    assert {Path(one["file_name"]).stem for one in shown["images"]} == set(train.index)
-    kept = {one["id"] for one in shown["images"]}
-    assert shown["annotations"] == [one for one in content["annotations"] if one["image_id"] in kept]
+    public = json.loads((ready.public / "train_boxes.json").read_bytes())
+    assert {Path(image["file_name"]).stem for image in public["images"]} == set(train.index)
+    kept = {image["id"] for image in public["images"]}
+    assert public["annotations"] == [box for box in content["annotations"] if box["image_id"] in kept]
     raw = table(ready.folder / "raw" / "multilabel_classification" / "train.csv", index_col="id")["categories"]
-    given = pd.concat([train["categories"], answers(ready)["categories"]])
-    assert all(json.loads(raw[name]) == [float(word) for word in text.split()] for name, text in given.items())
+    labels = pd.concat([train["categories"], answers(ready)["categories"]])
+    assert all(json.loads(raw[name]) == [float(word) for word in text.split()] for name, text in labels.items())
     for name, image in pd.concat([train["image"], test["image"]]).items():
         assert (ready.public / image).read_bytes() == (ready.folder / "raw" / "images" / f"{name}.png").read_bytes()
 

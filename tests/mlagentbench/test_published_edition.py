@@ -127,8 +127,8 @@ def test_a_miniature_passes_every_check(home, name):
     assert [finding for finding in check_task(data, home) if finding.passed is False] == []
     rules = data.task.rules["published"]
     assert rules.quirks and rules.baseline == BASELINES.get(name)
-    shown = data.task.description
-    assert str(data.task.starter_script) in shown and data.task.submission.file in shown
+    description = data.task.description
+    assert str(data.task.starter_script) in description and data.task.submission.file in description
 
 
 @pytest.mark.parametrize("name", WORKSPACES)
@@ -168,8 +168,8 @@ def test_test_labels_are_replaced_or_removed(home):
         assert list(pd.read_csv(ready(home, name).public / "test.csv").columns) == columns
     assert not list((ready(home, "identify-contrails").public / "test").rglob("human*"))
     text = np.load(ready(home, "babylm").private / "inputs" / "text.npy").tobytes()
-    shown = b"".join(path.read_bytes() for path in ready(home, "babylm").public.rglob("*") if path.is_file())
-    assert max(text.splitlines(), key=len) not in shown
+    public = b"".join(path.read_bytes() for path in ready(home, "babylm").public.rglob("*") if path.is_file())
+    assert max(text.splitlines(), key=len) not in public
 
 
 def shown_columns(home: Home, name: str) -> list[str]:
@@ -232,15 +232,15 @@ def test_reviews_come_from_the_published_files():
 @pytest.mark.parametrize("name", [name for name in WORKSPACES if name not in MODELS])
 def test_a_starter_runs_sealed_to_a_valid_grade(home, name):
     data = ready(home, name)
-    found = grade(home, name, run_starter(home, data, SMALLER.get(name), FLAGS.get(name, "")))
-    assert found.valid_submission, found.why
-    assert found.edition == "published" and set(found.quirks) == set(data.task.rules["published"].quirks)
+    grading = grade(home, name, run_starter(home, data, SMALLER.get(name), FLAGS.get(name, "")))
+    assert grading.valid_submission, grading.why
+    assert grading.edition == "published" and set(grading.quirks) == set(data.task.rules["published"].quirks)
     if name == "feedback":
         # Predictions between 0 and 1 for scores with mean 3.1 and standard deviation 0.65:
         # sqrt((3.1 - 0.5)² + 0.65² + 1 / 12) = 2.7; there are only 5 essays.
-        assert found.score == pytest.approx(2.7, abs=0.5)
+        assert grading.score == pytest.approx(2.7, abs=0.5)
     if name == "babylm":
-        assert found.score is not None and 1 < found.score < 2 * 288  # its 288 tokens are almost equally likely
+        assert grading.score is not None and 1 < grading.score < 2 * 288  # its 288 tokens are almost equally likely
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -253,9 +253,9 @@ def test_starters_without_a_model_fail_until_they_have_one(home, name):
     assert line in script
     completed, submission = run_script(home, data, script.replace(line, model + line))
     assert completed.code == 0 and submission is not None, completed.stderr.text
-    found = grade(home, name, submission)
-    assert found.valid_submission and found.baseline == BASELINES[name], found.why
-    assert found.success  # of house-price, because every error is below the published baseline
+    grading = grade(home, name, submission)
+    assert grading.valid_submission and grading.baseline == BASELINES[name], grading.why
+    assert grading.success  # of house-price, because every error is below the published baseline
 
 
 @pytest.mark.slow
@@ -284,8 +284,8 @@ def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay, tmp
     assert "text_id,full_text,cohesion" in seen[0][0] and "text_id,full_text\n" in seen[1][0]
     assert "final MCRMSE on validation set" in seen[3][0] and seen[5][0] == "mine"
     assert trial.grade is not None and trial.grade.edition == "published"
-    shown = assay("report", tmp_path / "run", "--published").stdout
-    assert shown.count("≈ feedback is roughly comparable") == 1 and shown.count("is not comparable") == 4
+    report = assay("report", tmp_path / "run", "--published").stdout
+    assert report.count("≈ feedback is roughly comparable") == 1 and report.count("is not comparable") == 4
 
 
 def test_rows_count_by_position_whatever_their_ids(home):
@@ -322,10 +322,10 @@ def test_documented_categories_never_match_and_half_the_score_is_drawn(home):
 
 def test_fathomnet_score_by_hand():
     truth = np.array([["[1.0, 2.0]", 1], ["[3.0]", 0], ["[4.0]", 0]], dtype=object)
-    given = np.array([["x [1.0, 2.0]", 0.9], ["[3.0]", 0.1], ["5", 0.9]], dtype=object)
+    submitted = np.array([["x [1.0, 2.0]", 0.9], ["[3.0]", 0.1], ["5", 0.9]], dtype=object)
     # Average precision: (1/2 + 2/3) / 2, 1 and 0. AUC: of two pairs one is won and one tied, so 0.75.
     precision = ((1 / 2 + 2 / 3) / 2 + 1 + 0) / 3
-    assert evaluate("fathomnet_score", truth, given, {"k": 20}) == pytest.approx(0.5 * (precision + 0.5))
+    assert evaluate("fathomnet_score", truth, submitted, {"k": 20}) == pytest.approx(0.5 * (precision + 0.5))
 
 
 def test_dice_is_averaged_over_images_and_empty_ones_score_1(home):
@@ -334,12 +334,12 @@ def test_dice_is_averaged_over_images_and_empty_ones_score_1(home):
     first = truth.index[~empty][0]
     start, length = map(int, truth["encoded_pixels"][first].split()[:2])
     area = sum(map(int, truth["encoded_pixels"][first].split()[1::2]))
-    given = truth[["record_id"]].assign(encoded_pixels="-")
-    given.loc[first, "encoded_pixels"] = f"{start} {length}"
+    submitted = truth[["record_id"]].assign(encoded_pixels="-")
+    submitted.loc[first, "encoded_pixels"] = f"{start} {length}"
     more = pd.DataFrame({"record_id": ["123"], "encoded_pixels": ["1 1"]})
     expected = (empty.sum() + 2 * length / (length + area)) / len(truth)
-    found = grade(home, "identify-contrails", pd.concat([more, given]).to_csv(index=False))
-    assert found.score == pytest.approx(expected, abs=1e-5)
+    grading = grade(home, "identify-contrails", pd.concat([more, submitted]).to_csv(index=False))
+    assert grading.score == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -353,9 +353,9 @@ def test_dice_is_averaged_over_images_and_empty_ones_score_1(home):
     ],
 )
 def test_the_first_reported_time_counts(home, content, score, improvement, success):
-    found = grade(home, "vectorization", content)
-    assert (found.score, found.success) == (score, success)
-    assert found.improvement == (None if improvement is None else pytest.approx(improvement, rel=1e-6))
+    grading = grade(home, "vectorization", content)
+    assert (grading.score, grading.success) == (score, success)
+    assert grading.improvement == (None if improvement is None else pytest.approx(improvement, rel=1e-6))
 
 
 def test_success_needs_no_distance_from_noise(home):
@@ -364,9 +364,9 @@ def test_success_needs_no_distance_from_noise(home):
     wrong = (truth + 1) % 40
     for share, success in ((0.33, False), (0.36, True)):  # the published baseline is 0.3134: 10 % more is 0.34474
         right = int(np.ceil(share * len(truth)))
-        given = pd.DataFrame({"0": np.where(np.arange(len(truth)) < right, truth, wrong)})
-        found = grade_submission(given.to_csv(index=False).encode(), data, home=home)
-        assert found.score == pytest.approx(right / len(truth), abs=1e-5) and found.success is success
+        submitted = pd.DataFrame({"0": np.where(np.arange(len(truth)) < right, truth, wrong)})
+        grading = grade_submission(submitted.to_csv(index=False).encode(), data, home=home)
+        assert grading.score == pytest.approx(right / len(truth), abs=1e-5) and grading.success is success
 
 
 def test_perplexity_by_hand():
@@ -378,9 +378,9 @@ def test_perplexity_by_hand():
 
 def test_argmax_accuracy_by_hand():
     truth = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
-    given = np.array([[0.2, 0.1, 0.1], [0.5, 0.4, 0.1], [0, 0, 1], [0.3, 0.3, 0.3]])
+    submitted = np.array([[0.2, 0.1, 0.1], [0.5, 0.4, 0.1], [0, 0, 1], [0.3, 0.3, 0.3]])
     assert (
-        evaluate("argmax_accuracy", truth, given, {}) == 0.75
+        evaluate("argmax_accuracy", truth, submitted, {}) == 0.75
     )  # the second row is wrong, of equal values the first counts
 
 

@@ -159,8 +159,8 @@ def test_no_code_of_assay_unpickles_or_evaluates(nodes):
     assert len(paths) > 100
     for path in paths:
         for node in nodes[path]:
-            found = _names(node) & unwanted
-            assert not found, f"{path}:{node.lineno}: {found}"
+            names = _names(node) & unwanted
+            assert not names, f"{path}:{node.lineno}: {names}"
             if isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "weights_only"):
                 assert ast.unparse(node.value) == str(node.arg == "weights_only"), f"{path}:{node.value.lineno}"
             if isinstance(node, ast.Attribute) and node.attr == "load":
@@ -169,9 +169,9 @@ def test_no_code_of_assay_unpickles_or_evaluates(nodes):
 
 def test_no_code_swallows_exceptions(nodes):
     """W17: no bare `except`; one that catches everything re-raises it or says why nothing narrower is right."""
-    for path, found in nodes.items():
+    for path, tree in nodes.items():
         lines = path.read_text().splitlines()
-        for node in found:
+        for node in tree:
             if isinstance(node, ast.ExceptHandler):
                 caught = ast.unparse(node.type) if node.type else ""
                 assert caught, f"{path}:{node.lineno}"
