@@ -20,7 +20,6 @@ PENDING = (
     "src/assay/tasks",
     "src/assay/web",
     "tests/grading",
-    "tests/mlebench",
     "tests/results",
     "tests/studies",
     "tests/web",

@@ -26,8 +26,8 @@ def split_by_category(metadata: dict[str, Any], test_size: float, min_random: in
             train += pairs[:-count]
             test += pairs[-count:]
         else:
-            some, others = train_test_split(pairs, test_size=test_size, random_state=0)
-            train += some
+            chosen, others = train_test_split(pairs, test_size=test_size, random_state=0)
+            train += chosen
             test += others
     random.Random(0).shuffle(test)
     return train, test

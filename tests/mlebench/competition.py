@@ -97,9 +97,9 @@ class Competition:
 
     def test_v1_prepares_the_published_files(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name)
-        found, expected = read_prepared(prepared), self.prepare_reference(prepared.folder / "raw")
-        assert sorted(found) == sorted(expected)
-        assert [path for path in expected if found[path] != expected[path]] == []
+        files, expected = read_prepared(prepared), self.prepare_reference(prepared.folder / "raw")
+        assert sorted(files) == sorted(expected)
+        assert [path for path in expected if files[path] != expected[path]] == []
 
     def test_fixed_changes_only_what_it_repairs(self, miniatures: Miniatures) -> None:
         v1, fixed = (read_prepared(miniatures.prepared(self.name, edition)) for edition in EDITIONS)
@@ -247,10 +247,12 @@ class Table:
         writer.writerows([row[name] for name in names] for row in (self.rows if rows is None else rows))
         return content.getvalue()
 
-    def change(self, change: Callable[[dict[str, str]], Mapping[str, str]], places: Sequence[int] | None = None) -> str:
-        """Return the table with some cells replaced, in the rows at `places` or in all."""
-        chosen = range(len(self.rows)) if places is None else places
-        return self.write([row | change(row) if place in chosen else row for place, row in enumerate(self.rows)])
+    def change(
+        self, change: Callable[[dict[str, str]], Mapping[str, str]], numbers: Sequence[int] | None = None
+    ) -> str:
+        """Return the table with some cells replaced, in the rows `numbers` or in all."""
+        chosen = range(len(self.rows)) if numbers is None else numbers
+        return self.write([row | change(row) if number in chosen else row for number, row in enumerate(self.rows)])
 
 
 def perturb(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
@@ -289,7 +291,7 @@ def _perturb_order(table: Table, draw: random.Random) -> Iterator[tuple[str, str
     yield "id last", table.write(header=[*(name for name in header if name != table.id), table.id])
     yield "an extra column of text", table.write([row | {"note": "x"} for row in rows], [*header, "note"])
     yield "an extra column of zeros", table.write([row | {"note": "0"} for row in rows], [*header, "note"])
-    yield "an index column", table.write([row | {"": str(place)} for place, row in enumerate(rows)], ["", *header])
+    yield "an index column", table.write([row | {"": str(number)} for number, row in enumerate(rows)], ["", *header])
     yield "a column twice", table.write(header=[*header, table.targets[0]])
     yield "no id column", table.write(header=[name for name in header if name != table.id])
     yield "no target column", table.write(header=[name for name in header if name != table.targets[-1]])
@@ -316,8 +318,8 @@ def _perturb_text(table: Table, good: str) -> Iterator[tuple[str, str]]:
     yield (
         "an index without a name",
         "".join(
-            f"{place - 1 if place else ''}{',' if place else ''}{line}\n"
-            for place, line in enumerate(good.splitlines())
+            f"{number - 1 if number else ''}{',' if number else ''}{line}\n"
+            for number, line in enumerate(good.splitlines())
         ),
     )
     yield "an empty file", "\n"
@@ -338,10 +340,10 @@ def _perturb_rows(table: Table, draw: random.Random) -> Iterator[tuple[str, str]
 def _perturb_ids(table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
     id, rows = table.id, table.rows
     for count in (1, 2, len(rows)):
-        places = draw.sample(range(len(rows)), count)
-        yield f"{count} ids equal", table.change(lambda _: {id: rows[0][id]}, places)
-        yield f"{count} ids missing", table.change(lambda _: {id: ""}, places)
-        yield f"{count} ids unknown", table.change(lambda _: {id: "zz"}, places)
+        numbers = draw.sample(range(len(rows)), count)
+        yield f"{count} ids equal", table.change(lambda _: {id: rows[0][id]}, numbers)
+        yield f"{count} ids missing", table.change(lambda _: {id: ""}, numbers)
+        yield f"{count} ids unknown", table.change(lambda _: {id: "zz"}, numbers)
     yield "a space before ids", table.change(lambda row: {id: f" {row[id]}"})
     yield "a space after ids", table.change(lambda row: {id: f"{row[id]} "})
     yield "zeros before ids", table.change(lambda row: {id: f"00{row[id]}"})
@@ -353,8 +355,8 @@ def _perturb_values(table: Table, draw: random.Random) -> Iterator[tuple[str, st
     for cell in CELLS:
         target = draw.choice(table.targets)
         for count in (1, len(table.rows)):
-            places = draw.sample(range(len(table.rows)), count)
-            yield f"{count} × {cell!r} in {target}", table.change(lambda _: {target: cell}, places)  # noqa: B023
+            numbers = draw.sample(range(len(table.rows)), count)
+            yield f"{count} × {cell!r} in {target}", table.change(lambda _: {target: cell}, numbers)  # noqa: B023
     for step in (1.05e-5, 1.2e-5, -1.05e-5, -1.2e-5, 0.1):
         yield f"values shifted by {step}", table.change(lambda row: {table.targets[0]: _shift(row, table, step)})  # noqa: B023
     for cell in ("0", "1", "0.5", "True", "normal", ""):
@@ -405,16 +407,16 @@ def read_prepared(prepared: Prepared) -> Files:
 
 def read_tree(folder: Path) -> Files:
     """Return all files below a folder by path, the members of archives among them."""
-    found: Files = {}
+    files: Files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.name.endswith((".zip", ".7z", ".tar.gz")):
-            found |= {f"{name}/{member}": content for member, content in read_archive(path).items()}
+            files |= {f"{name}/{member}": content for member, content in read_archive(path).items()}
         elif path.is_file():
-            found[name] = path.read_bytes()
+            files[name] = path.read_bytes()
         elif not any(path.iterdir()):
-            found[f"{name}/"] = b""
-    return found
+            files[f"{name}/"] = b""
+    return files
 
 
 def read_archive(path: Path) -> Files:

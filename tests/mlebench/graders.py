@@ -93,6 +93,6 @@ def map_at_5(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: s
     predicted, true = (side.sort_values(id)[target].astype(str) for side in (submission, answers))
     scores = []
     for guesses, label in zip(predicted.str.split(" "), true, strict=True):
-        places = [place for place, guess in enumerate(guesses[:5], start=1) if guess == label]
-        scores.append(1 / places[0] if places else 0.0)
+        ranks = [rank for rank, guess in enumerate(guesses[:5], start=1) if guess == label]
+        scores.append(1 / ranks[0] if ranks else 0.0)
     return float(np.mean(scores))

@@ -53,7 +53,7 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
         tables = {path.stem: json.loads(path.read_text()) for path in (raw / "train_data").glob("*.json")}
         sides = split([log["token"] for log in tables["log"]], test_size=0.2)
         boxes = pd.read_csv(io.StringIO((raw / "train.csv").read_text()))
-        found: Files = {}
+        files: Files = {}
         train_instances = set()
         for side, logs in zip(("train", "test"), sides, strict=True):
             samples = [record for record in tables["sample"] if record["scene_token"] in logs]
@@ -62,7 +62,7 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
             notes = [record for record in tables["sample_annotation"] if record["sample_token"] in tokens]
             poses = {record["token"]: record for record in tables["ego_pose"]}
             sensors = {record["token"]: record for record in tables["calibrated_sensor"]}
-            made = {
+            public_tables = {
                 "log": [record for record in tables["log"] if record["token"] in logs],
                 "sample": samples,
                 "sample_data": data,
@@ -75,28 +75,32 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
             }
             if side == "train":
                 train_instances = {record["instance_token"] for record in notes}
-                made["sample_annotation"] = notes
-                made["instance"] = [record for record in tables["instance"] if record["token"] in train_instances]
-            found |= {f"public/{side}_data/{name}.json": json.dumps(made[name]).encode() for name in made}
+                public_tables["sample_annotation"] = notes
+                public_tables["instance"] = [
+                    record for record in tables["instance"] if record["token"] in train_instances
+                ]
+            files |= {
+                f"public/{side}_data/{name}.json": json.dumps(public_tables[name]).encode() for name in public_tables
+            }
             for name in ("attribute", "category", "sensor", "visibility"):
-                found[f"public/{side}_data/{name}.json"] = (raw / f"train_data/{name}.json").read_bytes()
+                files[f"public/{side}_data/{name}.json"] = (raw / f"train_data/{name}.json").read_bytes()
             for record in data:
                 folder = {"jpeg": "images", "bin": "lidar"}[record["fileformat"]]
                 name = record["filename"].rpartition("/")[2]
-                found[f"public/{side}_{folder}/{name}"] = (raw / f"train_{folder}" / name).read_bytes()
-            found[f"public/{side}_maps/map_raster_palo_alto.png"] = (
+                files[f"public/{side}_{folder}/{name}"] = (raw / f"train_{folder}" / name).read_bytes()
+            files[f"public/{side}_maps/map_raster_palo_alto.png"] = (
                 raw / "train_maps/map_raster_palo_alto.png"
             ).read_bytes()
             rows = boxes[boxes["Id"].isin(tokens)]
             if side == "train":
-                found["public/train.csv"] = to_csv(rows)
+                files["public/train.csv"] = to_csv(rows)
             else:
                 words = [np.array(text.split(" ")).reshape(-1, 8) for text in rows["PredictionString"]]
                 texts = [" ".join(" ".join(["1.0", *group]) for group in groups) for groups in words]
-                found["private/test.csv"] = to_csv(rows.assign(PredictionString=texts))
+                files["private/test.csv"] = to_csv(rows.assign(PredictionString=texts))
                 sample = "".join(f"{id},\n" for id in rows["Id"])
-                found["public/sample_submission.csv"] = f"Id,PredictionString\n{sample}".encode()
-        return found
+                files["public/sample_submission.csv"] = f"Id,PredictionString\n{sample}".encode()
+        return files
 
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         require_columns(submission, "Id", "PredictionString")
@@ -135,10 +139,10 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
     def test_fixed_lists_the_logs_of_each_side_in_its_map(self, miniatures: Miniatures) -> None:
         listed = {}
         for edition in ("v1", "fixed"):
-            found = read_prepared(miniatures.prepared(self.name, edition))
+            files = read_prepared(miniatures.prepared(self.name, edition))
             for side in ("train", "test"):
-                logs = {log["token"] for log in json.loads(found[f"public/{side}_data/log.json"])}
-                listed[edition, side] = set(json.loads(found[f"public/{side}_data/map.json"])[0]["log_tokens"]) == logs
+                logs = {log["token"] for log in json.loads(files[f"public/{side}_data/log.json"])}
+                listed[edition, side] = set(json.loads(files[f"public/{side}_data/map.json"])[0]["log_tokens"]) == logs
         assert listed == {
             ("v1", "train"): False,
             ("v1", "test"): True,
@@ -149,10 +153,10 @@ class Test3dObjectDetectionForAutonomousVehicles(Competition):
     def test_raw_data_unlike_the_miniature(self, raw: Path) -> None:
         """Two drives that share a sensor and an object, poses used twice, other spellings of JSON, further columns."""
         write_raw(raw)
-        found = prepare_raw(self.name, raw)
-        assert found == self.prepare_reference(raw)
+        files = prepare_raw(self.name, raw)
+        assert files == self.prepare_reference(raw)
         for folder, count in FULL.items():
-            assert len([path for path in found if path.startswith(f"public/{folder}/")]) == count
+            assert len([path for path in files if path.startswith(f"public/{folder}/")]) == count
 
     def test_all_that_is_missing_is_named_at_once(self, raw: Path) -> None:
         write_raw(raw)
@@ -225,13 +229,13 @@ def parse(text: str) -> list[Box]:
     ]
 
 
-def score_sample(truth: list[Box], given: list[Box]) -> list[float]:
+def score_sample(truth: list[Box], predicted: list[Box]) -> list[float]:
     areas = []
     for name in sorted({box[2] for box in truth}):
-        wanted = [numbers for _, numbers, label in truth if label == name]
-        found = sorted((box for box in given if box[2] == name), key=lambda box: -box[0])
-        overlaps = [[overlap(numbers, other) for other in wanted] for _, numbers, _ in found]
-        areas.append([average_precision(overlaps, len(wanted), threshold) for threshold in THRESHOLDS])
+        true = [numbers for _, numbers, label in truth if label == name]
+        ranked = sorted((box for box in predicted if box[2] == name), key=lambda box: -box[0])
+        overlaps = [[overlap(numbers, other) for other in true] for _, numbers, _ in ranked]
+        areas.append([average_precision(overlaps, len(true), threshold) for threshold in THRESHOLDS])
     return np.mean(areas, axis=0).tolist()
 
 
@@ -242,26 +246,28 @@ def average_precision(overlaps: list[list[float]], count: int, threshold: float)
         hits.append(row[best] > threshold and free[best])
         free[best] = free[best] and not hits[-1]
     precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
-    return sum(precision[place:].max() / count for place, hit in enumerate(hits) if hit)
+    return sum(precision[index:].max() / count for index, hit in enumerate(hits) if hit)
 
 
 def has_right_angles(x: float, y: float, width: float, length: float, yaw: float) -> bool:
     """Whether the corners of a box, rounded as numbers are so far from 0, still form right angles."""
     ahead, aside = length / 2 * np.array([np.cos(yaw), np.sin(yaw)]), width / 2 * np.array([-np.sin(yaw), np.cos(yaw)])
-    corners = [np.array([x, y]) + one * ahead + other * aside for one, other in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
-    sides = [corners[place] - corners[place - 1] for place in range(4)]
-    return all(np.isclose(sides[place] @ sides[place - 1], 0) for place in range(4))
+    corners = [np.array([x, y]) + front * ahead + side * aside for front, side in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+    sides = [corners[index] - corners[index - 1] for index in range(4)]
+    return all(np.isclose(sides[index] @ sides[index - 1], 0) for index in range(4))
 
 
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    require(not np.isnan(np.concatenate([one, other])).any())
+def overlap(left: np.ndarray, other: np.ndarray) -> float:
+    require(not np.isnan(np.concatenate([left, other])).any())
     floors = []
-    for x, y, _, width, length, height, yaw in (one, other):
+    for x, y, _, width, length, height, yaw in (left, other):
         require(width > 0 and length > 0 and height > 0 and has_right_angles(x, y, width, length, yaw))
         flat = affinity.rotate(
             shapely.box(-length / 2, -width / 2, length / 2, width / 2), yaw, (0, 0), use_radians=True
         )
         floors.append(affinity.translate(flat, x - other[0], y - other[1]))
-    shared = max(0, min(box[2] + box[5] / 2 for box in (one, other)) - max(box[2] - box[5] / 2 for box in (one, other)))
+    shared = max(
+        0, min(box[2] + box[5] / 2 for box in (left, other)) - max(box[2] - box[5] / 2 for box in (left, other))
+    )
     common = floors[0].intersection(floors[1]).area * shared
-    return common / (np.prod(one[3:6]) + np.prod(other[3:6]) - common)
+    return common / (np.prod(left[3:6]) + np.prod(other[3:6]) - common)

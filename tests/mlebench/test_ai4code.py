@@ -48,16 +48,16 @@ class TestAI4Code(Competition):
         require(set(submission["id"]) == set(answers["id"]))
         predicted, true = (side.sort_values("id")["cell_order"] for side in (submission, answers))
         inversions = pairs = 0
-        for given, cells in zip(predicted.map(str).str.split(), true.map(str).str.split(), strict=True):
-            require(len(given) == len(cells))
-            places = [given.index(cell) for cell in cells]
-            inversions += sum(one > other for one, other in combinations(places, 2))
+        for order, cells in zip(predicted.map(str).str.split(), true.map(str).str.split(), strict=True):
+            require(len(order) == len(cells))
+            positions = [order.index(cell) for cell in cells]
+            inversions += sum(first > other for first, other in combinations(positions, 2))
             pairs += len(cells) * (len(cells) - 1)
         return 1 - 4 * inversions / pairs
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
         yield from super().perturbations(table, draw)
-        long = max(range(len(table.rows)), key=lambda place: len(table.rows[place]["cell_order"].split()))
+        long = max(range(len(table.rows)), key=lambda row: len(table.rows[row]["cell_order"].split()))
         cells = table.rows[long]["cell_order"].split()
         for label, order in (
             ("a cell missing", cells[1:]),

@@ -25,17 +25,17 @@ class TestBillionWordImputation(Competition):
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
         draw = np.random.RandomState(0)
-        train, shown, full = [], ['"id","sentence"'], ['"id","sentence"']
+        train, public, full = [], ['"id","sentence"'], ['"id","sentence"']
         for line in lines[:30_301_028]:
             tokens = line.strip().replace('"', '""').split()
             if draw.uniform() > 0.01 or len(tokens) < 3:
                 train.append(line)
                 continue
-            place = draw.randint(low=1, high=len(tokens) - 1)
+            removed = draw.randint(low=1, high=len(tokens) - 1)
             number = len(full) - 1
             full.append(f'{number},"{line.strip().replace(chr(34), chr(34) * 2)}"')
-            shown.append(f'{number},"{" ".join(tokens[:place] + tokens[place + 1 :])}"')
-        test = ("\n".join(shown) + "\n").encode()
+            public.append(f'{number},"{" ".join(tokens[:removed] + tokens[removed + 1 :])}"')
+        test = ("\n".join(public) + "\n").encode()
         return {
             "public/train_v2.txt.zip/train_v2.txt": "".join(train).encode(),
             "public/test_v2.txt.zip/test_v2.txt": test,
@@ -48,7 +48,7 @@ class TestBillionWordImputation(Competition):
         predicted, true = align(submission, answers, "id")
         require(all(isinstance(text, str) for text in predicted["sentence"].tolist()))
         return np.mean(
-            [distance(one, other) for one, other in zip(predicted["sentence"], true["sentence"], strict=True)]
+            [distance(text, other) for text, other in zip(predicted["sentence"], true["sentence"], strict=True)]
         )
 
     @pytest.mark.parametrize("end", ["", "\n", "\r"])
@@ -81,13 +81,13 @@ class TestBillionWordImputation(Competition):
 
 
 @cache
-def distance(one: str, other: str) -> int:
+def distance(text: str, other: str) -> int:
     """Levenshtein distance by the textbook table, row by row."""
     above = np.arange(len(other) + 1)
-    places = np.arange(len(other) + 1)
+    columns = np.arange(len(other) + 1)
     letters = np.array(list(other))
-    for character in one:
+    for character in text:
         current = above + 1
         current[1:] = np.minimum(current[1:], above[:-1] + (letters != character))
-        above = np.minimum.accumulate(current - places) + places
+        above = np.minimum.accumulate(current - columns) + columns
     return int(above[-1])

@@ -35,7 +35,7 @@ class TestBmsMolecularTranslation(Competition):
         require_columns(submission, "image_id", "InChI")
         predicted, true = align(submission, answers, "image_id")
         texts = (table["InChI"].astype(str) for table in (predicted, true))
-        return np.mean([distance(one, other) for one, other in zip(*texts, strict=True)])
+        return np.mean([distance(text, other) for text, other in zip(*texts, strict=True)])
 
     def test_texts_are_quoted_only_where_needed(self, raw: Path) -> None:
         rows = [f'a{number:02d}b,"InChI=1S/{number}{"," if number % 2 else ""}x"' for number in range(10)]
@@ -53,13 +53,13 @@ class TestBmsMolecularTranslation(Competition):
 
 
 @cache
-def distance(one: str, other: str) -> int:
+def distance(text: str, other: str) -> int:
     """Levenshtein distance by the textbook table, row by row."""
     above = list(range(len(other) + 1))
-    for row, character in enumerate(one, 1):
+    for row, character in enumerate(text, 1):
         current = [row]
-        for column, wanted in enumerate(other, 1):
-            replaced = above[column - 1] + (character != wanted)
+        for column, target in enumerate(other, 1):
+            replaced = above[column - 1] + (character != target)
             current.append(min(above[column] + 1, current[-1] + 1, replaced))
         above = current
     return above[-1]

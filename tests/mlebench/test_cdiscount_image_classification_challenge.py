@@ -47,12 +47,12 @@ class TestCdiscountImageClassificationChallenge(Competition):
     def test_any_order_of_fields_and_ids_of_any_size(self, raw: Path) -> None:
         """An _id comes first when a document is written again; everything else keeps its place, size and content."""
         documents = []
-        for place in range(30):
-            id = (INT64, struct.pack("<q", 2**40 - place)) if place % 3 else (INT32, struct.pack("<i", -place))
-            kind = (DOUBLE, TIMESTAMP, DECIMAL, MIN_KEY)[place % 4]
+        for number in range(30):
+            id = (INT64, struct.pack("<q", 2**40 - number)) if number % 3 else (INT32, struct.pack("<i", -number))
+            kind = (DOUBLE, TIMESTAMP, DECIMAL, MIN_KEY)[number % 4]
             value = bytes(struct.calcsize(FORMATS[kind]))
-            others = {"a": (kind, value), "category_id": (INT32, struct.pack("<i", place % 4))}
-            documents.append({**others, "_id": id} if place % 2 else {"_id": id, **others})
+            others = {"a": (kind, value), "category_id": (INT32, struct.pack("<i", number % 4))}
+            documents.append({**others, "_id": id} if number % 2 else {"_id": id, **others})
         contents = [bare(document) for document in documents]
         write_file(raw / "train.bson", b"".join(contents))
         write_file(raw / "category_names.csv", b"\xff\r\n")

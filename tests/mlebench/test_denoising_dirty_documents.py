@@ -46,7 +46,7 @@ class TestDenoisingDirtyDocuments(Competition):
             "both": b"first",
         }
         write_archive(raw / "train.zip", {"train/": b"", **{f"train/{page}": page for page in pages}, **others})
-        clean = {f"train_cleaned/{page}": gray_picture(place) for place, page in enumerate(pages)}
+        clean = {f"train_cleaned/{page}": gray_picture(number) for number, page in enumerate(pages)}
         write_archive(raw / "train_cleaned.zip", {**clean, "train_cleaned/77.png": b"extra", "both": b"second"})
         train, test = split(sorted(pages), test_size=0.2)
         ids = [f"{test[0].removesuffix('.png')}_{row}_{column}" for row in (1, 2) for column in (1, 2, 3)]

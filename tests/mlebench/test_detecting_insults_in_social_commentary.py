@@ -39,7 +39,7 @@ class TestDetectingInsultsInSocialCommentary(Competition):
         self, train: tuple[str, ...], test: tuple[str, ...], raw: Path
     ) -> None:
         for name, (header, *comments) in {"train": train, "test_with_solutions": test}.items():
-            lines = [header, *(f"{place % 2},,{comment}" for place, comment in enumerate(comments))]
+            lines = [header, *(f"{row % 2},,{comment}" for row, comment in enumerate(comments))]
             write_file(raw / f"{name}.csv", "".join(f"{line}\n" for line in lines).encode())
         with pytest.raises(SourceError, match=r"train\.csv|test_with_solutions\.csv"):
             prepare_raw(self.name, raw)

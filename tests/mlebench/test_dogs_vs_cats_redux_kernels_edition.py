@@ -15,16 +15,16 @@ class TestDogsVsCatsReduxKernelsEdition(Competition):
     def prepare_reference(self, raw: Path) -> Files:
         pictures = {Path(name).name: content for name, content in read_archive(raw / "train.zip").items()}
         train, test = split(sorted(pictures), test_size=0.1)
-        shown: Files = {}
+        public: Files = {}
         for kind in ("cat", "dog"):
             for number, name in enumerate(name for name in train if kind in name):
-                shown[f"train/{kind}.{number}.jpg"] = shown[f"train.zip/{kind}.{number}.jpg"] = pictures[name]
+                public[f"train/{kind}.{number}.jpg"] = public[f"train.zip/{kind}.{number}.jpg"] = pictures[name]
         for number, name in enumerate(test, start=1):
-            shown[f"test/{number}.jpg"] = shown[f"test.zip/{number}.jpg"] = pictures[name]
+            public[f"test/{number}.jpg"] = public[f"test.zip/{number}.jpg"] = pictures[name]
         labels = [1 if "dog" in name else 0 for name in test]
         answers = pd.DataFrame({"id": np.arange(len(test)) + 1, "label": labels})
         return {
-            **{f"public/{path}": content for path, content in shown.items()},
+            **{f"public/{path}": content for path, content in public.items()},
             "public/sample_submission.csv": to_csv(answers.assign(label=0.5)),
             "private/answers.csv": to_csv(answers),
         }

@@ -88,11 +88,11 @@ class TestFacebookRecruitingIiiKeywordExtraction(Competition):
         assert shared["fixed"] == 0
 
     def test_fixed_keeps_the_tag_nan(self, miniatures: Miniatures) -> None:
-        for edition, found in (("v1", False), ("fixed", True)):
+        for edition, kept in (("v1", False), ("fixed", True)):
             prepared = miniatures.prepared(self.name, edition)
             sides = (prepared.public / "train.csv", prepared.private / "test.csv")
             tags = {tag for path in sides for tag in read_text_table(path.read_bytes())["Tags"]}
-            assert ("nan" in tags, "" in tags) == (found, not found)
+            assert ("nan" in tags, "" in tags) == (kept, not kept)
 
     def test_fixed_has_a_small_sample(self, miniatures: Miniatures) -> None:
         samples = [miniatures.prepared(self.name, edition).public for edition in ("v1", "fixed")]

@@ -92,8 +92,8 @@ class TestFreesoundAudioTagging2019(Competition):
         files = prepare_raw(self.name, raw)
         answers = read_text_table(files["private/test.csv"])
         assert list(answers["fname"]) == ["9.wav", "7.wav", "a.wav"]
-        ones = [[name for name in CLASSES if row[name] == "1"] for _, row in answers.iterrows()]
-        assert ones == [["Bark", "Yell"], ["Yell"], []]
+        labels = [[name for name in CLASSES if row[name] == "1"] for _, row in answers.iterrows()]
+        assert labels == [["Bark", "Yell"], ["Yell"], []]
         assert {path for path in files if path.startswith("public")} == {
             "public/sample_submission.csv", "public/notes.txt", "public/more/deep/file.txt", "public/test/"
         }  # fmt: skip

@@ -48,7 +48,7 @@ class TestGoogleQuestChallenge(Competition):
     def test_a_rating_that_is_constant_in_test_is_swapped_in(self, raw: Path) -> None:
         texts = {f"text_{number}": ["a", "NA", "b,\r\nc"] for number in range(10)}
         table = pd.DataFrame({"qa_id": np.arange(30) * 7} | {name: values * 10 for name, values in texts.items()})
-        ratings = {name: (np.arange(30) + place) % 3 / 2 for place, name in enumerate(RATINGS[::-1])}
+        ratings = {name: (np.arange(30) + column) % 3 / 2 for column, name in enumerate(RATINGS[::-1])}
         table = table.assign(**ratings).assign(question_type_spelling=0)
         first, second = split(table, test_size=0.1)[0].index[[5, 9]]
         table.loc[[first, second], "question_type_spelling"] = 1

@@ -111,9 +111,9 @@ SIDES = ("train", "validation")
 
 def encode(pixels: np.ndarray) -> str:
     runs: list[int] = []
-    for place in np.flatnonzero(pixels).tolist():
-        if runs and runs[-2] + runs[-1] == place + 1:
+    for pixel in np.flatnonzero(pixels).tolist():
+        if runs and runs[-2] + runs[-1] == pixel + 1:
             runs[-1] += 1
         else:
-            runs += [place + 1, 1]
+            runs += [pixel + 1, 1]
     return " ".join(map(str, runs)) or "-"

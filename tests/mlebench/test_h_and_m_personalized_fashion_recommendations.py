@@ -57,12 +57,12 @@ class TestHAndMPersonalizedFashionRecommendations(Competition):
         true = answers.sort_values("customer_id")["prediction"].astype(str).str.split(" ")
         scores = []
         for labels, guesses in zip(true, known["prediction"].astype(str).str.split(" "), strict=False):
-            places = [
-                place
-                for place, guess in enumerate(guesses[:12], start=1)
-                if guess in labels and guess not in guesses[: place - 1]
+            ranks = [
+                rank
+                for rank, guess in enumerate(guesses[:12], start=1)
+                if guess in labels and guess not in guesses[: rank - 1]
             ]
-            hits = [number / place for number, place in enumerate(places, start=1)]
+            hits = [number / rank for number, rank in enumerate(ranks, start=1)]
             scores.append(sum(hits) / min(len(set(labels)), 12))
         return float(np.mean(scores))
 

@@ -61,11 +61,13 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         require(len(submission) == len(answers))
         require(all(round(total, 5) == 1 for total in submission[VOTES].sum(axis=1)))
         require(set(submission["eeg_id"]) == set(answers["eeg_id"]))
-        given, true = (table.sort_values("eeg_id").drop(columns="eeg_id") for table in (submission, answers))
-        require(pd.api.types.is_numeric_dtype(given.to_numpy()) and given.select_dtypes(bool).empty)
-        require(bool(given.min().min() >= 0 and given.max().max() <= 1 and np.allclose(given.sum(axis=1), 1)))
+        predicted, true = (table.sort_values("eeg_id").drop(columns="eeg_id") for table in (submission, answers))
+        require(pd.api.types.is_numeric_dtype(predicted.to_numpy()) and predicted.select_dtypes(bool).empty)
+        require(
+            bool(predicted.min().min() >= 0 and predicted.max().max() <= 1 and np.allclose(predicted.sum(axis=1), 1))
+        )
         p = true[VOTES].to_numpy() / true[VOTES].to_numpy().sum(axis=1, keepdims=True)
-        q = np.clip(given[VOTES].to_numpy(), 1e-15, 1 - 1e-15)
+        q = np.clip(predicted[VOTES].to_numpy(), 1e-15, 1 - 1e-15)
         terms = p * np.log(np.where(p == 0, 1, p) / q)
         return float(np.nansum(np.where(p == 0, 0, terms), axis=1).mean())
 

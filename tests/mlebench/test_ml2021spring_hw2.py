@@ -53,7 +53,7 @@ class TestMl2021SpringHw2(Competition):
         folder = raw / "timit_11/timit_11"
         folder.mkdir(parents=True)
         sound = np.arange(8010 * 39, dtype=np.float32)
-        rows = np.stack([sound[39 * place : 39 * (place + 11)] for place in range(8000)])
+        rows = np.stack([sound[39 * frame : 39 * (frame + 11)] for frame in range(8000)])
         np.save(folder / "train_11.npy", rows)
         np.save(folder / "train_label_11.npy", np.full(8000, "7"))
         np.save(folder / "test_11.npy", rows[:2000])

@@ -30,16 +30,16 @@ class TestMlsp2013Birds(Competition):
         folds = pd.DataFrame({"rec_id": folds.index, "fold": [int(number in test) for number in folds.index]})
         public["essential_data/CVfolds_2.txt"] = to_csv(folds)
         public["essential_data/rec_id2filename.txt"] = to_csv(names.assign(rec_id=names["rec_id"].map(new)))
-        shown, answers = ["rec_id,[labels]"], []
+        lines, answers = ["rec_id,[labels]"], []
         for line in read_lines(members["essential_data/rec_labels_test_hidden.txt"])[1:]:
             old, *labels = line.split(",")
             number = new.get(int(old))
             if number in test:
-                shown.append(f"{number},?")
+                lines.append(f"{number},?")
                 answers += [(number * 100 + species, int(str(species) in labels)) for species in range(19)]
             elif number is not None:
-                shown.append(",".join([str(number), *labels]))
-        public["essential_data/rec_labels_test_hidden.txt"] = "".join(f"{line}\n" for line in shown).encode()
+                lines.append(",".join([str(number), *labels]))
+        public["essential_data/rec_labels_test_hidden.txt"] = "".join(f"{line}\n" for line in lines).encode()
         for name in SEGMENTS:
             rows = [line.split(",", 1) for line in read_lines(members[name])[1:]]
             kept = [f"{new[int(old)]},{rest}" for old, rest in rows if int(old) in new]

@@ -64,7 +64,7 @@ class TestMultiModalGestureRecognition(Competition):
             [[int(word) for word in text.split()] for text in side["Sequence"].astype(str)]
             for side in (submission, answers)
         ]
-        distance = sum(count_edits(given, true) for given, true in zip(*lists, strict=True))
+        distance = sum(count_edits(predicted, true) for predicted, true in zip(*lists, strict=True))
         return distance / sum(map(len, lists[1]))
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
@@ -130,14 +130,14 @@ class TestMultiModalGestureRecognition(Competition):
         assert grade.score == 0.0
 
 
-def count_edits(one: list[int], other: list[int]) -> int:
+def count_edits(predicted: list[int], other: list[int]) -> int:
     """Return the Levenshtein distance of items that the published package compares by hash: 2^63 is 4 there."""
     row = list(range(len(other) + 1))
-    for place, item in enumerate(one, start=1):
+    for number, item in enumerate(predicted, start=1):
         above = row
-        row = [place]
-        for column, wanted in enumerate(other, start=1):
-            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (hash(item) != hash(wanted))))
+        row = [number]
+        for column, target in enumerate(other, start=1):
+            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (hash(item) != hash(target))))
     return row[-1]
 
 

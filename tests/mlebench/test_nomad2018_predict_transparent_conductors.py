@@ -13,12 +13,12 @@ class TestNomad2018PredictTransparentConductors(Competition):
     predictions = "number"
 
     def prepare_reference(self, raw: Path) -> Files:
-        places = read_archive(raw / "train.zip")
+        geometries = read_archive(raw / "train.zip")
         files: Files = {}
         train, test = split(pd.read_csv(raw / "train.csv.zip"), test_size=0.1)
         for name, side in (("train", train), ("test", test)):
             for number, old in enumerate(side["id"], 1):
-                files[f"public/{name}/{number}/geometry.xyz"] = places[f"train/{old}/geometry.xyz"]
+                files[f"public/{name}/{number}/geometry.xyz"] = geometries[f"train/{old}/geometry.xyz"]
             side["id"] = range(1, len(side) + 1)
         sample = {"id": test["id"], "formation_energy_ev_natom": 0.1779, "bandgap_energy_ev": 1.8892}
         return files | {
@@ -37,13 +37,13 @@ class TestNomad2018PredictTransparentConductors(Competition):
     def test_the_places_of_atoms_are_found_under_any_name(self, raw: Path) -> None:
         materials = pd.DataFrame({"id": range(1, 21), "bandgap_energy_ev": 1.5, "formation_energy_ev_natom": 0.25})
         write_archive(raw / "train.csv.zip", {"train.csv": to_csv(materials)})
-        places = {f"train/{id:03d}/atoms_{id}.xyz": str(id) for id in materials["id"]}
+        geometries = {f"train/{id:03d}/atoms_{id}.xyz": str(id) for id in materials["id"]}
         others = {"train/5/deeper/geometry.xyz": "no", "train/6/readme.txt": "no"}
-        write_archive(raw / "train.zip", {**places, **others})
+        write_archive(raw / "train.zip", {**geometries, **others})
         files = prepare_raw(self.name, raw)
         for side, rows in zip(("train", "test"), split(materials, test_size=0.1), strict=True):
-            found = [files[f"public/{side}/{new}/geometry.xyz"].decode() for new in range(1, len(rows) + 1)]
-            assert found == [str(old) for old in rows["id"]]
+            texts = [files[f"public/{side}/{new}/geometry.xyz"].decode() for new in range(1, len(rows) + 1)]
+            assert texts == [str(old) for old in rows["id"]]
 
     def test_the_order_of_rows_matters_in_v1_only(self, miniatures: Miniatures) -> None:
         scores = self.scores_after(miniatures, lambda table: table[::-1])

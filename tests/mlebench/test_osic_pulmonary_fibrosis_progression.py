@@ -69,11 +69,11 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:
         yield from super().perturbations(table, draw)
         yield "one row alone", table.write(table.rows[:1])
-        for place, row in enumerate(table.rows):
+        for number, row in enumerate(table.rows):
             if row["Patient_Week"].startswith(table.rows[0]["Patient_Week"].partition("_")[0]):
-                yield f"row {place} alone", table.write([row])
-                yield f"row {place} three times", table.write([row] * 3)
-                yield f"row {place} twice", table.write([*table.rows, row])
+                yield f"row {number} alone", table.write([row])
+                yield f"row {number} three times", table.write([row] * 3)
+                yield f"row {number} twice", table.write([*table.rows, row])
 
     def test_fixed_requires_every_row(self, miniatures: Miniatures) -> None:
         valid = {}

@@ -18,14 +18,14 @@ class TestRandomActsOfPizza(Competition):
     def prepare_reference(self, raw: Path) -> Files:
         requests, kaggle_test = (json.loads((raw / f"{name}.json").read_text()) for name in ("train", "test"))
         train, test = split(requests, test_size=len(kaggle_test) / (len(requests) + len(kaggle_test)))
-        shown = [{field: request[field] for field in kaggle_test[0]} for request in test]
+        public = [{field: request[field] for field in kaggle_test[0]} for request in test]
         answers = pd.DataFrame(test)[["request_id", "requester_received_pizza"]]
         answers = answers.astype({"requester_received_pizza": int})
         files = {
             "public/sampleSubmission.csv": to_csv(answers.assign(requester_received_pizza=0)),
             "private/test.csv": to_csv(answers),
         }
-        for name, side in (("train", train), ("test", shown)):
+        for name, side in (("train", train), ("test", public)):
             content = json.dumps(side, indent=4).encode()
             files[f"public/{name}.json"] = files[f"public/{name}.zip/{name}.json"] = content
         return files

@@ -47,7 +47,7 @@ class TestRanzcrClipCatheterLineClassification(Competition):
         sample = read_table(files["public/sample_submission.csv"])
         assert list(sample.columns) == list(test.columns[:12])
         assert list(sample["StudyInstanceUID"]) == list(test["StudyInstanceUID"])
-        shown = {Path(path).stem for path in files if path.startswith("public/test/")}
-        assert shown == set(test["StudyInstanceUID"])
+        pictured = {Path(path).stem for path in files if path.startswith("public/test/")}
+        assert pictured == set(test["StudyInstanceUID"])
         annotated = set(read_table(files["public/train_annotations.csv"])["StudyInstanceUID"])
         assert annotated <= set(train["StudyInstanceUID"])

@@ -52,10 +52,10 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
         by_uid = studies.set_index("StudyInstanceUID")
         rows = [(uid, target, by_uid.loc[uid, target], f"{uid}_{target}") for target in TARGETS for uid in test]
         answers = pd.DataFrame(rows, columns=["StudyInstanceUID", "prediction_type", "fractured", "row_id"])
-        shown = boxes["StudyInstanceUID"].isin([*first, *third])
-        found = {
+        in_train = boxes["StudyInstanceUID"].isin([*first, *third])
+        files = {
             "public/train.csv": to_csv(studies[studies["StudyInstanceUID"].isin(train)]),
-            "public/train_bounding_boxes.csv": to_csv(boxes[shown]),
+            "public/train_bounding_boxes.csv": to_csv(boxes[in_train]),
             "public/test.csv": to_csv(answers.drop(columns="fractured")),
             "public/sample_submission.csv": to_csv(answers[["row_id"]].assign(fractured=0.5)),
             "private/answers.csv": to_csv(answers),
@@ -66,9 +66,9 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
         empty = [
             f"public/{folder}/"
             for folder in ("segmentations", "train_images", "test_images")
-            if not any(path.startswith(f"public/{folder}/") for path in found)
+            if not any(path.startswith(f"public/{folder}/") for path in files)
         ]
-        return found | dict.fromkeys(empty, b"")
+        return files | dict.fromkeys(empty, b"")
 
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         require_columns(submission, "row_id", "fractured")
@@ -101,11 +101,11 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
     def test_fixed_trains_on_nine_tenths_with_all_their_labels(self, miniatures: Miniatures) -> None:
         counts = {}
         for edition in ("v1", "fixed"):
-            found = read_prepared(miniatures.prepared(self.name, edition))
-            train, boxes = (read_table(found[f"public/{name}.csv"]) for name in ("train", "train_bounding_boxes"))
-            segmentations = [path for path in found if path.startswith("public/segmentations/")]
+            files = read_prepared(miniatures.prepared(self.name, edition))
+            train, boxes = (read_table(files[f"public/{name}.csv"]) for name in ("train", "train_bounding_boxes"))
+            segmentations = [path for path in files if path.startswith("public/segmentations/")]
             counts[edition] = (len(train), boxes["StudyInstanceUID"].nunique(), len(segmentations))
-            test = set(read_table(found["public/test.csv"])["StudyInstanceUID"])
+            test = set(read_table(files["public/test.csv"])["StudyInstanceUID"])
             assert not test & set(boxes["StudyInstanceUID"])
             assert not test & {Path(path).stem for path in segmentations}
             assert not test & set(train["StudyInstanceUID"])
@@ -120,13 +120,13 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
     def _filler(self, miniatures: Miniatures, kind: str) -> int:
         """The studies of the last draw in v1 that have a label of this kind, which v1 does not show."""
         prepared = miniatures.prepared(self.name)
-        raw, found = prepared.folder / "raw", read_prepared(prepared)
-        train = set(read_table(found["public/train.csv"])["StudyInstanceUID"])
+        raw, files = prepared.folder / "raw", read_prepared(prepared)
+        train = set(read_table(files["public/train.csv"])["StudyInstanceUID"])
         if kind == "boxes":
-            shown = set(read_table(found["public/train_bounding_boxes.csv"])["StudyInstanceUID"])
-            return len(train & set(pd.read_csv(raw / "train_bounding_boxes.csv")["StudyInstanceUID"]) - shown)
-        shown = {Path(path).stem for path in found if path.startswith("public/segmentations/")}
-        return len(train & {path.stem for path in (raw / "segmentations").iterdir()} - shown)
+            public = set(read_table(files["public/train_bounding_boxes.csv"])["StudyInstanceUID"])
+            return len(train & set(pd.read_csv(raw / "train_bounding_boxes.csv")["StudyInstanceUID"]) - public)
+        public = {Path(path).stem for path in files if path.startswith("public/segmentations/")}
+        return len(train & {path.stem for path in (raw / "segmentations").iterdir()} - public)
 
     def test_a_perfect_submission_scores_as_published(self, miniatures: Miniatures) -> None:
         for edition in ("v1", "fixed"):
@@ -139,9 +139,9 @@ class TestRsna2022CervicalSpineFractureDetection(Competition):
     )
     def test_raw_data_of_other_sizes(self, raw: Path, studies: int, both: int, segmented: int, boxed: int) -> None:
         uids = [f"1.2.{number * 7 % 64}" for number in range(studies)]
-        rows = "".join(f"{uid},{place % 2},{',0' * 7}\r\n".replace(",,", ",") for place, uid in enumerate(uids))
+        rows = "".join(f"{uid},{number % 2},{',0' * 7}\r\n".replace(",,", ",") for number, uid in enumerate(uids))
         write_file(raw / "train.csv", ("StudyInstanceUID," + ",".join(TARGETS) + "\r\n" + rows).encode())
-        lines = [f"{uid},200,{place}.50,7,8.0,{place}\n" for place, uid in enumerate(uids[: both + boxed][::-1])]
+        lines = [f"{uid},200,{number}.50,7,8.0,{number}\n" for number, uid in enumerate(uids[: both + boxed][::-1])]
         header = "StudyInstanceUID,x,y,width,height,slice_number\n"
         write_file(raw / "train_bounding_boxes.csv", (header + "".join(lines)).encode())
         (raw / "segmentations").mkdir()

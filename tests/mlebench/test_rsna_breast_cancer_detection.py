@@ -36,14 +36,14 @@ class TestRsnaBreastCancerDetection(Competition):
     def grade_reference(self, submission: pd.DataFrame, answers: pd.DataFrame) -> float:
         require_columns(submission, "prediction_id", "cancer")
         predicted, true = align(submission, answers, "prediction_id")
-        given, positive = predicted["cancer"], true["cancer"].to_numpy().astype(bool)
-        require(not any(isinstance(value, str) for value in given))
-        found = np.array([float(value) for value in given])
-        require(not (found < 0).all())  # the published sums are then Python integers, and 0 / 0 fails
-        found = found.clip(0, 1)
-        if np.isnan(found).any() or found[positive].sum() == 0:
+        submitted, positive = predicted["cancer"], true["cancer"].to_numpy().astype(bool)
+        require(not any(isinstance(value, str) for value in submitted))
+        scores = np.array([float(value) for value in submitted])
+        require(not (scores < 0).all())  # the published sums are then Python integers, and 0 / 0 fails
+        scores = scores.clip(0, 1)
+        if np.isnan(scores).any() or scores[positive].sum() == 0:
             return 0.0
-        precision, recall = found[positive].sum() / found.sum(), found[positive].sum() / positive.sum()
+        precision, recall = scores[positive].sum() / scores.sum(), scores[positive].sum() / positive.sum()
         return float(2 * precision * recall / (precision + recall))
 
     def perturbations(self, table: Table, draw: random.Random) -> Iterator[tuple[str, str]]:

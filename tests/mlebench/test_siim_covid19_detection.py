@@ -64,7 +64,7 @@ class TestSiimCovid19Detection(Competition):
         rows = list(zip(*(map(parse, side["PredictionString"]) for side in (true, predicted)), strict=True))
         scores = []
         for label in sorted({box[0] for truth, _ in rows for box in truth}):
-            pairs = [pair for truth, given in rows for pair in match(truth, given, label)]
+            pairs = [pair for truth, boxes in rows for pair in match(truth, boxes, label)]
             hits, confidences = zip(*pairs, strict=True)
             require(not all(hits))
             scores.append(average_precision_score(hits, confidences))
@@ -74,13 +74,15 @@ class TestSiimCovid19Detection(Competition):
         yield from super().perturbations(table, draw)
         for text in STRINGS:
             for count in (1, len(table.rows) // 2):
-                places = draw.sample(range(len(table.rows)), count)
-                yield f"{count} × {text!r}", table.change(lambda _: {"PredictionString": text}, places)  # noqa: B023
+                numbers = draw.sample(range(len(table.rows)), count)
+                yield f"{count} × {text!r}", table.change(lambda _: {"PredictionString": text}, numbers)  # noqa: B023
         yield (
             "several labels with confidences",
             table.change(
                 lambda _: {
-                    "PredictionString": " ".join(f"{one} {draw.random()} 0 0 1 1" for one in ("negative", "atypical"))
+                    "PredictionString": " ".join(
+                        f"{label} {draw.random()} 0 0 1 1" for label in ("negative", "atypical")
+                    )
                 }
             ),
         )
@@ -103,7 +105,10 @@ class TestSiimCovid19Detection(Competition):
         studies |= {"Z": [0] * count, "Y": [0, 1, 0] * 7, "X": [0, 1, 1] * 7, "W": [0.0] * count}
         write_file(raw / "train_study_level.csv", to_csv(pd.DataFrame(studies)))
         names = [id[: -len("_study")] for id in studies["id"]]
-        images = {"id": [f"i{place}_image" for place in range(count)], "boxes": [None, "[{'x': 1, 'y': 2}]", None] * 7}
+        images = {
+            "id": [f"i{number}_image" for number in range(count)],
+            "boxes": [None, "[{'x': 1, 'y': 2}]", None] * 7,
+        }
         images |= {"label": ["none 1 0 0 1 1", "opacity 1 1.50 2 3 4", "none 1 0 0 1 1"] * 7, "StudyInstanceUID": names}
         write_file(raw / "train_image_level.csv", to_csv(pd.DataFrame(images)))
         for name in [*names, "unlisted"]:
@@ -114,15 +119,15 @@ class TestSiimCovid19Detection(Competition):
 def parse(text: str) -> list[Box]:
     words = text.split()
     require(len(words) % 6 == 0)
-    groups = [words[place : place + 6] for place in range(0, len(words), 6)]
+    groups = [words[start : start + 6] for start in range(0, len(words), 6)]
     return [(group[0], float(group[1]), np.array(group[2:], float)) for group in groups]
 
 
-def match(truth: list[Box], given: list[Box], label: str) -> list[tuple[int, float]]:
+def match(truth: list[Box], predicted: list[Box], label: str) -> list[tuple[int, float]]:
     """Return (found, confidence) for each box of a label; missed ones are found at 0, and no box at all is one at 0."""
     left = [corners for name, _, corners in truth if name == label]
     pairs = []
-    for _, confidence, corners in sorted((box for box in given if box[0] == label), key=lambda box: -box[1]):
+    for _, confidence, corners in sorted((box for box in predicted if box[0] == label), key=lambda box: -box[1]):
         overlaps = [intersection_over_union(corners, other) for other in left]
         hit = bool(overlaps) and max(overlaps) > 0.5
         if hit:
@@ -131,14 +136,14 @@ def match(truth: list[Box], given: list[Box], label: str) -> list[tuple[int, flo
     return [*pairs, *[(1, 0.0)] * len(left)] or [(0, 0.0)]
 
 
-def intersection_over_union(one: np.ndarray, other: np.ndarray) -> float:
-    common = np.prod(np.clip(np.minimum(one, other)[2:] - np.maximum(one, other)[:2], 0, None))
-    joint = np.prod(one[2:] - one[:2]) + np.prod(other[2:] - other[:2]) - common
+def intersection_over_union(box: np.ndarray, other: np.ndarray) -> float:
+    common = np.prod(np.clip(np.minimum(box, other)[2:] - np.maximum(box, other)[:2], 0, None))
+    joint = np.prod(box[2:] - box[:2]) + np.prod(other[2:] - other[:2]) - common
     return float(common / joint) if joint > 0 else 0.0
 
 
 def shift(text: str, draw: random.Random) -> str:
     words = text.split()
-    boxes = [words[place : place + 6] for place in range(0, len(words), 6)]
+    boxes = [words[start : start + 6] for start in range(0, len(words), 6)]
     moved = [[box[0], str(draw.random()), *(str(float(word) + draw.random()) for word in box[2:])] for box in boxes]
     return " ".join(word for box in moved for word in box)

@@ -46,10 +46,10 @@ class TestSmartphoneDecimeter2022(Competition):
         require(len(submission) == len(answers))
         scores = []
         for trip in answers["tripId"].unique():
-            true, given = (side[side["tripId"] == trip] for side in (answers, submission))
-            require(len(true) == len(given))
+            true, predicted = (side[side["tripId"] == trip] for side in (answers, submission))
+            require(len(true) == len(predicted))
             (lat, lon), (lat2, lon2) = (
-                [np.deg2rad(side[name].to_numpy()) for name in self.targets] for side in (given, true)
+                [np.deg2rad(side[name].to_numpy()) for name in self.targets] for side in (predicted, true)
             )
             chord = np.sin((lat2 - lat) / 2) ** 2 + np.cos(lat) * np.cos(lat2) * np.sin((lon2 - lon) / 2) ** 2
             distance = 2 * 6_371_000 * np.arcsin(np.sqrt(chord))
@@ -69,8 +69,8 @@ class TestSmartphoneDecimeter2022(Competition):
 
     def test_drives_are_sorted_by_name_and_unpadded_dates_are_the_same_date(self, raw: Path) -> None:
         drives = ("2020-5-15-A-1-X", "2020-05-15-A-1", "2020-5-15-A-1", "2021-12-1-B")
-        for place, drive in enumerate(drives):
-            write_file(raw / f"train/{drive}/phone/ground_truth.csv", f"{TRUTH}{place}.50,{place},2.0\n".encode())
+        for number, drive in enumerate(drives):
+            write_file(raw / f"train/{drive}/phone/ground_truth.csv", f"{TRUTH}{number}.50,{number},2.0\n".encode())
         write_file(raw / "train/2020-5-15-A-1/phone/ground_truth.csv", f"{TRUTH}7.5,,2.0\n".encode())
         write_file(raw / "train/readme.txt")
         (raw / "train/2020-05-15-A-1/spare").mkdir()

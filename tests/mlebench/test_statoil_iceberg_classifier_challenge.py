@@ -25,10 +25,10 @@ class TestStatoilIcebergClassifierChallenge(Competition):
         labels = [int(image["is_iceberg"]) for image in test]
         answers = pd.DataFrame({"id": [image["id"] for image in test], "is_iceberg": labels})
         sample = to_csv(answers.assign(is_iceberg=0.5))
-        shown = [{field: image[field] for field in fields} for image in test]
+        public = [{field: image[field] for field in fields} for image in test]
         return {
             "public/train.json.7z/train.json": json.dumps(train).encode(),
-            "public/test.json.7z/test.json": json.dumps(shown).encode(),
+            "public/test.json.7z/test.json": json.dumps(public).encode(),
             "public/sample_submission.csv.7z/sample_submission.csv": sample,
             "private/sample_submission.csv": sample,
             "private/test.csv": to_csv(answers),

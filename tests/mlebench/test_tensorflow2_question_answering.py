@@ -34,7 +34,7 @@ class TestTensorflow2QuestionAnswering(Competition):
             records = [json.loads(line) for line in lines[start : start + 1000]]
             for side, chosen in zip(sides, split(records, test_size=0.1), strict=True):
                 sides[side] += [record | {"example_id": str(record["example_id"])} for record in chosen]
-        shown = [{key: record[key] for key in PUBLIC} for record in sides["test"]]
+        public = [{key: record[key] for key in PUBLIC} for record in sides["test"]]
         gold = [
             (f"{record['example_id']}_{kind}", first_answer(record, kind))
             for record in sides["test"]
@@ -43,7 +43,7 @@ class TestTensorflow2QuestionAnswering(Competition):
         table = pd.DataFrame(gold, columns=["example_id", "PredictionString"])
         return {
             f"public/{RECORDS}": to_json_lines(sides["train"]),
-            "public/simplified-nq-test.jsonl": to_json_lines(shown),
+            "public/simplified-nq-test.jsonl": to_json_lines(public),
             "private/test.jsonl": to_json_lines(sides["test"]),
             "private/gold_submission.csv": to_csv(table),
             "public/sample_submission.csv": to_csv(table.assign(PredictionString="")),
@@ -104,14 +104,14 @@ class TestTensorflow2QuestionAnswering(Competition):
         for cell in ("YES ", " 3:7", "3 : 7", "03:+7", "3_0:7", "3:7:9", "3:", ":", "3.0:7", "yes", "-1:-1", "٣:7"):
             yield f"{cell!r} in a row", table.change(lambda _: {"PredictionString": cell}, [3])  # noqa: B023
         for values in (["", "1"], ["1", "2"], ["", "x"], ["", "True"], ["True", "False"]):
-            rows = [row | {"note": values[place % 2]} for place, row in enumerate(table.rows)]
+            rows = [row | {"note": values[number % 2]} for number, row in enumerate(table.rows)]
             yield f"an extra column of {values}", table.write(rows, [*table.header, "note"])
         yield "one answer", table.change(lambda row: {"PredictionString": ""}, range(1, len(table.rows)))
 
     def test_records_are_written_as_pandas_writes_them(self, raw: Path) -> None:
         texts = ["a/b </P>", "\u00e9\u2028\U0001f600", '"\\\b\f\t\x01\x7f', "", "12"]
-        records = [make_record(place - 7, texts[place % 5]) for place in range(2013)]
-        lines = [json.dumps(record, ensure_ascii=place % 2 == 0) for place, record in enumerate(records)]
+        records = [make_record(number - 7, texts[number % 5]) for number in range(2013)]
+        lines = [json.dumps(record, ensure_ascii=number % 2 == 0) for number, record in enumerate(records)]
         (raw / RECORDS).write_text("\n".join(lines))
         files = prepare_raw(self.name, raw)
         assert files == self.prepare_reference(raw)
@@ -141,7 +141,7 @@ class TestTensorflow2QuestionAnswering(Competition):
             line.replace('"document_url"', '"document_link"'),
             json.dumps(dict(reversed(plain.items()))),
         ]
-        numbers = [json.dumps(plain | {"question_text": str(place), "example_id": place}) for place in range(3)]
+        numbers = [json.dumps(plain | {"question_text": str(number), "example_id": number}) for number in range(3)]
         read_portion = load_plugin(find_task(self.name).folder / "records.py").read_portion
         for lines in [*([odd, line, line] for odd in changed), numbers]:
             text = "\n".join(lines).encode()
@@ -152,13 +152,13 @@ class TestTensorflow2QuestionAnswering(Competition):
             assert written.decode() == expected.to_json(orient="records", lines=True)
 
     def test_a_blank_line_is_refused(self, raw: Path) -> None:
-        lines = [json.dumps(make_record(place, "a")) for place in range(4)]
+        lines = [json.dumps(make_record(number, "a")) for number in range(4)]
         (raw / RECORDS).write_text("\n".join([*lines, "", ""]))
         with pytest.raises(SourceError, match="blank line"):
             prepare_raw(self.name, raw)
 
     def test_a_record_without_annotations_is_refused(self, raw: Path) -> None:
-        lines = [json.dumps(make_record(place, "a") | {"annotations": []}) for place in range(4)]
+        lines = [json.dumps(make_record(number, "a") | {"annotations": []}) for number in range(4)]
         (raw / RECORDS).write_text("\n".join(lines))
         with pytest.raises(SourceError, match="0 annotations"):
             prepare_raw(self.name, raw)

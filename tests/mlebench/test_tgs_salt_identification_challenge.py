@@ -66,8 +66,8 @@ class TestTgsSaltIdentificationChallenge(Competition):
             "+1 1_0", "१ ५", "5 99999999999999999999", "9223372036854775808 1",
         ):  # fmt: skip
             for count in (1, len(table.rows)):
-                places = draw.sample(range(len(table.rows)), count)
-                yield f"{count} masks {cell!r}", table.change(lambda _: {"rle_mask": cell}, places)  # noqa: B023
+                numbers = draw.sample(range(len(table.rows)), count)
+                yield f"{count} masks {cell!r}", table.change(lambda _: {"rle_mask": cell}, numbers)  # noqa: B023
 
     def test_missing_masks_are_empty_and_depths_may_lack(self, raw: Path) -> None:
         ids = [f"x{number}" for number in range(8)]

@@ -31,8 +31,8 @@ class TestTweetSentimentExtraction(Competition):
         predicted, true = align(submission, answers, "textID")
         sides = (table["selected_text"].astype(object).fillna("").astype(str) for table in (true, predicted))
         total = 0.0
-        for one, other in zip(*sides, strict=True):
-            a, b = set(one.lower().split()), set(other.lower().split())
+        for text, other in zip(*sides, strict=True):
+            a, b = set(text.lower().split()), set(other.lower().split())
             total += len(a & b) / (len(a) + len(b) - len(a & b))
         return total / len(answers)
 

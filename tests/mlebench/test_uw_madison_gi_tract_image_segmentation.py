@@ -38,7 +38,7 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
     def prepare_reference(self, raw: Path) -> Files:
         masks = pd.read_csv(raw / "train.csv")
         words = [id.split("_") for id in masks["id"]]
-        cases, days = ([row[place] for row in words] for place in (0, 1))
+        cases, days = ([row[part] for row in words] for part in (0, 1))
         names = list(dict.fromkeys(cases))
         train, test = train_test_split(np.array(names), test_size=0.1, random_state=42)
         moved = set()
@@ -49,12 +49,12 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
         answers = masks[asked].copy()
         sizes = []
         for case, day, number in [(row[0], row[1], row[-1]) for row, kept in zip(words, asked, strict=True) if kept]:
-            found = list((raw / "train" / case / f"{case}_{day}" / "scans").glob(f"slice_{number}_*.png"))
-            require(len(found) == 1)
-            sizes.append([float(text) for text in found[0].name.split("_")[2:4]])
+            images = list((raw / "train" / case / f"{case}_{day}" / "scans").glob(f"slice_{number}_*.png"))
+            require(len(images) == 1)
+            sizes.append([float(text) for text in images[0].name.split("_")[2:4]])
         answers["image_width"], answers["image_height"] = zip(*sizes, strict=True)
         expected = {
-            "public/train.csv": to_csv(masks[[not one for one in asked]]),
+            "public/train.csv": to_csv(masks[[not hidden for hidden in asked]]),
             "public/test.csv": to_csv(answers[[name for name in masks if name != "segmentation"]]),
             "public/sample_submission.csv": to_csv(
                 answers[list(masks)].assign(segmentation="1 1 5 2").rename(columns={"segmentation": "predicted"})
@@ -80,9 +80,9 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
             sides.append((pixels, stack(pixels, table["id"].tolist())))
         (predicted, predicted_volumes), (true, true_volumes) = sides
         dice = []
-        for one, other in zip(predicted, true, strict=False):
-            total = one.sum() + other.sum()
-            dice.append(2 * (one & other).sum() / total if total else np.nan)
+        for mask, other in zip(predicted, true, strict=False):
+            total = mask.sum() + other.sum()
+            dice.append(2 * (mask & other).sum() / total if total else np.nan)
         distances = [distance(*pair) for pair in zip(predicted_volumes, true_volumes, strict=False)]
         return 0.4 * np.nanmean(dice) + 0.6 * (1 - np.nanmean(distances))
 
@@ -142,9 +142,9 @@ class TestUwMadisonGiTractImageSegmentation(Competition):
         write_file(raw / "train" / "case3" / "unlisted.txt")
         write_file(raw / "train" / "case7" / "case7_day500" / "unlisted.txt")
         write_file(raw / "train.csv", "\r\n".join([*rows, ""]).encode())
-        found = prepare_raw(self.name, raw)
-        assert found == self.prepare_reference(raw)
-        folders = {path.split("/")[3] for path in found if path.startswith("public/test/case7/")}
+        files = prepare_raw(self.name, raw)
+        assert files == self.prepare_reference(raw)
+        folders = {path.split("/")[3] for path in files if path.startswith("public/test/case7/")}
         assert folders == {"case7_day30", "case7_day100"}
         write_file(raw / "train" / "case1" / "case1_day5" / "scans" / "slice_0001_9_9.png")
         (raw.parent / f"{raw.name}-v1").rename(raw.parent / "before")
@@ -183,5 +183,5 @@ def distance(predicted: np.ndarray, true: np.ndarray) -> float:
         return np.nan
     if not predicted.any() or not true.any() or predicted.sum() > 10 * true.sum():
         return 1.0
-    one, other = (np.argwhere(volume) / true.shape for volume in (predicted, true))
-    return max(directed_hausdorff(one, other)[0], directed_hausdorff(other, one)[0]) / np.sqrt(3)
+    points, other = (np.argwhere(volume) / true.shape for volume in (predicted, true))
+    return max(directed_hausdorff(points, other)[0], directed_hausdorff(other, points)[0]) / np.sqrt(3)

@@ -41,9 +41,9 @@ class TestVentilatorPressurePrediction(Competition):
 
     def perturbations(self, table: Table, draw: Random) -> Iterator[tuple[str, str]]:
         yield from super().perturbations(table, draw)
-        for place in range(0, len(table.rows), 7):
+        for number in range(0, len(table.rows), 7):
             for cell in ("", "x", "inf"):
-                yield f"{cell!r} in row {place}", table.change(lambda _: {"pressure": cell}, [place])  # noqa: B023
+                yield f"{cell!r} in row {number}", table.change(lambda _: {"pressure": cell}, [number])  # noqa: B023
 
     def test_breaths_in_pieces_are_put_together_and_numbers_have_ten_digits(self, raw: Path) -> None:
         draw = np.random.default_rng(0)

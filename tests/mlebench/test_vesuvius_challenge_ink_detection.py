@@ -40,9 +40,9 @@ class TestVesuviusChallengeInkDetection(Competition):
         require(len(submission) == len(answers))
         require(len(submission.columns) == 2 and set(submission.columns) == {"Id", "Predicted"})
         scores = []
-        for (_, given), (_, answer) in zip(submission.iterrows(), answers.iterrows(), strict=True):
-            require(given["Id"] == answer["Id"])
-            sides = [decode_runs(row["Predicted"], answer["height"], answer["width"]) for row in (answer, given)]
+        for (_, prediction), (_, answer) in zip(submission.iterrows(), answers.iterrows(), strict=True):
+            require(prediction["Id"] == answer["Id"])
+            sides = [decode_runs(row["Predicted"], answer["height"], answer["width"]) for row in (answer, prediction)]
             scores.append(metrics.fbeta_score(*sides, beta=0.5))
         return float(np.mean(scores))
 
@@ -52,7 +52,7 @@ class TestVesuviusChallengeInkDetection(Competition):
         numbers = list(map(int, mask.split()))
         cells = mask_cells() | {
             "half of the runs": " ".join(map(str, numbers[: len(numbers) // 4 * 2])),
-            "shifted runs": " ".join(str(number + 3 * (place % 2 == 0)) for place, number in enumerate(numbers)),
+            "shifted runs": " ".join(str(number + 3 * (index % 2 == 0)) for index, number in enumerate(numbers)),
             "everything": "1 2880",
             "missing": "",
             "a number": "5",

@@ -74,20 +74,22 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
         images = list(answers["image_id"])
         sides = []
         for table in (answers, submission):
-            found = []
+            annotations = []
             for image, text in zip(table["image_id"], table["PredictionString"], strict=True):
                 for box in np.array([float(word) for word in text.split(" ")]).reshape(-1, 6):
                     corners = box[2:]
                     area = (corners[2] - corners[0]) * (corners[3] - corners[1])
-                    entry = {"id": len(found), "image_id": images.index(image), "category_id": int(box[0])}
-                    found.append(entry | {"score": box[1], "bbox": corners, "area": area, "iscrowd": 0, "ignore": 0})
-            sides.append(found)
+                    entry = {"id": len(annotations), "image_id": images.index(image), "category_id": int(box[0])}
+                    annotations.append(
+                        entry | {"score": box[1], "bbox": corners, "area": area, "iscrowd": 0, "ignore": 0}
+                    )
+            sides.append(annotations)
         classes = [{"id": kind} for kind in sorted({box["category_id"] for box in sides[0]})]
         with contextlib.redirect_stdout(io.StringIO()):
             data = []
-            for found in sides:
+            for annotations in sides:
                 coco = COCO()
-                coco.dataset = {"images": [{"id": number} for number in range(len(images))], "annotations": found}
+                coco.dataset = {"images": [{"id": number} for number in range(len(images))], "annotations": annotations}
                 coco.dataset["categories"] = classes
                 coco.createIndex()
                 data.append(coco)
@@ -107,8 +109,8 @@ class TestVinbigdataChestXrayAbnormalitiesDetection(Competition):
         yield from super().perturbations(table, draw)
         target = "PredictionString"
         for text in STRINGS:
-            for places in ([0], draw.sample(range(len(table.rows)), len(table.rows) // 2)):
-                yield f"{text!r} in {len(places)} rows", table.change(lambda _: {target: text}, places)  # noqa: B023
+            for numbers in ([0], draw.sample(range(len(table.rows)), len(table.rows) // 2)):
+                yield f"{text!r} in {len(numbers)} rows", table.change(lambda _: {target: text}, numbers)  # noqa: B023
         yield "moved boxes", table.change(lambda row: {target: shift(row[target], draw)})
         for _ in range(3):
             rows = draw.choices(table.rows, k=10)
