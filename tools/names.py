@@ -8,7 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CHECKED = ("src/assay", "tests", "tools", "benchmarks", "examples")
 PENDING = (
-    "src/assay/agents/aide",
     "src/assay/cli",
     "src/assay/data",
     "src/assay/formats",

@@ -74,8 +74,8 @@ def test_scripts_written_side_by_side_get_different_prompts():
     journal = Journal("higher", (*done, *pending))
     first, second, draft = (render_prompt(journal, chosen) for chosen in pending)
     assert first != second
-    assert "Solution 3 is an improvement of solution 1." in first and "implement number 1 in that ranking" in first
-    assert "Solution 4 is a new draft." in second and "implement number 2 in that ranking" in second
+    assert "Solution 3 is an improvement of solution 1." in first and "implement idea 1;" in first
+    assert "Solution 4 is a new draft." in second and "implement idea 2;" in second
     assert "in parallel" not in draft
     assert "in parallel" not in render_prompt(Journal("higher", (*done, pending[0])), pending[0])
 

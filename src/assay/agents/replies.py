@@ -17,11 +17,11 @@ class UnreadableReply(Exception):
 
 
 class NoCodeBlock(UnreadableReply):
-    """A reply without exactly one complete code block; `problem` says what is wrong with it."""
+    """A reply without exactly one complete code block; `reason` says what is wrong with it."""
 
-    def __init__(self, problem: Literal["cut off", "missing", "unclosed", "several"]) -> None:
-        super().__init__(f"The code block is {problem}.")
-        self.problem = problem
+    def __init__(self, reason: Literal["cut off", "missing", "unclosed", "several"]) -> None:
+        super().__init__(f"The code block is {reason}.")
+        self.reason = reason
 
 
 def extract_code_block(reply: Reply) -> str:

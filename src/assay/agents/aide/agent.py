@@ -83,9 +83,9 @@ class Aide(PolicySettings, Agent):
         for _ in chosen:
             bench.clock.step()
         drafts = await run_all([partial(write_script, state.config, state.journal, node) for node in chosen])
-        faults = [fault for draft in drafts for fault in draft.faults]
-        if faults:
-            await bench.note("unreadable replies", cause="format", reason="; ".join(faults))
+        reasons = [reason for draft in drafts for reason in draft.reasons]
+        if reasons:
+            await bench.note("unreadable replies", cause="format", reason="; ".join(reasons))
         nodes = [draft.node for draft in drafts if draft.node.code]
         results = await execute_scripts(bench, nodes, self._time_limit(bench))
         attempts = {node.id: attempt for node, attempt in zip(nodes, results, strict=True)}

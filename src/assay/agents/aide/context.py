@@ -49,5 +49,5 @@ def _describe_starter(bench: Workbench, templates: Templates) -> str:
         return ""
     share = _MAX_STARTER // len(starter)
     contents = {name: cut_middle(code.decode(errors="replace"), share) for name, code in starter.items()}
-    shown = "\n\n".join(f"{name}:\n\n{code_block(content)}" for name, content in contents.items())
-    return f"\n{templates.fill('starter', files=shown)}\n"
+    files = "\n\n".join(f"{name}:\n\n{code_block(content)}" for name, content in contents.items())
+    return f"\n{templates.fill('starter', files=files)}\n"

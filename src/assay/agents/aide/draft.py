@@ -36,10 +36,10 @@ class DraftConfig:
 
 @dataclass(frozen=True)
 class Draft:
-    """A node with its plan and script, or without a script if the model gave none; and the faults of its replies."""
+    """A node with its plan and script, if the model wrote one, and the reasons why replies were unreadable."""
 
     node: SearchNode
-    faults: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,22 @@ class Proposal:
 
 async def write_script(config: DraftConfig, journal: Journal, node: SearchNode) -> Draft:
     """Have the main model write the script of a node."""
-    faults: list[str] = []
+    reasons: list[str] = []
     try:
-        while len(faults) < config.max_attempts:
-            reply = await _ask(config, journal, node, faults)
+        while len(reasons) < config.max_attempts:
+            reply = await _ask(config, journal, node, reasons)
             try:
                 proposal = parse_proposal(reply)
-            except UnreadableReply as fault:
-                faults.append(str(fault))
+            except UnreadableReply as unreadable:
+                reasons.append(str(unreadable))
             else:
-                return Draft(node.model_copy(update={"plan": proposal.plan, "code": proposal.code}), tuple(faults))
+                return Draft(node.model_copy(update={"plan": proposal.plan, "code": proposal.code}), tuple(reasons))
         reason = f"none of {config.max_attempts} replies was readable"
     except OutOfBudget as error:
         reason = f"the budget ran out before there was a reply: {error}"
     except PromptTooLong:
         reason = "the prompt is too long for the model"
-    return Draft(node.model_copy(update={"status": "buggy", "reason": reason}), tuple(faults))
+    return Draft(node.model_copy(update={"status": "buggy", "reason": reason}), tuple(reasons))
 
 
 def parse_proposal(reply: Reply) -> Proposal:
@@ -76,7 +76,7 @@ def parse_proposal(reply: Reply) -> Proposal:
         code = extract_python(reply)
     except NoCodeBlock as error:
         cut_off = "It was cut off because it was too long; write a shorter script."
-        raise UnreadableReply(cut_off if error.problem == "cut off" else _FORMAT) from None
+        raise UnreadableReply(cut_off if error.reason == "cut off" else _FORMAT) from None
     if not code.strip():
         raise UnreadableReply(f"The code block is empty. {_FORMAT}")
     text = reply.message.text
@@ -84,9 +84,9 @@ def parse_proposal(reply: Reply) -> Proposal:
     return Proposal(cut_middle(plan, _MAX_PLAN) or "(no plan)", code)
 
 
-async def _ask(config: DraftConfig, journal: Journal, node: SearchNode, faults: list[str]) -> Reply:
+async def _ask(config: DraftConfig, journal: Journal, node: SearchNode, reasons: list[str]) -> Reply:
     """Return one reply of the main model, including as much of the past in the prompt as fits."""
-    complaint = f"\n\n{config.prompts.templates.fill('retry', fault=faults[-1])}" if faults else ""
+    complaint = f"\n\n{config.prompts.templates.fill('retry', fault=reasons[-1])}" if reasons else ""
     budget = _remaining_budget(config)
     compression = 0
     while True:

@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Attempt:
-    """The execution of a node's script, and its submission if that is valid; `fault` says what is wrong with it."""
+    """The execution of a node's script, and its submission if that is valid; `reason` says what is wrong with it."""
 
     execution: Execution
     stdout: str
-    fault: str | None = None
+    reason: str | None = None
     submission: bytes | None = None
 
 
@@ -106,7 +106,7 @@ def evaluate_node(node: SearchNode, attempt: Attempt, review: Review | None = No
             metric = review.metric
         if metric is None:
             reason = reason or str(error)
-    reason = reason or attempt.fault
+    reason = reason or attempt.reason
     if not reason and review and review.buggy:
         reason = f"a review found it buggy: {review.summary}"
     return node.model_copy(
@@ -208,10 +208,10 @@ async def _inspect(bench: Workbench, folder: str, result: CommandResult | str) -
     if not execution.succeeded:
         return Attempt(execution, stdout, "the script that should write it failed")
     path = f"{folder}/{bench.task.submission.file}"
-    fault = await bench.validate(path)
-    if fault:
-        output = f"{output}\n\nFormat check of {bench.task.submission.file}: {fault}"
-        return Attempt(execution.model_copy(update={"output": output}), stdout, fault)
+    reason = await bench.validate(path)
+    if reason:
+        output = f"{output}\n\nFormat check of {bench.task.submission.file}: {reason}"
+        return Attempt(execution.model_copy(update={"output": output}), stdout, reason)
     return Attempt(execution, stdout, None, await bench.read(path, max_size=bench.task.submission.max_size))
 
 
@@ -251,7 +251,7 @@ async def _make_room(bench: Workbench, path: str) -> None:
     """Remove whatever is at `path` or blocks a folder above it, and the files that nodes left behind."""
     above = [posixpath.join(*path.split("/")[:depth]) for depth in range(1, path.count("/") + 1)]
     parts = [
-        *(f"if [ -L {place} ] || [ ! -d {place} ]; then rm -rf {place}; fi" for place in map(shlex.quote, above)),
+        *(f"if [ -L {folder} ] || [ ! -d {folder} ]; then rm -rf {folder}; fi" for folder in map(shlex.quote, above)),
         f"rm -rf {shlex.quote(path)}",
         "chmod u+rwx . nodes nodes/* 2>/dev/null",
         f"find nodes -type f ! -name {_SCRIPT} -delete 2>/dev/null",

@@ -20,8 +20,8 @@ _MAX_GOOD_OUTPUT = 2_000
 _COMPLEXITY_HINTS = (
     "- Keep it simple: propose what an experienced engineer would try first.",
     "- Use moderate complexity: go beyond the obvious, but combine no more than two ideas.",
-    "- Be ambitious: the obvious has been tried, so propose something more advanced, such as feature engineering for "
-    "this data, other kinds of models, or careful tuning.",
+    "- Be ambitious: simple approaches have been tried, so propose something more advanced, such as feature "
+    "engineering for this data, other kinds of models, or careful tuning.",
 )
 _FEW_SIBLINGS, _SOME_SIBLINGS = 2, 4
 
@@ -88,18 +88,18 @@ def complexity_hint(journal: Journal, node: SearchNode) -> str:
 def describe_siblings(journal: Journal, node: SearchNode) -> str:
     """Say what else is being written at the same time, so that equal prompts do not lead to equal scripts."""
     pending = [other for other in journal.nodes if other.status == "pending"]
-    same = [other.id for other in pending if (other.operator, other.parents) == (node.operator, node.parents)]
-    if len(same) < 2:
+    alike = [other.id for other in pending if (other.operator, other.parents) == (node.operator, node.parents)]
+    if len(alike) < 2:
         return ""
     others = [f"- Solution {other.id} is {_describe_work(other)}." for other in pending if other.id != node.id]
-    rank = same.index(node.id) + 1
+    rank = alike.index(node.id) + 1
     return (
-        "# Written at the same time\n\n"
+        "# Parallel solutions\n\n"
         f"This is solution {node.id}. Others are being written in parallel:\n\n"
         + "\n".join(others)
-        + f"\n\n{len(same)} of these, including this one, start from exactly what you see here. Rank the ideas that "
-        f"you would try by promise, and implement number {rank} in that ranking; the others implement the other "
-        "numbers.\n\n"
+        + f"\n\n{len(alike)} of these, including this one, start from exactly what you see here. List the ideas "
+        f"you would try, most promising first, and implement idea {rank}; the other solutions implement the "
+        "other ideas.\n\n"
     )
 
 

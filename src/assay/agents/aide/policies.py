@@ -127,12 +127,12 @@ def _count_visits(journal: Journal, attempt: SearchNode) -> int:
 
 
 def _subtree(journal: Journal, node: SearchNode) -> list[SearchNode]:
-    found, stack = [], [node]
+    subtree, stack = [], [node]
     while stack:
         node = stack.pop()
-        found.append(node)
+        subtree.append(node)
         stack += journal.children(node)
-    return found
+    return subtree
 
 
 def _value_bounds(journal: Journal) -> tuple[float, float]:

@@ -33,15 +33,17 @@ def main(max_length: int) -> None:
     overview = ""
     for max_detailed in DETAIL_LEVELS:
         known: list[Table] = []
-        shown = [summarize_columns(path, known, max_detailed) for path in tables[:MAX_TABLES]]
+        summaries = [summarize_columns(path, known, max_detailed) for path in tables[:MAX_TABLES]]
         if len(tables) > MAX_TABLES:
-            shown.append(f"({len(tables) - MAX_TABLES} more tables)")
-        overview = "\n\n".join([tree, *shown, *(show_beginning(path) for path in texts)])
+            summaries.append(f"({len(tables) - MAX_TABLES} more tables)")
+        overview = "\n\n".join([tree, *summaries, *(show_beginning(path) for path in texts)])
         if len(overview) <= max_length:
             break
     else:
-        overview = shorten([tree, *shown], max_length)
-    packages = sorted({f"{found.metadata['Name']} {found.version}" for found in distributions()}, key=str.lower)
+        overview = shorten([tree, *summaries], max_length)
+    packages = sorted(
+        {f"{distribution.metadata['Name']} {distribution.version}" for distribution in distributions()}, key=str.lower
+    )
     print(json.dumps({"data": overview, "packages": packages}))
 
 

@@ -27,7 +27,7 @@ EDIT = "edit"
 BACKUPS = "backup"
 ABSENT = "absent"
 DIFF = "the changes as a unified diff; check it carefully"
-PROBLEMS: dict[str, tuple[FailureCause, str]] = {
+REJECTIONS: dict[str, tuple[FailureCause, str]] = {
     "cut off": ("too long", "The assistant's reply was cut off. Nothing was written; request smaller edits."),
     "missing": ("format", "The assistant returned no code. Nothing was written; give clearer instructions."),
     "unclosed": ("format", "The assistant's code is incomplete. Nothing was written; request smaller edits."),
@@ -118,7 +118,7 @@ async def _ask_for_edit(context: ActionContext, prompt: str) -> str:
     try:
         return extract_code_block(reply)
     except NoCodeBlock as error:
-        raise ActionFailed(*PROBLEMS[error.problem]) from None
+        raise ActionFailed(*REJECTIONS[error.reason]) from None
 
 
 async def _save(context: ActionContext, path: str, script_name: str, before: str, after: str) -> str:
