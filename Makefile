@@ -6,12 +6,12 @@ DEMO := runs/demo
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 
 # With a thread per processor in each worker, numerical libraries mostly wait for each other.
-test test-quick: export OMP_NUM_THREADS := 1
-test test-quick: export OPENBLAS_NUM_THREADS := 1
+test test-quick test-random: export OMP_NUM_THREADS := 1
+test test-quick test-random: export OPENBLAS_NUM_THREADS := 1
 # Tests start thousands of Python processes, each of which would compile Assay's modules again.
-test test-quick: export PYTHONDONTWRITEBYTECODE :=
+test test-quick test-random: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick lint docs bench pin-descriptions clean
+.PHONY: demo test test-quick test-random lint docs bench pin-descriptions clean
 
 demo:
 	@$(PYTHON) tools/install.py demo
@@ -27,6 +27,11 @@ test:
 test-quick:
 	@$(PYTHON) tools/install.py test
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+# `make test` tries the same cases every time; this one tries other ones.
+test-random:
+	@$(PYTHON) tools/install.py test
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=random
 
 lint:
 	@$(PYTHON) tools/install.py lint

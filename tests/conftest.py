@@ -13,7 +13,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from command_line import Assay, run_assay, start_fork_server
-from isolation import borrow_machine, isolate, make_folder, remove_home
+from isolation import borrow_machine, isolate, list_checkout, make_folder, remove_home
 from tiny_run import TinyRun, prepare_tiny
 
 # Timing on a busy machine proves nothing. `make test` must not fail by chance; `make test-random` looks for new cases.
@@ -32,6 +32,9 @@ BATTERIES = {
 }
 
 SHARED_FOLDER = pytest.StashKey[Path]()
+MACHINE = pytest.StashKey[Path]()
+CHECKOUT_FILES = pytest.StashKey[set[Path]]()
+LEFT_BEHIND = pytest.StashKey[list[Path]]()
 
 
 @pytest.hookimpl(trylast=True)
@@ -42,8 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SHARED_FOLDER] = Path(worker["shared_folder"])
         start_fork_server()  # before a test starts one that has not imported what the trials of others need
     else:
+        machine = Home.default().root
         config.stash[SHARED_FOLDER] = make_folder()
         isolate(config.stash[SHARED_FOLDER])
+        config.stash[MACHINE], config.stash[CHECKOUT_FILES] = machine, list_checkout(machine)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -60,6 +65,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if tests left files in the checkout."""
+    stash = session.config.stash
+    if CHECKOUT_FILES in stash:
+        stash[LEFT_BEHIND] = sorted(list_checkout(stash[MACHINE]) - stash[CHECKOUT_FILES])
+        if stash[LEFT_BEHIND] and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let every worker start with files that hold slow tests, so that none is left with a long test at the end.
 
@@ -73,8 +88,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = itertools.chain.from_iterable(parts)
 
 
-def pytest_terminal_summary(terminalreporter) -> None:
-    """Print how many attacks and faults were tried; a test counts as one, unless it recorded how many it tried."""
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """Print what tests left behind, and how many attacks and faults were tried.
+
+    A test counts as one attack, unless it recorded how many it tried.
+    """
+    for path in config.stash.get(LEFT_BEHIND, []):
+        terminalreporter.write_line(f"FAILED: left in the checkout: {path}", red=True)
     for start, noun in BATTERIES.items():
         reports = {
             outcome: [

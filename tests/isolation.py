@@ -19,6 +19,18 @@ KEPT = re.compile(
 PACKAGE_SETTINGS = (".npmrc", ".pip", ".config/pip", ".config/uv")
 """What tests see of the user's home directory: how packages are downloaded."""
 LOOPBACK = "localhost,127.0.0.1,::1"
+CHECKOUT = Path(__file__).parent.parent
+CACHES = {".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "__pycache__"}
+"""Folders of the checkout to which tools write while tests run."""
+
+
+def list_checkout(home: Path) -> set[Path]:
+    """Return all files of the checkout but those of caches and of the machine's home, which may be in it."""
+    listed: set[Path] = set()
+    for folder, folders, files in os.walk(CHECKOUT):
+        folders[:] = [name for name in folders if name not in CACHES and Path(folder, name) != home]
+        listed.update(Path(folder, name) for name in [*files, *folders])
+    return listed
 
 
 def isolate(folder: Path) -> None:

@@ -20,7 +20,7 @@ COMMANDS = (
     "assay show pocket/digits",
     "assay agents",
     "assay prepare pocket/digits --quiet",
-    "assay plan pocket/digits --agent starter",
+    "assay plan pocket/digits --agent starter --cores 2",
     "assay run pocket/digits --agent starter --seeds 2 --out runs/first --quiet",
     "assay ls",
     "assay status runs/first",
@@ -39,25 +39,35 @@ that no line is torn.
 def main() -> int:
     """Record at every width; return 1 if a line does not fit."""
     torn = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        link_folders(folder)
         for width in WIDTHS:  # at the second width, the run has nothing left to do and shows its results again
-            outputs = {command: record(command, width, Path(folder)) for command in COMMANDS}
+            outputs = {command: record(command, width, folder) for command in COMMANDS}
             torn += [
                 f"{width}: {command}: {line}" for command, text in outputs.items() for line in too_long(text, width)
             ]
             if width == WIDTHS[0] and len(sys.argv) > 1:
-                parts = [f"```console\n$ {command}\n{generic(text)}```\n" for command, text in outputs.items()]
+                parts = [f"```console\n$ {command}\n{generic(text, folder)}```\n" for command, text in outputs.items()]
                 Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
     for line in torn:
         sys.stderr.write(f"torn at {line}\n")
     return 1 if torn else 0
 
 
+def link_folders(folder: Path) -> None:
+    """Link the package and the home into `folder`: lines break at the same words wherever these are."""
+    folder.chmod(0o755)  # labs run as another user
+    (folder / "src").symlink_to(Path(assay.__file__).parents[1])
+    (folder / "home").symlink_to(Home.default().root)
+
+
 def record(command: str, width: int, folder: Path) -> str:
     """Return what the terminal shows, without colors."""
     main_end, terminal = pty.openpty()
-    own = {name: text for name, text in os.environ.items() if name == "ASSAY_HOME" or not name.startswith("ASSAY_")}
-    variables = {**own, "COLUMNS": str(width), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
+    own = {name: text for name, text in os.environ.items() if not name.startswith(("ASSAY_", "XDG_"))}
+    folders = {"HOME": str(folder), "ASSAY_HOME": str(folder / "home"), "PYTHONPATH": str(folder / "src")}
+    variables = {**own, **folders, "COLUMNS": str(width), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
     words = [sys.executable, "-m", *command.split()]
     process = subprocess.Popen(words, stdout=terminal, stderr=terminal, env=variables, cwd=folder)
     os.close(terminal)
@@ -77,12 +87,10 @@ def record(command: str, width: int, folder: Path) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def generic(text: str) -> str:
+def generic(text: str, folder: Path) -> str:
     """Return the text as another machine would show it: other folders, and no load."""
-    package = str(Path(assay.__file__).parent)
-    folders = {str(Home.default().root): "~/.cache/assay", package: "src/assay", str(Path.home()): "~"}
-    for folder, name in folders.items():
-        text = text.replace(folder, name)
+    for path, name in {folder / "home": "~/.cache/assay", folder / "src": "src", folder: "~"}.items():
+        text = text.replace(str(path), name)
     return re.sub(
         r"^(warning: this machine is busy|Busy machine:)[^$]*?(unreliable\.?)\n", "", text, flags=re.MULTILINE
     )

@@ -8,6 +8,9 @@ import sys
 import pytest
 from pages import ROOT
 
+# How long trials took decides which columns of this table fit into the width.
+TRIALS = re.compile(r"^(\$ assay status [^\n]*\n)(.+\n)+", re.MULTILINE)
+
 
 @pytest.mark.slow
 def test_no_line_of_the_first_ten_minutes_is_torn(pocket_home, tmp_path):
@@ -22,4 +25,5 @@ def test_no_line_of_the_first_ten_minutes_is_torn(pocket_home, tmp_path):
 
 def mask(text: str) -> list[list[str]]:
     """Return the words of each line without what another run or machine changes: times, sizes, hashes and dates."""
-    return [re.sub(r"([0-9a-f]{10,}|\b[\d.:-]*\d[hms]?)+", "#", line).split() for line in text.splitlines()]
+    text = TRIALS.sub(r"\1", text)
+    return [re.sub(r"(\b[0-9a-f]{10,}|\b[\d.:-]*\d[hms]?)+", "#", line).split() for line in text.splitlines()]

@@ -132,8 +132,9 @@ def map_3d_iou(
     With `average_precision`, a scene scores the mean over its true classes of the area under the precision by recall,
     raised to the best at any higher recall; predicted classes that it does not have are free, and a scene without true
     boxes makes the score NaN. With `check_corners`, predicted boxes of its true classes need sizes above 0 and right
-    angles, which corners far from the origin lack because of rounding; others are not checked. With `scenes`, their
-    names, scores are added up in the order of these, which decides the last digit. The published grader of
+    angles, which corners far from the origin lack because of rounding; others are not checked. Then boxes that shapely
+    intersects in points only, because their sides nearly coincide, do not overlap. With `scenes`, their names, scores
+    are added up in the order of these, which decides the last digit. The published grader of
     3d-object-detection-for-autonomous-vehicles does all three.
     """
     scores: list[float] = []
@@ -337,8 +338,7 @@ def _overlap_3d(
     overlap = np.zeros(volumes.shape)
     if len(near[0]):
         pairs = rows[near[0], 0], others[0, near[1]]
-        origin = np.zeros(2) if from_origin else truth.centers[pairs[1], :2]
-        common = height[near] * _common_ground(prediction, pairs[0], truth, pairs[1], origin)
+        common = height[near] * _common_ground(prediction, pairs[0], truth, pairs[1], from_origin=from_origin)
         overlap[near] = np.clip(common / (volumes[near] - common), 0, 1)
     return overlap
 
@@ -353,15 +353,24 @@ def _common_ground(
     rows: NDArray[np.int64],
     others: Boxes3D,
     other_rows: NDArray[np.int64],
-    origin: NDArray[np.float64],
+    *,
+    from_origin: bool,
 ) -> NDArray[np.float64]:
-    """The area that the turned rectangles under pairs of boxes share."""
+    """The area that the turned rectangles under pairs of boxes share; `from_origin`, with shapely's errors."""
     try:
         import shapely
     except ImportError:
         raise MissingDependency("Overlap of rotated boxes", "mlebench") from None
-    one, other = (_footprints(*of, origin) for of in ((boxes, rows), (others, other_rows)))
-    shared: NDArray[np.float64] = shapely.area(shapely.intersection(shapely.polygons(one), shapely.polygons(other)))
+    origin = np.zeros(2) if from_origin else others.centers[other_rows, :2]
+    rectangle, other = (
+        shapely.polygons(_footprints(*rectangles, origin)) for rectangles in ((boxes, rows), (others, other_rows))
+    )
+    shared: NDArray[np.float64] = shapely.area(shapely.intersection(rectangle, other))
+    if not from_origin:
+        empty = np.flatnonzero(shared == 0)
+        lost = empty[shapely.relate_pattern(rectangle[empty], other[empty], "T********")]  # their insides intersect
+        areas = shapely.area(rectangle[lost]) + shapely.area(other[lost])
+        shared[lost] = areas - shapely.area(shapely.union(rectangle[lost], other[lost]))
     return shared
 
 
