@@ -1,5 +1,6 @@
 """The event log: durable, append-only, chained, typed."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -127,3 +128,26 @@ def test_text_that_cannot_be_encoded_is_replaced(tmp_path: Path):
 def test_unknown_fields_are_refused():
     with pytest.raises(ValidationError):
         Restarted(reason="", why="")  # type: ignore[call-arg]
+
+
+def test_a_log_keeps_what_it_had_when_it_was_opened_and_what_is_added(tmp_path):
+    path = tmp_path / "events.jsonl"
+    with EventLog(path, 1) as log:
+        log.append(Restarted(reason="first \ud800"))
+        assert log.events == []
+    with EventLog(path, 2, keep=True) as log:
+        log.add(SnapshotTaken(snapshot="0" * 64, step=1))
+        log.append(Restarted(reason="third"))
+        kept = list(log.events)
+    assert kept == read_events(path) and [event.number for event in kept] == [0, 1, 2]
+
+
+def test_a_log_that_is_to_be_kept_must_consist_of_events(tmp_path):
+    path = tmp_path / "events.jsonl"
+    line = b'{"number":0,"kind":"unheard of"'
+    chain = hashlib.sha256(b"0" * 64 + line + b"}").hexdigest()
+    path.write_bytes(line + b',"chain":"%s"}\n' % chain.encode())
+    with pytest.raises(RecordError, match="line 1: not an event"):
+        EventLog(path, 1, keep=True)
+    with EventLog(path, 1) as log:
+        assert log.append(Restarted(reason="it can still be appended to")).number == 1

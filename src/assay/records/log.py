@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -43,12 +43,21 @@ class EventLog:
     line; to detect that the whole log was rewritten, keep its last hash elsewhere.
 
     `check` raises once this writer may no longer write. If an earlier writer may still be alive, open the log
-    `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded.
+    `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded. With
+    `keep`, `events` has everything in the log, from when it was opened to the last event that was added.
     """
 
     def __init__(
-        self, path: Path, epoch: int, *, check: Callable[[], None] | None = None, detached: bool = False
+        self,
+        path: Path,
+        epoch: int,
+        *,
+        check: Callable[[], None] | None = None,
+        detached: bool = False,
+        keep: bool = False,
     ) -> None:
+        self.events: list[Event] = []
+        self._keep = keep
         self._epoch, self._check = epoch, check or _no_check
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
@@ -60,8 +69,10 @@ class EventLog:
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
             self._check()
-            for number, chain, end in _scan(path):
-                self._number, self._chain, self._size = number + 1, chain, end
+            for number, line, chain in _chained_lines(path):
+                if keep:
+                    self.events.append(_parse_at(path, number, line))
+                self._number, self._chain, self._size = number + 1, chain, self._size + len(line)
             self._file.truncate(self._size)
         except BaseException:
             self._file.close()
@@ -92,7 +103,10 @@ class EventLog:
         chain = _link(self._chain, line)
         self._write(line[:-1] + _CHAIN % chain.encode())
         self._number, self._chain = self._number + 1, chain
-        return stamped.model_copy(update={"chain": chain})
+        written = stamped.model_copy(update={"chain": chain})
+        if self._keep:
+            self.events.append(cast("Event", written))  # every event is a member of the union
+        return written
 
     def check_size(self) -> None:
         """Raise `LogTooLarge` if an agent has recorded so much that readers would run out of memory."""
@@ -147,12 +161,7 @@ def iterate_events(path: Path, *, strict: bool = False) -> Iterator[Event]:
     for number, line, _ in _chained_lines(path):
         if strict:
             parse_json(line, f"{path}, line {number + 1}")
-        event = _parse(line)
-        if event is None:
-            raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
-        if event.number != number:
-            raise RecordError(f"{path}, line {number + 1}: it says it is event {event.number}; the log was changed")
-        yield event
+        yield _parse_at(path, number, line)
 
 
 def read_events_backwards(path: Path) -> Iterator[Event]:
@@ -170,7 +179,7 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
 def last_chain(path: Path) -> str:
     """Return the last hash of a log's chain, checking all of it."""
     chain = START
-    for _, link, _ in _scan(path):
+    for _, _, link in _chained_lines(path):
         chain = link
     return chain
 
@@ -195,12 +204,13 @@ def _parse(line: bytes) -> Event | None:
         return None
 
 
-def _scan(path: Path) -> Iterator[tuple[int, str, int]]:
-    """Yield number, chain and end of each complete line, checking the chain but not parsing the events."""
-    end = 0
-    for number, line, chain in _chained_lines(path):
-        end += len(line)
-        yield number, chain, end
+def _parse_at(path: Path, number: int, line: bytes) -> Event:
+    event = _parse(line)
+    if event is None:
+        raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
+    if event.number != number:
+        raise RecordError(f"{path}, line {number + 1}: it says it is event {event.number}; the log was changed")
+    return event
 
 
 def _chained_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:

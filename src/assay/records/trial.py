@@ -212,13 +212,14 @@ class TrialFolder:
         refuse_links(self.path, *(self.path / name for name in _WRITTEN))
         return acquire_lease(self.path, expired)
 
-    def log(self) -> "EventLog":
-        """Open the log for writing, which only the holder of the lease may."""
+    def log(self, *, keep: bool = False) -> "EventLog":
+        """Open the log for writing, which only the holder of the lease may; with `keep`, it has all its events."""
         from assay.records.log import EventLog  # most readers of trial folders need no events
 
         if self.lease is None:
             raise RecordError(f"{self.path} is not held by this process")
-        return EventLog(self.events, self.lease.epoch, check=self.lease.check, detached=self.lease.contested)
+        lease = self.lease
+        return EventLog(self.events, lease.epoch, check=lease.check, detached=lease.contested, keep=keep)
 
     def _check(self) -> None:
         if self.lease:

@@ -23,7 +23,7 @@ from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.lab import open_lab
 from assay.lab.machine_load import read_load
-from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder, read_events
+from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder
 from assay.records.events import (
     AgentCrashed,
     BudgetExhausted,
@@ -60,7 +60,7 @@ MACHINE_ERRORS = {
     errno.ENOMEM,
 }
 PrepareMachine = Callable[[TrialFile, Task, Home], None]
-Found = TypeVar("Found", bound=EventBase)
+AnEvent = TypeVar("AnEvent", bound=EventBase)
 
 
 def run_trial(
@@ -131,13 +131,14 @@ class Trial:
         with self._recording_failures():
             if ready:
                 ready(self.file, self.task, self.home)
-            self._write_submission()
-            if not self.folder.submission_entry:
-                _use_pidfd_child_watcher()
-                anyio.run(self._work)
-                self._write_submission()
-            if self.folder.submission_entry and not self.task.timed:
-                self._grade()
+            with self.folder.log(keep=True) as log:
+                self._write_submission(log)
+                if not self.folder.submission_entry:
+                    _use_pidfd_child_watcher()
+                    anyio.run(self._work, log)
+                    self._write_submission(log)
+                if self.folder.submission_entry and not self.task.timed:
+                    self._grade(log)
 
     def grade_only(self, ready: PrepareMachine | None = None) -> None:
         """Grade the submission if there is one."""
@@ -146,7 +147,8 @@ class Trial:
         with self._recording_failures():
             if ready:
                 ready(self.file, self.task, self.home)
-            self._grade()
+            with self.folder.log(keep=True) as log:
+                self._grade(log)
 
     @contextmanager
     def _recording_failures(self) -> Iterator[None]:
@@ -161,24 +163,23 @@ class Trial:
                 log.append(event)
             self._end("failed", cause="infrastructure", error_type=event.error_type, reason=event.message)
 
-    async def _work(self) -> None:
+    async def _work(self, log: EventLog) -> None:
         """Open the lab and let the agent work until it is done, out of budget, or stopped."""
         check_agent(self.file)
         agent = find_agent(self.file.agent, self.file.settings)
-        past = past_of(read_events(self.folder.events))
-        with self.folder.log() as log:
-            log.add(
-                Started(
-                    trial=self.file.id,
-                    trial_file_sha256=hash_file(self.folder.path / "trial.json"),
-                    attempt=self.lease.epoch,
-                )
+        past = past_of(log.events)
+        log.add(
+            Started(
+                trial=self.file.id,
+                trial_file_sha256=hash_file(self.folder.path / "trial.json"),
+                attempt=self.lease.epoch,
             )
-            if reason := agent.inapplicable(self.task):
-                log.append(Inapplicable(reason=reason))
-                self._write_final_state()
-                return
-            await self._work_until_stopped(agent, past, log)
+        )
+        if reason := agent.inapplicable(self.task):
+            log.append(Inapplicable(reason=reason))
+            self._write_final_state(log)
+            return
+        await self._work_until_stopped(agent, past, log)
 
     async def _work_until_stopped(self, agent: Agent, past: Past, log: EventLog) -> None:
         error: Exception | None = None
@@ -233,21 +234,21 @@ class Trial:
             state = state.model_copy(update={**changes, **dict(clock.used)})
             log.append(Submitted(submission=entry, state=state))
 
-    def _write_submission(self) -> None:
+    def _write_submission(self, log: EventLog) -> None:
         """Write the files that follow from a submission in the log, unless they are written already."""
-        submitted = self._last_event(Submitted)
+        submitted = _last_event(log, Submitted)
         if submitted is None:
             return
         if not self.folder.submission_entry or self.folder.state.status in ("waiting", "running"):
             self.folder.write_state(submitted.state)
             self.folder.submit(submitted.submission)
 
-    def _grade(self) -> None:
+    def _grade(self, log: EventLog) -> None:
         """Grade the submission; an invalid or missing one is the agent's failure.
 
         The grade is an event first and a file second, so that a crash between the two never leads to a second grade.
         """
-        graded = self._last_event(Graded)
+        graded = _last_event(log, Graded)
         if graded:
             grade = graded.grade
         else:
@@ -260,13 +261,12 @@ class Trial:
             sealed = sealing is not None and sealing.sealed and judged.sealed is not False
             grade = judged.model_copy(update={"sealed": sealed})
             self.lease.check()
-            with self.folder.log() as log:
-                log.append(Graded(grade=grade))
+            log.append(Graded(grade=grade))
         self.folder.write_grade(grade)
-        self._write_final_state()
+        self._write_final_state(log)
 
-    def _write_final_state(self) -> None:
-        state = final_state(read_events(self.folder.events))
+    def _write_final_state(self, log: EventLog) -> None:
+        state = final_state(log.events)
         assert state is not None
         self.folder.write_state(state)
 
@@ -282,10 +282,6 @@ class Trial:
                 else:
                     self._end("stopped", cause="user")
             return
-
-    def _last_event(self, kind: type[Found]) -> Found | None:
-        events = read_events(self.folder.events)
-        return next((event for event in reversed(events) if isinstance(event, kind)), None)
 
     def _end(self, status: Status, **changes: Any) -> None:
         cleared: dict[str, Any] = {"cause": None, "failure": None, "error_type": None}
@@ -307,6 +303,10 @@ def _acquire(path: Path, home: Home, gpus: tuple[int, ...], expired: Claim | Non
         if group.subgroup(LeaseLost):
             raise Taken from None
         raise
+
+
+def _last_event(log: EventLog, kind: type[AnEvent]) -> AnEvent | None:
+    return next((event for event in reversed(log.events) if isinstance(event, kind)), None)
 
 
 async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> AgentCrashed | None:
