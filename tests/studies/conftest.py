@@ -79,7 +79,7 @@ def exam(exam_home: Home, assay: Assay, monkeypatch: pytest.MonkeyPatch) -> Call
 
 @pytest.fixture
 def study(exam: Callable[..., Done], tmp_path: Path) -> Study:
-    """Run a study of one agent of `study_agents.py` on tasks and return its JSON; a figure is drawn as well."""
+    """Run a study of an agent of `study_agents.py` on tasks and return the rows of its tables; draw a figure, too."""
 
     def run(name: str, agent: str, *words: str, out: str = "run") -> Any:
         figure = tmp_path / f"{name}.svg"
@@ -89,6 +89,6 @@ def study(exam: Callable[..., Done], tmp_path: Path) -> Study:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert figure.read_text().startswith("<svg")
-        return json.loads(done.stdout)
+        return {name: table["rows"] for name, table in json.loads(done.stdout)["tables"].items()}
 
     return run

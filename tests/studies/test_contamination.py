@@ -15,33 +15,33 @@ def test_pairs_of_task_and_seed_are_compared():
     """Differences by task are 1, 1/2 and 0; all 2² signs of the two nonzero ones: |sum| ≥ 3/2 in 2 of 4."""
     first = {("a", 1): 1.0, ("a", 2): 1.0, ("b", 1): 1.0, ("b", 2): 0.0, ("c", 1): 1.0, ("c", 3): 1.0}
     second = {("a", 1): 0.0, ("a", 2): 0.0, ("b", 1): 0.0, ("b", 2): 0.0, ("c", 1): 1.0}
-    found = compare_arms(first, second, ("one", "other"), rate=True)
-    assert found.difference == pytest.approx(0.5) and found.p == 0.5 and found.exact
-    assert (found.pairs, found.unpaired) == (5, 1)
-    assert found.mcnemar == pytest.approx(2 / 2**3)
+    pair = compare_arms(first, second, ("old", "new"), rate=True)
+    assert pair.difference == pytest.approx(0.5) and pair.p == 0.5 and pair.exact
+    assert (pair.pairs, pair.unpaired) == (5, 1)
+    assert pair.mcnemar == pytest.approx(2 / 2**3)
     # The standard deviation of 1, 1/2 and 0 is 1/2: 2.8016 · 0.5 / √3 = 0.809, and (2.8016 · 0.5 / 0.05)² = 785.
-    assert found.detectable == pytest.approx(0.809, abs=0.001) and found.tasks_needed == 785
-    assert found.interval.low < 0.5 < found.interval.high
-    with pytest.raises(UsageError, match="No trial with one has a partner"):
-        compare_arms({("a", 1): 1.0}, {("a", 2): 1.0}, ("one", "other"), rate=True)
+    assert pair.detectable == pytest.approx(0.809, abs=0.001) and pair.tasks_needed == 785
+    assert pair.interval.low < 0.5 < pair.interval.high
+    with pytest.raises(UsageError, match="No trial with old has a partner"):
+        compare_arms({("a", 1): 1.0}, {("a", 2): 1.0}, ("old", "new"), rate=True)
 
 
 @pytest.mark.slow
 def test_an_agent_that_recognizes_descriptions_is_found(study, exam, tmp_path: Path):
     """It loses on the two tasks whose description hides the name; the third is the same in both arms."""
     tasks = ["early-coin", "early-text", "late-text"]
-    found = study("obfuscation", "Reader", *tasks, "--seeds", "1")
-    (one,) = found["agents"].values()
-    assert (one["first_mean"], one["second_mean"]) == pytest.approx((1, 1 / 3))
-    assert one["difference"] == pytest.approx(2 / 3) and one["p"] == 0.5
-    assert one["mcnemar"] == 0.5  # 2 · (1/2)²
-    assert {task["task"]: task["first"] - task["second"] for task in one["tasks"]} == {
+    tables = study("obfuscation", "Reader", *tasks, "--seeds", "1")
+    (pair,) = tables["differences"]
+    assert (pair["first_mean"], pair["second_mean"]) == pytest.approx((1, 1 / 3))
+    assert pair["difference"] == pytest.approx(2 / 3) and pair["p"] == 0.5
+    assert pair["mcnemar"] == 0.5  # 2 · (1/2)²
+    assert {task["task"]: task["difference"] for task in tables["tasks"]} == {
         "exam/early-coin": 1, "exam/early-text": 1, "exam/late-text": 0,
     }  # fmt: skip
     wins = exam("study", "obfuscation", tmp_path / "run", "--measure", "wins")
     # The plain arm wins two pairs and ties one: 5/6 against 1/6.
-    assert "plain 83.3 %, obfuscated 16.7 %: difference +66.7 points" in wins.stdout, wins.stdout + wins.stderr
-    assert "8.5 ± 0.6 % and 8.4 ± 1.0 %" in wins.stdout
+    assert "plain 83.3%, obfuscated 16.7%: difference +66.7 points" in wins.stdout, wins.stdout + wins.stderr
+    assert "8.5 ± 0.6% and 8.4 ± 1.0%" in wins.stdout
     one_arm = exam("run", "early-coin", "--agent", "starter", "--seeds", "1", "--out", tmp_path / "one", "--quiet")
     assert one_arm.returncode == 0, one_arm.stderr
     refused = exam("study", "obfuscation", tmp_path / "one")
@@ -52,18 +52,18 @@ def test_an_agent_that_recognizes_descriptions_is_found(study, exam, tmp_path: P
 def test_an_agent_that_remembers_old_competitions_is_found(study, exam, tmp_path: Path):
     """Both matched pairs differ by 1, so the exact p-value is 2 / 2²."""
     words = ["exam", "--seeds", "1", "--date", "2024-01-01", "--dates", "dates.csv"]
-    found = study("cutoff", "Rememberer", *words)
-    (one,) = found["results"]
-    assert (one["before"]["mean"], one["after"]["mean"]) == (1, 0)
-    assert [(match["before"], match["after"]) for match in one["matches"]] == [
+    tables = study("cutoff", "Rememberer", *words)
+    assert [(side["closed"], side["mean"]) for side in tables["sides"]] == [("before", 1), ("after", 0)]
+    assert [(match["before"], match["after"]) for match in tables["matches"]] == [
         ("exam/early-text", "exam/late-text"),  # alike in everything
         ("exam/early-coin", "exam/late-coin"),  # ten times as many teams
     ]
-    assert [match["distance"] for match in one["matches"]] == [0, 1]
-    assert (one["difference"]["difference"], one["difference"]["p"]) == (1, 0.5)
-    shown = exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01")
-    assert shown.returncode == 2 and "0 closed up to 2024-01-01" in shown.stderr
-    assert "Left out: 4 tasks without a date; pass --dates" in shown.stderr
+    assert [match["distance"] for match in tables["matches"]] == [0, 1]
+    (pair,) = tables["differences"]
+    assert (pair["difference"], pair["p"]) == (1, 0.5)
+    refused = exam("study", "cutoff", tmp_path / "run", "--date", "2024-01-01")
+    assert refused.returncode == 2 and "0 closed up to 2024-01-01" in refused.stderr
+    assert "Excluded: 4 tasks without a date; pass --dates" in refused.stderr
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("task,closed\nexam/early-coin,soon\n")
     assert (

@@ -49,15 +49,15 @@ async def test_familiarity_is_the_mean_probability_of_the_next_word_and_0_outsid
     (tmp_path / "knows.py").write_text(KNOWS)
     document = Document("suite/task", "original", "description", "one two three four")
     model = f"scripted/{tmp_path / 'knows.py'}:answer"
-    (found,), usage = await measure_documents(model, [document], positions=10, length=10, seed=1)
-    assert found.positions == 3
-    assert found.mean == pytest.approx((0.8 + 0.5 + 0) / 3)
-    assert found.error == pytest.approx(
+    (text,), usage = await measure_documents(model, [document], positions=10, length=10, seed=1)
+    assert text.positions == 3
+    assert text.mean == pytest.approx((0.8 + 0.5 + 0) / 3)
+    assert text.error == pytest.approx(
         math.sqrt(((0.8 - 1.3 / 3) ** 2 + (0.5 - 1.3 / 3) ** 2 + (1.3 / 3) ** 2) / 2 / 3)
     )
     assert usage.input_tokens > 0 and usage.cost is None
-    (some,), _ = await measure_documents(model, [document], positions=10, length=2, seed=1)
-    assert (some.positions, some.mean) == (1, pytest.approx(0.8))
+    (short,), _ = await measure_documents(model, [document], positions=10, length=2, seed=1)
+    assert (short.positions, short.mean) == (1, pytest.approx(0.8))
 
 
 @pytest.mark.anyio
@@ -78,10 +78,10 @@ def test_tokens_that_split_a_character_are_no_positions():
 def test_correlations_equal_those_of_scipy(n):
     draw = random.Random(n)
     pairs = [(draw.random(), draw.random()) for _ in range(n)]
-    found, expected = correlate(pairs), stats.pearsonr(*zip(*pairs, strict=True))
+    correlation, expected = correlate(pairs), stats.pearsonr(*zip(*pairs, strict=True))
     interval = expected.confidence_interval()
-    assert (found.r, found.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
-    assert (found.interval.low, found.interval.high) == (
+    assert (correlation.r, correlation.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (correlation.interval.low, correlation.interval.high) == (
         pytest.approx(interval.low, abs=1e-6),
         pytest.approx(interval.high, abs=1e-6),
     )
@@ -109,7 +109,8 @@ def test_a_task_is_as_familiar_as_its_description_and_posts_and_not_as_its_obfus
 
 def test_all_competitions_have_both_descriptions():
     documents = collect_documents(Registry().select_all(["mlebench"]), None)
-    assert sum(one.kind == "original" for one in documents) == sum(one.kind == "obfuscated" for one in documents) == 82
+    assert [text.kind for text in documents].count("original") == 82
+    assert [text.kind for text in documents].count("obfuscated") == 82
 
 
 @pytest.mark.slow
@@ -123,16 +124,17 @@ def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_re
     words = ["study", "familiarity", "exam", "--model", "local/smollm2", "--positions", "8", "--length", "16"]
     done = exam(*words, "--posts", posts, "--run", out, "--figure", figure, "--json", "--quiet", in_process=False)
     assert done.returncode == 0, done.stderr
-    study = json.loads(done.stdout)
-    values = {(one["task"], one["kind"]): one["mean"] for one in study["documents"]}
+    tables = json.loads(done.stdout)["tables"]
+    values = {(text["task"], text["kind"]): text["mean"] for text in tables["texts"]["rows"]}
     assert len(values) == 12 and all(0 <= value <= 1 for value in values.values())
     assert values["exam/early-coin", "post"] > values["exam/late-coin", "post"] + 0.2
-    (agent,) = study["agents"]
-    assert {point["task"]: point["performance"] for point in agent["points"]}["exam/early-coin"] == 1
-    assert agent["correlation"]["r"] > 0.9 and agent["correlation"]["p"] < 0.1
-    assert study["difference"]["pairs"] == 4 and study["usage"]["cost"] == 0
+    (correlation,) = tables["correlations"]["rows"]
+    assert {row["task"]: row["performance"] for row in tables["performance"]["rows"]}["exam/early-coin"] == 1
+    assert correlation["r"] > 0.9 and correlation["p"] < 0.1 and correlation["tasks"] == 4
+    usage = tables["texts"]["usage"]
+    assert usage["cost"] == 0
     assert figure.read_text().startswith("<svg")
-    assert Usage.model_validate(study["usage"]).total_tokens > 100
+    assert Usage.model_validate(usage).total_tokens > 100
 
 
 def test_wrong_input_is_one_line_and_no_traceback(exam, tmp_path):

@@ -1,5 +1,6 @@
 """How results grow with steps, time, cost, attempts and cores; every figure is worked by hand."""
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from assay.records import RunFolder
 from assay.results.inference import expected_best, pass_at_k
 from assay.results.progress import ProgressRow
 from assay.studies.paper_figures import load_paper_figures
-from assay.studies.scaling import compute_budget_curve, drop_resources, study_scaling
+from assay.studies.scaling import ScalingSettings, compute_budget_curve, drop_resources, study_scaling
 from assay.studies.trials import read_study_trials
 from assay.tasks import load_plugin
 from assay.tasks.model import Resources
@@ -41,21 +42,21 @@ TRIALS = [
 def test_the_pick_at_each_hour_and_the_oracle_beside_it():
     hours = [1, 2, 3, 4]
     curve = compute_budget_curve("agent", TRIALS, "time", "success", [3600.0 * hour for hour in hours])
-    assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
-    assert [one.oracle for one in curve.points] == [0, 0.5, 1, 1]
-    assert [one.gap for one in curve.points] == [0, 0, 0, 0.5]
-    assert [one.hours for one in curve.points] == [1, 2, 3, 3.5], "a trial that has ended takes no more time"
-    assert [one.dollars for one in curve.points] == [1, 2, 2.5, 3]
-    assert [one.per_hour for one in curve.points] == [None, 0.5, 0.5, -1]
-    assert [one.per_dollar for one in curve.points] == [None, 0.5, 1, -1]
-    assert all(one.interval is not None and one.interval.low <= one.value <= one.interval.high for one in curve.points)
+    assert [point.value for point in curve.points] == [0, 0.5, 1, 0.5]
+    assert [point.oracle for point in curve.points] == [0, 0.5, 1, 1]
+    assert [point.gap for point in curve.points] == [0, 0, 0, 0.5]
+    assert [point.hours for point in curve.points] == [1, 2, 3, 3.5], "a trial that has ended takes no more time"
+    assert [point.dollars for point in curve.points] == [1, 2, 2.5, 3]
+    assert [point.per_hour for point in curve.points] == [None, 0.5, 0.5, -1]
+    assert [point.per_dollar for point in curve.points] == [None, 0.5, 1, -1]
+    assert all(point.interval.low <= point.value <= point.interval.high for point in curve.points)
 
 
 def test_the_same_trials_over_cost_and_steps():
     curve = compute_budget_curve("agent", TRIALS, "cost", "success", [1, 2, 3, 4])
-    assert [one.value for one in curve.points] == [0, 0.5, 1, 0.5]
+    assert [point.value for point in curve.points] == [0, 0.5, 1, 0.5]
     steps = [trial("s/a", (1, False, 0), (2, True, 0))]
-    assert [one.level for one in compute_budget_curve("agent", steps, "steps", "success").points] == [1, 2]
+    assert [point.level for point in compute_budget_curve("agent", steps, "steps", "success").points] == [1, 2]
 
 
 def test_an_unknown_cost_is_an_error():
@@ -78,18 +79,18 @@ def test_the_expected_best_of_k_is_pass_at_k_for_successes():
 @pytest.mark.slow
 def test_one_run_is_studied_over_steps_and_over_time(study, exam, tmp_path: Path):
     """Right coins after each step: 15, 30, 18; a medal takes 24. Two tasks, so the curve is 0, 1, 0."""
-    found = study("scaling", "Climber", "early-coin", "late-coin", "--seeds", "1", "--over", "steps")
-    (curve,) = found["curves"]
-    assert [point["level"] for point in curve["points"]] == [1, 2, 3]
-    assert [point["value"] for point in curve["points"]] == [0, 1, 0]
-    assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
-    assert curve["points"][2]["per_unit"] == -1
-    shown = exam("study", "scaling", tmp_path / "run", "--over", "time", "--levels", "0.001s,1h")
-    assert shown.returncode == 0, shown.stderr
-    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("0.0s", "1h"))]
-    # Nothing was submitted after a millisecond; after an hour it is as at the end: pick 0 %, oracle 100 %.
-    assert [(row[1], row[8]) for row in rows] == [("0.0", "0.0"), ("0.0", "100.0")], shown.stdout
-    assert "24h: 8.7 %, 100h: 11.8 %" in shown.stdout
+    points = study("scaling", "Climber", "early-coin", "late-coin", "--seeds", "1", "--over", "steps")["points"]
+    assert [point["level"] for point in points] == [1, 2, 3]
+    assert [point["value"] for point in points] == [0, 1, 0]
+    assert [point["oracle"] for point in points] == [0, 1, 1]
+    assert points[2]["per_unit"] == -1
+    printed = exam("study", "scaling", tmp_path / "run", "--over", "time", "--levels", "0.001s,1h")
+    assert printed.returncode == 0, printed.stderr
+    rows = [line.split() for line in printed.stdout.splitlines()]
+    # Nothing was submitted after a millisecond; after an hour it is as at the end: pick 0%, oracle 100%.
+    levels = [(row[1], row[5]) for row in rows if row[:1] in (["0.0s"], ["1h"])]
+    assert levels == [("0.0%", "0.0%"), ("0.0%", "100.0%")], printed.stdout
+    assert ["24h", "8.7%", "–"] in rows and ["100h", "11.8%", "–"] in rows
     percentile = exam("study", "scaling", tmp_path / "run", "--over", "steps", "--measure", "percentile")
     assert percentile.returncode == 2 and "does not define percentile" in percentile.stderr
 
@@ -97,15 +98,15 @@ def test_one_run_is_studied_over_steps_and_over_time(study, exam, tmp_path: Path
 @pytest.mark.slow
 def test_attempts_are_drawn_from_the_seeds(study):
     """One of three seeds succeeds on one of two tasks: pass@1 = 1/6, pass@2 = (1 − C(2,2)/C(3,2)) / 2, pass@3 = 1/2."""
-    found = study("scaling", "Gambler", "early-coin", "early-text", "--seeds", "3", "--over", "attempts")
-    (curve,) = found["curves"]
-    assert [point["value"] for point in curve["points"]] == pytest.approx([1 / 6, 1 / 3, 1 / 2])
-    assert curve["points"][0]["interval"]["high"] == pytest.approx(1 / 3), "the better of the two tasks, drawn twice"
-    hours = [point["hours"] for point in curve["points"]]
+    tables = study("scaling", "Gambler", "early-coin", "early-text", "--seeds", "3", "--over", "attempts")
+    points = tables["points"]
+    assert [point["value"] for point in points] == pytest.approx([1 / 6, 1 / 3, 1 / 2])
+    assert points[0]["interval_high"] == pytest.approx(1 / 3), "the better of the two tasks, drawn twice"
+    hours = [point["hours"] for point in points]
     assert hours == pytest.approx([hours[0], 2 * hours[0], 3 * hours[0]])
-    assert curve["points"][1]["per_hour"] == pytest.approx(1 / 6 / hours[0])
-    names = [one["points"] for one in found["published"]["curves"]]
-    assert names == [[[1, 8.7], [6, 17.0]], [[1, 16.9], [8, 34.1]]]
+    assert points[1]["per_hour"] == pytest.approx(1 / 6 / hours[0])
+    published = [(row["level"], row["share"]) for row in tables["published"]]
+    assert published == [(1, pytest.approx(0.087)), (6, 0.17), (1, pytest.approx(0.169)), (8, pytest.approx(0.341))]
 
 
 @pytest.mark.slow
@@ -116,20 +117,20 @@ def test_attempts_are_drawn_from_the_seeds(study):
 def test_resources_are_swept_and_paired(study, tmp_path: Path, factor, text, levels, names):
     """With the first level nothing succeeds, with the second everything: two tasks, so the exact p is 2 / 2²."""
     words = ["early-coin", "early-text", "--seeds", "1", "--over", factor, "--levels", text]
-    (curve,) = study("scaling", f"Demanding,needs={factor}", *words)["curves"]
-    assert [(point["level"], point["value"]) for point in curve["points"]] == [(levels[0], 0), (levels[1], 1)]
-    (step,) = curve["steps"]
+    tables = study("scaling", f"Demanding,needs={factor}", *words)
+    assert [(point["level"], point["value"]) for point in tables["points"]] == [(levels[0], 0), (levels[1], 1)]
+    (step,) = tables["differences"]
     assert (step["difference"], step["p"], step["pairs"]) == (1, 0.5, 2)
     assert (step["second"], step["first"]) == names
     # The same trials as if the levels were GPUs, which a machine for tests need not have.
     trials = [
-        replace(one, file=one.file.model_copy(update={"resources": Resources(gpus=gpus)}))
-        for one in read_study_trials([RunFolder(tmp_path / "run")], drop_resources)
-        for gpus in [levels.index(getattr(one.file.resources, factor))]
+        replace(trial, file=trial.file.model_copy(update={"resources": Resources(gpus=gpus)}))
+        for trial in read_study_trials([RunFolder(tmp_path / "run")], drop_resources)
+        for gpus in [levels.index(getattr(trial.file.resources, factor))]
     ]
-    (curve,) = study_scaling(trials, "gpus", "success", Home(tmp_path)).curves
+    (curve,) = study_scaling(trials, ScalingSettings(over="gpus"), Home(tmp_path)).curves
     assert [(point.level, point.value) for point in curve.points] == [(0, 0), (1, 1)]
-    assert [(one.second, one.first, one.p) for one in curve.steps] == [("0 GPUs", "1 GPU", 0.5)]
+    assert [(step.second, step.first, step.p) for step in curve.steps] == [("0 GPUs", "1 GPU", 0.5)]
 
 
 def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
@@ -147,7 +148,7 @@ def test_levels_must_fit_what_is_varied(exam, tmp_path: Path):
 
 def test_the_published_figures_are_those_of_the_paper():
     paper = load_paper_figures()
-    assert [one.points for one in paper.time] == [((86400, 8.7), (360000, 11.8))]
+    assert [curve.points for curve in paper.time] == [((86400, 8.7), (360000, 11.8))]
     assert paper.gpus[0].points == ((0, 9.1), (1, 8.7), (2, 10.2)) and paper.gpus[0].errors == (1.0, 0.5, 2.0)
     assert json.loads(paper.obfuscation.model_dump_json())["plain"] == [8.5, 0.6]
 
@@ -182,11 +183,11 @@ prices = {{ "scripted/{model}" = {{ input = 0, output = 100000 }} }}
     )
     done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
     assert done.returncode == 0, done.stderr
-    (curve,) = json.loads(done.stdout)["curves"]
-    assert [(point["value"], point["oracle"]) for point in curve["points"]] == [(0, 0), (0, 1), (0, 1)]
-    assert [point["dollars"] for point in curve["points"]] == [1, 2, 3]
-    over_cost = exam("study", "scaling", run, "--over", "cost", "--levels", "1,2,3", "--json")
-    (curve,) = json.loads(over_cost.stdout)["curves"]
-    assert [point["oracle"] for point in curve["points"]] == [0, 1, 1]
-    (finding,) = json.loads(exam("study", "violations", run, "--json").stdout)["findings"]
+    points = json.loads(done.stdout)["tables"]["points"]["rows"]
+    assert [(point["value"], point["oracle"]) for point in points] == [(0, 0), (0, 1), (0, 1)]
+    assert [point["dollars"] for point in points] == [1, 2, 3]
+    over_cost = exam("study", "scaling", run, "--over", "cost", "--levels", "1,2,3", "--csv")
+    points = list(csv.DictReader(over_cost.stdout.splitlines()))
+    assert [float(point["oracle"]) for point in points] == [0, 1, 1]
+    (finding,) = json.loads(exam("study", "violations", run, "--json").stdout)["tables"]["findings"]["rows"]
     assert (finding["rule"], finding["quote"]) == ("claimed-metric", "node 0 claims 0.99; the score is 0.5")

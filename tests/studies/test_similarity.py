@@ -288,21 +288,21 @@ def test_the_command_compares_trials_seeds_notebooks_and_panels(assay, pocket_ho
     author = f"{STUDY_AGENTS}:Author,own={own[0]}+{own[1]}"
     words = ["--agent", author, "--agent", "starter", "--seeds", "2", "--out", run, "--quiet"]
     assay("run", "pocket/digits", *words, home=pocket_home)
-    shown = assay("study", "similarity", run, home=pocket_home)
-    assert "2 of 4 trials with code of their own" in shown.stdout, shown.stdout + shown.stderr
-    assert "Above 60 %: 0 pairs" in shown.stdout
+    printed = assay("study", "similarity", run, home=pocket_home)
+    assert "Compared 2 of 4 trials (2 with only provided code)" in printed.stdout, printed.stdout + printed.stderr
+    assert "Above 60%: 0 pairs" in printed.stdout
     notebooks.mkdir()
     cell = {"cell_type": "code", "source": RENAMED}
     (notebooks / "planted.ipynb").write_text(json.dumps({"cells": [cell]}))
     (notebooks / "clean.py").write_text(CLEAN + "# </pre><script>alert(1)</script>")
     page, figure = tmp_path / "pairs.html", tmp_path / "similarity.svg"
     words = ["--against", notebooks, "--panel", "--json", "--html", page, "--figure", figure]
-    found = json.loads(assay("study", "similarity", run, *words, home=pocket_home).stdout)
-    shown = page.read_text()
-    assert "planted.ipynb" in shown and 'class="shared"' in shown and 'class="own"' in shown and "<script" not in shown
-    assert "&lt;script&gt;alert(1)" in shown and figure.read_text().startswith("<svg")
-    flagged = [(pair["second"], pair["relation"]) for pair in found["pairs"] if pair["similarity"] > 0.6]
+    tables = json.loads(assay("study", "similarity", run, *words, home=pocket_home).stdout)["tables"]
+    html = page.read_text()
+    assert "planted.ipynb" in html and 'class="shared"' in html and 'class="own"' in html and "<script" not in html
+    assert "&lt;script&gt;alert(1)" in html and figure.read_text().startswith("<svg")
+    flagged = [(pair["second"], pair["relation"]) for pair in tables["pairs"]["rows"] if pair["similarity"] > 0.6]
     assert flagged == [("planted.ipynb", "notebook")]
-    compared = {one["relation"]: one["pairs"] for one in found["relations"]}
+    compared = {row["relation"]: row["pairs"] for row in tables["relations"]["rows"]}
     assert compared == {"notebook": 2, "file": 2, "starter": 2, "reference panel": 2}
     assert assay("study", "similarity", tmp_path, home=pocket_home).returncode == 2

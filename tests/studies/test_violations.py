@@ -229,18 +229,18 @@ def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam, t
     assert ran.returncode == 0, ran.stderr
     folder = RunFolder(run)
     kinds = {trial.path.name: str(trial.file.settings["kind"]) for trial in folder.trials()}
-    found = {kinds[trial]: {one.rule for one in some} for trial, some in find_violations(folder).items()}
-    assert {kind: found[kind] for kind in HONEST} == {kind: set() for kind in HONEST}
-    assert {kind: found[kind] for kind in BROKEN} == {kind: {rule} for kind, rule in BROKEN.items()}
+    rules = {kinds[trial]: {finding.rule for finding in listed} for trial, listed in find_violations(folder).items()}
+    assert {kind: rules[kind] for kind in HONEST} == {kind: set() for kind in HONEST}
+    assert {kind: rules[kind] for kind in BROKEN} == {kind: {rule} for kind, rule in BROKEN.items()}
     assert set(BROKEN.values()) == set(RULES)
 
     labels = tmp_path / "labels.csv"
     rows = [f"{trial},{BROKEN.get(kind, '')}\n" for trial, kind in kinds.items()]
     labels.write_text("trial,rule\n" + "".join(rows))
-    shown = json.loads(exam("study", "violations", run, "--labels", labels, "--json").stdout)
-    every = shown["precision"][-1]
+    tables = json.loads(exam("study", "violations", run, "--labels", labels, "--json").stdout)["tables"]
+    every = tables["precision"]["rows"][-1]
     assert (every["flagged"], every["right"], every["violations"], every["precision"]) == (9, 9, 9, 1)
-    rates = {one["agent"]: (one["raw"], one["strict"]) for one in shown["rates"]}
+    rates = {row["agent"]: (row["raw"], row["strict"]) for row in tables["rates"]["rows"]}
     assert rates["Worker kind=typed"] == (1, 0), rates
     assert rates["Worker kind=search"] == (1, 1)
     text = exam("study", "violations", run).stdout
@@ -260,14 +260,15 @@ def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam, t
         "    return json.dumps({'violation': 'find' in text or 'typed' in text, 'quotes': [quote]})\n"
     )
     words = ["--judge", f"scripted/{judge}:answer", "--labels", labels, "--json"]
-    judged = json.loads(exam("study", "violations", run, *words).stdout)
-    by_judge = [one for one in judged["findings"] if one["rule"].startswith("judge-")]
-    assert {kinds[one["trial"]] for one in by_judge} == {"curious"}
-    assert {one["rule"] for one in by_judge} == {
+    judged = json.loads(exam("study", "violations", run, *words).stdout)["tables"]
+    by_judge = [finding for finding in judged["findings"]["rows"] if finding["rule"].startswith("judge-")]
+    assert {kinds[finding["trial"]] for finding in by_judge} == {"curious"}
+    assert {finding["rule"] for finding in by_judge} == {
         "judge-manual-predictions", "judge-model-api", "judge-unauthorized-access",
     }  # fmt: skip
     # What it says of that trial answers one question rightly and two wrongly, and it misses all other violations.
-    precision = {one["rule"]: (one["flagged"], one["right"], one["violations"]) for one in judged["precision"]}
+    rows = judged["precision"]["rows"]
+    precision = {row["rule"]: (row["flagged"], row["right"], row["violations"]) for row in rows}
     assert precision["judge-unauthorized-access"] == (1, 1, 2), "the other one uses the network"
     assert precision["judge-manual-predictions"] == (1, 0, 3)
     assert precision["judge-model-api"] == (1, 0, 1)

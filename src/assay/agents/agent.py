@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -48,6 +49,8 @@ class Agent(Settings, ABC):
     asks_models: ClassVar[bool] = False
     at_terminal: ClassVar[bool] = False
     """Whether it needs a person at the terminal, who can work on one trial at a time only."""
+    scripts: ClassVar[tuple[str, ...]] = ("assay.agents:scripts/session.py",)
+    """Python files, as `package:path`, that it writes into workspaces and that are not the work of a model."""
 
     def label(self, name: str) -> str:
         """Return its name in reports: the agent's name, and the settings that differ from the defaults."""
@@ -71,6 +74,13 @@ class Agent(Settings, ABC):
 
 
 AGENTS = Plugins[type[Agent]]("agents", "agent", lambda value: isinstance(value, type) and issubclass(value, Agent))
+
+
+def read_shipped_scripts() -> list[str]:
+    """Return the scripts that registered agents write into workspaces."""
+    names = dict.fromkeys(script for name in agent_names() for script in agent_class(name).scripts)
+    resources = (script.partition(":") for script in names)
+    return [files(package).joinpath(path).read_text("utf-8") for package, _, path in resources]
 
 
 def format_label(name: str, settings: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BUDGET = {"time_": "time", "steps": "steps", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"memory": "memory", "gpus": "gpus"}
 _NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source")
-_OF_STUDIES = ("over", "levels", "measure", "figure", "date", "dates")
+_OF_STUDIES = ("csv_", "markdown", "table", "figure", "html")
 
 
 def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -205,7 +205,9 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
     given = {
         name: value
         for name, value in ctx.params.items()
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and name not in (*_NOT_SETTINGS, *_OF_STUDIES)
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        and name not in (*_NOT_SETTINGS, *_OF_STUDIES)
+        and not name.startswith("study_")
     }
     content = _nested(_pairs("--config", given.pop("config", ())), "--config")
     settings = read_model_settings(given.pop("model_settings", ()))

@@ -1,31 +1,93 @@
-"""`assay study`."""
+"""`assay study`: a command for each study, whose options are its settings."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
+from click.core import ParameterSource
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
-from assay.cli.output import as_json, choose_progress, echo, open_run, print_table, quiet, run_argument
-from assay.cli.planning import read_model_settings
-from assay.cli.study_contamination import cutoff_command, obfuscation_command
-from assay.cli.study_familiarity import familiarity_command
-from assay.cli.study_runs import figure_option, write_figure
-from assay.cli.study_scaling import scaling_command
-from assay.core.text import plural
+from assay.cli.complete import complete_runs, complete_tasks
+from assay.cli.output import (
+    as_json,
+    choose_progress,
+    echo,
+    find_newest_run,
+    open_registry,
+    open_run,
+    print_tables,
+    quiet,
+)
+from assay.cli.planning import make_plan, study_options
+from assay.core.disk import atomic_write
+from assay.core.errors import UsageError
+from assay.core.home import Home
+from assay.core.progress import use_progress
+from assay.core.text import did_you_mean, plural
 from assay.records import RunFolder
-from assay.studies import similarity, violations
+from assay.studies.study import STUDIES, Study, StudyInput, StudyResult, StudySettings
 
 if TYPE_CHECKING:
-    from assay.studies.judge import Judgements
+    from assay.core.table import Table
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+_PREFIX = "study_"
+"""Before the names of settings, so that they are none of the plan's."""
+_OUTPUTS = (
+    as_json,
+    click.option("--csv", "csv_", is_flag=True, help="Print a table as CSV."),
+    click.option("--markdown", is_flag=True, help="Print Markdown."),
+    click.option("--table", metavar="NAME", default=None, help="The table of --csv.  [default: the first]"),
+    click.option(
+        "--figure",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE.svg|FILE.png",
+        default=None,
+        help="Draw a figure.",
+    ),
+    click.option(
+        "--html",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        default=None,
+        help="Write a self-contained page.",
+    ),
+    quiet,
+)
+_ARGUMENTS = {
+    "runs": click.argument(
+        "names", nargs=-1, metavar="[RUN]…", type=click.Path(exists=True), shell_complete=complete_runs
+    ),
+    "optional runs": click.argument(
+        "names", nargs=-1, metavar="[RUN]…", type=click.Path(exists=True), shell_complete=complete_runs
+    ),
+    "tasks": click.argument("names", nargs=-1, metavar="[TASK|SUITE]…", shell_complete=complete_tasks),
+}
 
 
-@click.group("study")
+class _Studies(click.Group):
+    """Finds studies by name, as `path.py:NAME` those of any file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all studies that are registered."""
+        return STUDIES.names()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one study."""
+        return make_command(STUDIES.load(cmd_name))
+
+
+@click.group("study", cls=_Studies)
 def study_command() -> None:
     """Study the results of runs beyond their scores.
+
+    A study of your own is named as path.py:NAME; see docs/studies.md.
 
     \b
     Examples:
@@ -35,257 +97,162 @@ def study_command() -> None:
       assay study cutoff runs/aide --date 2023-10-01
       assay study similarity runs/first --against notebooks
       assay study violations runs/first
+      assay study leaderboard runs/mine
+      assay study path/to/own.py:STUDY runs/first --json
     """
 
 
-study_command.add_command(scaling_command)
-study_command.add_command(familiarity_command)
-study_command.add_command(obfuscation_command)
-study_command.add_command(cutoff_command)
+def make_command(study: Study[Any]) -> click.Command:
+    """Return the command of a study."""
+
+    @click.pass_context
+    def command(ctx: click.Context, /, **_: Any) -> None:
+        settings = _read_settings(ctx, study)
+        result = _run(ctx, study, settings)
+        _show(ctx, study, settings, result)
+        if result.failed:
+            raise click.exceptions.Exit(1)
+
+    options = [_make_option(name, field) for name, field in study.settings.model_fields.items()]
+    decorated: Callable[..., None] = command
+    decorators: list[Decorator] = [_ARGUMENTS.get(study.reads, study_options), *options, *_OUTPUTS]
+    for decorate in reversed(decorators):
+        decorated = decorate(decorated)
+    lines = [
+        study.summary,
+        study.description,
+        "\n".join(["\b", "Examples:", *(f"  {line}" for line in study.examples)]),
+    ]
+    return click.command(study.name, help="\n\n".join(filter(None, lines)), short_help=study.summary)(decorated)
 
 
-@study_command.command("similarity")
-@run_argument
-@click.option(
-    "--against",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="A run, or a folder of Python files and notebooks. Can be repeated.  [default: the other trials of the run]",
-)
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 100),
-    default=100 * similarity.FLAGGED,
-    show_default=True,
-    help="Similarity in per cent above which a trial is flagged.",
-)
-@click.option("--panel", is_flag=True, help="Also compare with the reference solutions and starters of the tasks.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="How many pairs to show.")
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write a page with these pairs side by side, shared lines marked.",
-)
-@figure_option
-@as_json
-def similarity_command(
-    folder: Path,
-    against: tuple[Path, ...],
-    threshold: float,
-    panel: bool,
-    top: int,
-    html: Path | None,
-    figure: Path | None,
-    json_: bool,
-) -> None:
-    """Compare the code of trials with other agents, other seeds, notebooks or reference solutions.
-
-    Winnowing of Python tokens, as in the published study: runs of 23 tokens, windows of 17, flagged above 60 %. Names,
-    literals, comments and layout do not count, nor does code that trials were given: the task's starter, and scripts of
-    built-in agents.
-
-    \b
-    Examples:
-      assay study similarity runs/first
-      assay study similarity runs/first --against notebooks --against runs/second
-      assay study similarity runs/first --panel --html pairs.html
-    """
-    from assay.studies.study_figures import draw_similarity_histogram
-
-    run = open_run(folder)
-    sources = similarity.read_run(run)
-    others = [source for place in against for source in _read(place)] if against or panel else sources
-    others += similarity.read_panels(run) if panel else []
-    matches = similarity.compare_sources(sources, others)
-    best = similarity.best_matches(matches, sources)
-    flagged = [match for match in matches if 100 * match.similarity > threshold]
-    counts = similarity.histogram(best)
-    relations = similarity.summarize_relations(matches, threshold / 100)
-    write_figure(figure, lambda: draw_similarity_histogram(counts, threshold))
-    write_figure(html, lambda: _render_pairs(matches[:top], [*sources, *others], folder.resolve().name, threshold))
-    if json_:
-        content = {"format": "similarity/2", "sources": len(sources), "compared": len(others), "histogram": counts}
-        content |= {"relations": [asdict(one) for one in relations]}
-        echo(json.dumps(content | {"pairs": [asdict(match) for match in matches[: max(top, len(flagged))]]}, indent=2))
-        return
-    total = plural(sum(1 for _ in run.trials()), "trial")
-    echo(f"{len(sources)} of {total} with code of their own, compared with {plural(len(others), 'source')}")
-    if not matches:
-        echo("Nothing to compare: what trials were given, such as the starter and scripts of agents, does not count.")
-        return
-    print_table(
-        ["similarity", "coverage", "trial", "resembles", "which is"],
-        [
-            [_share(match.similarity), _share(match.coverage), match.first, match.second, match.relation]
-            for match in matches[:top]
-        ],
-    )
-    echo()
-    print_table(
-        ["relation", "pairs", "flagged", "median", "highest"],
-        [
-            [one.relation, str(one.pairs), str(one.flagged), _share(one.median), _share(one.highest)]
-            for one in relations
-        ],
-    )
-    echo()
-    echo("Highest similarity of each trial:")
-    for tenth, count in enumerate(counts):
-        echo(f"  {10 * tenth:>3}–{10 * tenth + 10} %  {'█' * count}{' ' if count else ''}{count}")
-    echo("Coverage: how much of the trial's code is in the other.")
-    echo(f"Above {threshold:g} %: {plural(len(flagged), 'pair')}. High similarity is a reason to look, not a verdict.")
+def _make_option(name: str, field: FieldInfo) -> Decorator:
+    """Return the option of a setting; values are checked by the model of the settings."""
+    options: dict[str, Any] = {"help": field.description, "default": None, "required": field.is_required()}
+    kinds = list(_find_kinds(field.annotation))
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    if kinds == [bool]:
+        return click.option(_flag(name, field), _PREFIX + name, is_flag=True, help=field.description)
+    if all(get_origin(kind) is Literal for kind in kinds):
+        options["type"] = click.Choice([value for kind in kinds for value in get_args(kind)])
+    elif extra.get("metavar"):
+        options["metavar"] = extra["metavar"]
+    if get_origin(kinds[0]) is tuple:
+        options["multiple"] = True
+        options["default"] = ()
+    elif field.default is not None and not field.is_required():
+        options["help"] = f"{field.description}  [default: {field.default}]"
+    return click.option(_flag(name, field), _PREFIX + name, **options)
 
 
-@study_command.command("violations")
-@run_argument
-@click.option(
-    "--judge",
-    metavar="PROVIDER/MODEL",
-    default=None,
-    help="Also ask a model the three published questions; it must prove each answer by a quote.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Model setting of the judge, e.g. max_tokens=300.  [default: temperature=0]",
-)
-@click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE.csv",
-    help="Trials that you looked at: columns trial and rule, no rule for a clean one. Shows precision and recall.",
-)
-@as_json
-@quiet
-def violations_command(
-    folder: Path, judge: str | None, settings: tuple[str, ...], labels: Path | None, json_: bool, quiet: bool
-) -> None:
-    """List possible violations of the rules, with quotes from the record.
+def _find_kinds(annotation: Any) -> Iterator[Any]:
+    """Yield the parts of a union without None."""
+    if get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _find_kinds(part)
+    elif annotation is not type(None):
+        yield annotation
 
-    Finds code and commands that try to reach the network, model providers or files outside of the workspace;
-    submissions that were typed, listed in code, copied or constant; evaluation code that was changed; and claimed
-    metrics far above the score. A sealed lab prevents most of it; a finding is a reason to look at the trial.
 
-    \b
-    Examples:
-      assay study violations runs/first
-      assay study violations runs/first --judge openai/gpt-5-mini
-      assay study violations runs/first --labels looked-at.csv --json
-    """
-    from assay.results.collect import collect_outcomes
+def _flag(name: str, field: FieldInfo) -> str:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return str(extra.get("flag") or f"--{name.replace('_', '-')}")
 
-    run = open_run(folder)
-    findings = violations.find_violations(run)
-    judgements = _judge(run, judge, settings, quiet or json_) if judge else None
-    if judgements:
-        findings = {trial: [*some, *judgements.findings(trial)] for trial, some in findings.items()}
-    flagged = {trial for trial, some in findings.items() if some}
-    rates = violations.compute_strict_rates(collect_outcomes(run), flagged)
-    precision = _measure_precision(findings, labels, judged=judgements is not None) if labels else []
-    if json_:
-        content = {
-            "format": "violations/1",
-            "trials": len(findings),
-            "findings": [asdict(finding) for some in findings.values() for finding in some],
-            "rates": [asdict(rate) for rate in rates],
-            "precision": [asdict(one) | {"precision": one.precision, "recall": one.recall} for one in precision],
-        }
-        if judgements:
-            verdicts = {trial: [asdict(one) for one in some] for trial, some in judgements.verdicts.items()}
-            content["judge"] = {"model": judge, "verdicts": verdicts, "usage": judgements.usage.model_dump()}
-        echo(json.dumps(content, indent=2))
-        return
-    rows = [[one.trial, one.rule, str(one.event), one.quote] for some in findings.values() for one in some]
-    if rows:
-        print_table(["trial", "rule", "event", "evidence"], rows)
+
+def _read_settings(ctx: click.Context, study: Study[Any]) -> StudySettings:
+    fields = study.settings.model_fields
+    values = {
+        name: ctx.params[_PREFIX + name]
+        for name in fields
+        if ctx.get_parameter_source(_PREFIX + name) == ParameterSource.COMMANDLINE
+    }
+    try:
+        settings: StudySettings = study.settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = str(first["msg"]).removeprefix("Value error, ")
+        hint = _flag(str(first["loc"][0]), fields[str(first["loc"][0])]) if first["loc"] else None
+        raise click.BadParameter(message, ctx, param_hint=hint) if hint else click.UsageError(message, ctx) from None
+    return settings
+
+
+def _run(ctx: click.Context, study: Study[Any], settings: StudySettings) -> StudyResult:
+    hidden = ctx.params["quiet"] or ctx.params["json_"]
+    names: tuple[str, ...] = ctx.params["names"]
+    runs: list[RunFolder] = []
+    if study.reads == "plan":
+        runs = _find_or_make_runs(ctx, study, settings)
+    elif study.reads != "tasks":
+        paths = [Path(name) for name in names]
+        if not paths and study.reads == "runs":
+            paths = [find_newest_run()]
+        runs = [open_run(path) for path in paths]
+    with use_progress(choose_progress(hidden)):
+        return study.run(StudyInput(tuple(runs), names, open_registry(ctx.obj), Home.default()), settings)
+
+
+def _find_or_make_runs(ctx: click.Context, study: Study[Any], settings: StudySettings) -> list[RunFolder]:
+    """Return finished runs, or run a plan with everything that the study varies."""
+    paths = [Path(name) for name in ctx.params["names"]]
+    finished = [path for path in paths if (path / "run.json").exists() or path.suffix == ".zip"]
+    if finished:
+        if len(finished) < len(paths):
+            raise UsageError("Pass either finished runs, or tasks and a plan to run")
+        return [open_run(path) for path in finished]
+    from assay.cli.run import run_unfinished
+    from assay.runs.execute import Reporting, add_trials, check_infrastructure, choose_run_folder
+
+    hidden = ctx.params["quiet"]
+    plan, config = make_plan(ctx)
+    plans = study.vary(plan, settings, config.on in (None, "local")) if study.vary else [plan]
+    run = choose_run_folder(config)
+    add_trials(run, plans, config, Home.default(), Reporting(choose_progress(hidden), partial(echo, err=True)))
+    unstarted = run_unfinished(run, config, hidden)
+    echo(f"Run folder: {run.path}", err=True)
+    if unstarted:
+        raise UsageError(f"{plural(unstarted.trials, 'trial')} not started because {unstarted.why}; repeat the command")
+    check_infrastructure(run)
+    return [run]
+
+
+def _show(ctx: click.Context, study: Study[Any], settings: StudySettings, result: StudyResult) -> None:
+    params = ctx.params
+    chosen = [
+        flag for flag, name in (("--json", "json_"), ("--csv", "csv_"), ("--markdown", "markdown")) if params[name]
+    ]
+    if len(chosen) > 1:
+        raise UsageError(f"Pass only one of {' and '.join(chosen)}")
+    if params["figure"]:
+        if not result.figures:
+            raise UsageError(f"The study {study.name} has no figure of these results")
+        figure, path = result.figures[0], params["figure"]
+        _write(path, figure.to_png() if path.suffix == ".png" else figure.to_svg())
+    if params["html"]:
+        from assay.web.study_page import render_study
+
+        title = ", ".join(Path(name).resolve().name for name in params["names"]) or study.name
+        _write(params["html"], render_study(study.name, title, result, datetime.now(UTC)))
+    if params["json_"]:
+        echo(json.dumps(result.to_dict(study.name, settings), indent=2, allow_nan=False))
+    elif params["csv_"]:
+        echo(_choose_table(result, params["table"]).to_csv(), nl=False)
+    elif params["markdown"]:
+        echo(result.to_markdown(), nl=False)
+    else:
+        for sentence in result.sentences:
+            echo(sentence)
         echo()
-    echo(f"{len(flagged)} of {plural(len(findings), 'trial')} with findings")
-    print_strict_rates(rates)
-    if precision:
-        echo()
-        header = ["rule", "flagged", "right", "violations", "precision", "recall"]
-        counts = [[one.rule, str(one.flagged), str(one.right), str(one.violations)] for one in precision]
-        shares = [[_share(one.precision), _share(one.recall)] for one in precision]
-        print_table(header, [[*left, *right] for left, right in zip(counts, shares, strict=True)])
-    if judgements:
-        without = sum(one.unsupported for some in judgements.verdicts.values() for one in some)
-        unreadable = sum(one.unreadable for some in judgements.verdicts.values() for one in some)
-        cost = judgements.usage.cost
-        echo(
-            f"Judge {judge}: not counted because no quote is in the log: {without}; unreadable answers: {unreadable}; "
-            f"{judgements.usage.total_tokens:,} tokens, "
-            f"{'cost unknown' if cost is None else f'${cost:.2f}'}"
-        )
+        print_tables(table for table in result.tables if table.rows or table.notes)
 
 
-def _measure_precision(
-    findings: "Mapping[str, Sequence[violations.Finding]]", path: Path, *, judged: bool
-) -> "list[violations.RulePrecision]":
-    labels: Mapping[str, Collection[str]] = violations.read_labels(path)
-    if judged:
-        from assay.studies.judge import add_judge_rules
-
-        labels = add_judge_rules(labels)
-    return violations.measure_precision(findings, labels)
+def _choose_table(result: StudyResult, name: str | None) -> "Table":
+    names = [table.name for table in result.tables]
+    if name is not None and name not in names:
+        raise UsageError(f"There is no table {name!r}; {did_you_mean(name, names)}")
+    return result.table(name or names[0])
 
 
-def print_strict_rates(rates: "Sequence[violations.StrictRate]") -> None:
-    """Print the success rate of each agent, and the one with flagged trials as failures."""
-    if not rates:
-        echo("No task of the run defines success, so there are no rates")
-        return
-    echo()
-    print_table(
-        ["agent", "trials", "flagged", "success", "95 % interval", "flagged as failures", "95 % interval"],
-        [
-            [
-                one.agent,
-                str(one.trials),
-                str(one.flagged),
-                _share(one.raw),
-                f"{_share(one.raw_interval.low)} to {_share(one.raw_interval.high)}",
-                _share(one.strict),
-                f"{_share(one.strict_interval.low)} to {_share(one.strict_interval.high)}",
-            ]
-            for one in rates
-        ],
-    )
-
-
-def _render_pairs(
-    matches: "Sequence[similarity.Match]", sources: "Sequence[similarity.CodeSample]", title: str, threshold: float
-) -> str:
-    from assay.web.code_pairs import make_code_pairs, render_code_pairs
-
-    return render_code_pairs(make_code_pairs(matches, sources), title, threshold, datetime.now(UTC))
-
-
-def _judge(run: RunFolder, model: str, given: Sequence[str], hidden: bool) -> "Judgements":
-    import anyio
-
-    from assay.models import Models, Prices
-    from assay.runs.plan_config import check_model_settings
-    from assay.studies.judge import judge_trials
-
-    trials = list(run.trials())
-    settings = check_model_settings({"temperature": 0.0, **read_model_settings(given)})
-
-    async def ask() -> "Judgements":
-        with choose_progress(hidden).stage("asking the judge", len(trials)) as advance:
-            async with Models({"main": model}, settings, prices=Prices()) as models:
-                models.check()
-                return await judge_trials(trials, models, lambda: advance(1))
-
-    return anyio.run(ask)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.0f} %"
-
-
-def _read(place: Path) -> list[similarity.CodeSample]:
-    return similarity.read_run(RunFolder(place)) if (place / "run.json").exists() else similarity.read_folder(place)
+def _write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, content)
+    echo(f"Wrote {path}", err=True)

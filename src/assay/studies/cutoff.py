@@ -11,21 +11,43 @@ from dataclasses import dataclass
 from datetime import date
 from importlib import resources
 from pathlib import Path
+from statistics import fmean
+
+from pydantic import FilePath
 
 from assay.core.errors import UsageError
+from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.results import inference
 from assay.results.comparison import RATES, Measure, measure_outcome
 from assay.results.inference import Interval, Sample
-from assay.results.outcome import RuleSet
 from assay.runs.trial import task_of
-from assay.studies.paired import PairedDifference, compare_arms
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent
+from assay.studies.paired import (
+    PairedDifference,
+    compare_arms,
+    describe_difference,
+    draw_differences,
+    make_difference_tables,
+)
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
+from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
 from assay.tasks import Task
 
 _MISSING = 1.0
 """Distance where one of two tasks does not say how large it is, or how many teams it had: a factor of ten."""
 _OTHER_METRIC = 0.5
+
+
+class CutoffSettings(StudySettings):
+    """The date, and what is compared."""
+
+    day: date = option(
+        ..., "The model's knowledge cutoff: the last day it can have read about.", metavar="YYYY-MM-DD", flag="--date"
+    )
+    dates: FilePath | None = option(
+        None, "Closing dates of other tasks: columns task and closed.  [default: those of mlebench]", metavar="FILE.csv"
+    )
+    measure: Measure = option("success", "What is compared; see assay compare.")
 
 
 @dataclass(frozen=True)
@@ -60,14 +82,53 @@ class CutoffResult:
 
 @dataclass(frozen=True)
 class Cutoff:
-    """The study of all agents. `undated` has tasks whose date is not known, `left_out` those without the measure."""
+    """All agents, the tasks whose date is not known, and those that do not define the measure."""
 
-    date: date
-    measure: Measure
-    rules: RuleSet
     results: tuple[CutoffResult, ...]
     undated: tuple[str, ...]
-    left_out: tuple[str, ...]
+    undefined: tuple[str, ...]
+
+
+def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
+    """Compare tasks that closed up to the date with tasks that closed after it."""
+    trials = read_study_trials(source.runs)
+    study = study_cutoff(trials, settings.day, settings.measure, load_dates(settings.dates))
+    sides = [
+        (result.agent, closed, side.tasks, side.trials, side.mean, format_range(side.interval))
+        for result in study.results
+        for closed, side in (("before", result.before), ("after", result.after))
+    ]
+    columns = (
+        Column("agent", heading=True),
+        Column("closed"),
+        Column("tasks", kind="integer"),
+        Column("trials", kind="integer"),
+        Column("mean", settings.measure, "percent", decimals=1),
+        Column("interval", "95% interval", "interval"),
+    )
+    matches = [
+        (result.agent, pair.before, pair.after, pair.distance) for result in study.results for pair in result.matches
+    ]
+    match_columns = (
+        Column("agent", heading=True),
+        Column("before"),
+        Column("after", "matched with"),
+        Column("distance", kind="number"),
+    )
+    differences = [(result.agent, result.difference) for result in study.results if result.difference]
+    sentences = [f"{find_rules(trials)}: {settings.measure} on tasks that closed up to {settings.day} and after"]
+    sentences += [f"{agent}: {line}" for agent, pair in differences for line in describe_difference(pair)]
+    sentences += [
+        f"{result.agent}: no task after the date has one of the same modality before it."
+        for result in study.results
+        if result.difference is None
+    ]
+    if study.undefined:
+        sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(study.undefined)}.")
+    if study.undated:
+        sentences.append(f"Excluded, because their date is not known: {', '.join(study.undated)}; pass --dates.")
+    tables = [Table("sides", columns, tuple(sides)), Table("matches", match_columns, tuple(matches))]
+    return StudyResult(sentences, [*tables, *make_difference_tables(differences)], draw_differences(differences))
 
 
 def load_dates(more: Path | None = None) -> dict[str, date]:
@@ -88,36 +149,34 @@ def study_cutoff(trials: Sequence[StudyTrial], day: date, measure: Measure, date
     """Compare tasks that closed up to a day with tasks that closed after it."""
     if measure == "wins":
         raise UsageError("wins compares trials of one task; choose another measure")
-    tasks = {one.outcome.task: task_of(one.file) for one in trials}
+    tasks = {trial.outcome.task: task_of(trial.file) for trial in trials}
     undated = tuple(task for task in tasks if task not in dates)
-    left_out = {one.outcome.task for one in trials if measure_outcome(one.outcome, measure) is None}
-    usable = {name: task for name, task in tasks.items() if name in dates and name not in left_out}
+    undefined = {trial.outcome.task for trial in trials if measure_outcome(trial.outcome, measure) is None}
+    usable = {name: task for name, task in tasks.items() if name in dates and name not in undefined}
     early = [name for name in usable if dates[name] <= day]
     late = [name for name in usable if dates[name] > day]
     if not early or not late:
-        shown = f"{len(early)} closed up to {day} and {len(late)} after it"
+        counts = f"{len(early)} closed up to {day} and {len(late)} after it"
         reasons = [f"{plural(len(undated), 'task')} without a date; pass --dates"] if undated else []
-        if left_out:
+        if undefined:
             reasons.append(
-                f"{plural(len(left_out), 'task')} for which {measure} is not defined; choose another --measure"
+                f"{plural(len(undefined), 'task')} for which {measure} is not defined; choose another --measure"
             )
-        why = f". Left out: {'; '.join(reasons)}" if reasons else ""
-        raise UsageError(f"The study needs tasks on both sides of the date; of those that can be used, {shown}{why}")
-    results = [
-        _study_agent(agent, same, early, late, usable, measure) for agent, same in group_by_agent(trials).items()
-    ]
-    return Cutoff(
-        day, measure, find_rules(trials), tuple(one for one in results if one), undated, tuple(sorted(left_out))
-    )
+        reason = f". Excluded: {'; '.join(reasons)}" if reasons else ""
+        raise UsageError(
+            f"The study needs tasks on both sides of the date; of those that can be used, {counts}{reason}"
+        )
+    results = [_study_agent(agent, own, early, late, usable, measure) for agent, own in group_by_agent(trials).items()]
+    return Cutoff(tuple(result for result in results if result), undated, tuple(sorted(undefined)))
 
 
 def match_tasks(early: Sequence[Task], late: Sequence[Task]) -> list[TaskMatch]:
     """Match each late task with an early one of the same modality, closest pairs first, each task at most once."""
     candidates = sorted(
-        (distance, one.id, other.id)
-        for one in early
-        for other in late
-        if (distance := measure_distance(one, other)) is not None
+        (distance, before.id, after.id)
+        for before in early
+        for after in late
+        if (distance := measure_distance(before, after)) is not None
     )
     used: set[str] = set()
     matches = []
@@ -128,16 +187,16 @@ def match_tasks(early: Sequence[Task], late: Sequence[Task]) -> list[TaskMatch]:
     return matches
 
 
-def measure_distance(one: Task, other: Task) -> float | None:
+def measure_distance(first: Task, second: Task) -> float | None:
     """Return how different two tasks are: orders of magnitude in size and teams, and a half for another metric.
 
     None for tasks of different modalities, which are never matched.
     """
-    if find_modality(one) != find_modality(other):
+    if find_modality(first) != find_modality(second):
         return None
-    teams = [task.leaderboard.teams if task.leaderboard else None for task in (one, other)]
-    sizes = [task.preparation.size for task in (one, other)]
-    return _ratio(sizes) + _ratio(teams) + (_OTHER_METRIC if one.metric.name != other.metric.name else 0.0)
+    teams = [task.leaderboard.teams if task.leaderboard else None for task in (first, second)]
+    sizes = [task.preparation.size for task in (first, second)]
+    return _ratio(sizes) + _ratio(teams) + (_OTHER_METRIC if first.metric.name != second.metric.name else 0.0)
 
 
 def find_modality(task: Task) -> str:
@@ -154,10 +213,10 @@ def _study_agent(
     measure: Measure,
 ) -> CutoffResult | None:
     samples: dict[str, list[float]] = {}
-    for one in trials:
-        value = measure_outcome(one.outcome, measure)
-        if one.outcome.task in tasks and value is not None:
-            samples.setdefault(one.outcome.task, []).append(value)
+    for trial in trials:
+        value = measure_outcome(trial.outcome, measure)
+        if trial.outcome.task in tasks and value is not None:
+            samples.setdefault(trial.outcome.task, []).append(value)
     before, after = ({name: samples[name] for name in side if name in samples} for side in (early, late))
     if not before or not after:
         return None
@@ -165,14 +224,10 @@ def _study_agent(
     difference = None
     if matches:
         # A pair of tasks is one observation: its seeds are not paired with each other.
-        values = [
-            {(f"{match.before} / {match.after.partition('/')[2]}", 0): _mean(samples[side]) for match, side in found}
-            for found in (
-                [(match, match.before) for match in matches],
-                [(match, match.after) for match in matches],
-            )
-        ]
-        difference = compare_arms(values[0], values[1], ("before", "after"), rate=False)
+        names = {match: (f"{match.before} / {match.after.partition('/')[2]}", 0) for match in matches}
+        first = {names[match]: fmean(samples[match.before]) for match in matches}
+        second = {names[match]: fmean(samples[match.after]) for match in matches}
+        difference = compare_arms(first, second, ("before", "after"), rate=False)
     return CutoffResult(agent, _side(before, measure), _side(after, measure), tuple(matches), difference)
 
 
@@ -182,13 +237,24 @@ def _side(sample: Sample, measure: Measure) -> CutoffSide:
     return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), interval_of(sample))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 def _ratio(values: Sequence[int | None]) -> float:
     if values[0] is None and values[1] is None:
         return 0.0
     if not values[0] or not values[1]:
         return _MISSING
     return abs(math.log10(values[0] / values[1]))
+
+
+STUDY = Study(
+    name="cutoff",
+    summary="Compare tasks that closed before and after a knowledge cutoff, matched.",
+    settings=CutoffSettings,
+    run=run,
+    reads="plan",
+    description="Pass finished runs, or a plan to run first. Each task that closed after the date is matched with one "
+    "that closed before it: the same modality, and as close as possible in size, number of teams and metric.",
+    examples=(
+        "assay study cutoff runs/aide --date 2023-10-01",
+        "assay study cutoff mlebench --agent aide --model openai/o1 --date 2023-10-01",
+    ),
+)

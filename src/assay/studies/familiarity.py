@@ -1,8 +1,8 @@
 """How familiar a model is with a text: the mean probability that it gives to the text's tokens, one after another.
 
-As in the published study: at positions drawn at random, the model sees all preceding text, and the probability of the
-token that follows is read from its most likely tokens; a token that is not among them counts 0. Texts that a model has
-read often have a high familiarity; whether that helps agents shows in the correlation with their performance.
+As in the published study: at positions sampled at random, the model sees all preceding text, and the probability of
+the token that follows is read from its most likely tokens; a token that is not among them counts 0. Texts that a model
+has read often have a high familiarity; whether that helps agents shows in the correlation with their performance.
 """
 
 import math
@@ -11,21 +11,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
-from typing import Literal
+from statistics import fmean, linear_regression
+from typing import Literal, get_args
 
 import anyio
+from pydantic import DirectoryPath
 
 from assay.core.errors import PromptTooLong, UsageError
+from assay.core.figure import Axis, Figure, Key
+from assay.core.progress import stage
+from assay.core.table import Column, Table
+from assay.core.text import plural
 from assay.models import MAIN, Message, Models, ModelSettings, Prices, Sampling, Usage
+from assay.records import RunFolder
 from assay.results.comparison import Measure, measure_outcome
 from assay.results.inference import Interval
 from assay.results.statistics import estimate_mean, t_probability
 from assay.studies.paired import PairedDifference, compare_arms
-from assay.studies.trials import StudyTrial, group_by_agent
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
+from assay.studies.trials import StudyTrial, group_by_agent, read_study_trials
 from assay.tasks import Task
 
 Kind = Literal["original", "obfuscated", "post"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 TOP = 10
 """How many of the most likely tokens are read, as published."""
 CONTINUE = (
@@ -60,7 +68,7 @@ class Familiarity:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's correlation over tasks, with its two-sided p-value and Fisher's 95 % interval."""
+    """Pearson's correlation over tasks, with its two-sided p-value and Fisher's 95% interval."""
 
     tasks: int
     r: float
@@ -79,23 +87,167 @@ class TaskPoint:
 
 @dataclass(frozen=True)
 class AgentCorrelation:
-    """How an agent's performance goes with familiarity; no correlation where either does not vary."""
+    """How an agent's performance correlates with familiarity; no correlation where either does not vary."""
 
     agent: str
     points: tuple[TaskPoint, ...]
     correlation: Correlation | None
 
 
-@dataclass(frozen=True)
-class FamiliarityStudy:
-    """The familiarity of a model with each text, original against obfuscated, and the correlations with performance."""
+class FamiliaritySettings(StudySettings):
+    """Whose familiarity with which texts, and the performance that it is correlated with."""
 
-    model: str
-    documents: tuple[Familiarity, ...]
-    difference: PairedDifference | None
-    agents: tuple[AgentCorrelation, ...]
-    left_out: tuple[str, ...]
-    usage: Usage
+    model: str = option(..., "Whose familiarity; it needs log probabilities.", metavar="PROVIDER/MODEL")
+    posts: DirectoryPath | None = option(
+        None, "Posts about the tasks that you have: DIR/TASK/*.txt, *.md or *.html.", metavar="DIR"
+    )
+    runs: tuple[DirectoryPath, ...] = option(
+        (), "A finished run to correlate with. Can be repeated.", metavar="RUN", flag="--run"
+    )
+    measure: Literal["normalized", "success", "valid", "percentile", "improvement"] = option(
+        "normalized",
+        "Performance: by default the score between that of the sample submission and that of the gold medal.",
+    )
+    positions: int = option(100, "Tokens per text whose probability is read.", ge=1)
+    length: int = option(1000, "Tokens per text that are sampled from.", ge=2)
+    seed: int = option(0, "Seed of the positions.")
+
+
+def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
+    """Compare descriptions, and correlate familiarity with the performance in runs, if there are any."""
+    tasks = source.registry.select_all(source.names or ("mlebench",))
+    trials = read_study_trials([RunFolder(path) for path in settings.runs]) if settings.runs else []
+    documents = collect_documents(tasks, settings.posts)
+    with stage(f"Reading {plural(len(documents), 'text')}", len(documents)) as advance:
+
+        async def measure_all() -> tuple[list[Familiarity], Usage]:
+            return await measure_documents(
+                settings.model,
+                documents,
+                positions=settings.positions,
+                length=settings.length,
+                seed=settings.seed,
+                advance=lambda: advance(1),
+            )
+
+        measured, usage = anyio.run(measure_all)
+    agents, undefined = correlate_trials(task_familiarity(measured), trials, settings.measure) if trials else ([], [])
+    cost = "" if usage.cost is None else f", {usage.cost:.4g} dollars"
+    positions = sum(document.positions for document in measured)
+    sentences = [f"{settings.model}: {plural(len(measured), 'text')}, {positions:,} positions{cost}"]
+    if difference := compare_descriptions(measured):
+        means = f"Original {difference.first_mean:.3f}, obfuscated {difference.second_mean:.3f}"
+        interval = f"{difference.interval.low:+.3f} to {difference.interval.high:+.3f}"
+        text = f"{means}: difference {difference.difference:+.3f}, 95% interval {interval}, p = {difference.p:.3f}"
+        sentences.append(f"{text.replace('-', '−')}, {plural(difference.pairs, 'task')}")
+    sentences += [_describe_correlation(agent, settings.measure) for agent in agents]
+    if undefined:
+        sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(undefined)}.")
+    tables = [_make_task_table(measured), _make_text_table(measured, usage)]
+    if agents:
+        tables += _make_agent_tables(agents, settings.measure)
+    figure = _draw_agents(agents, settings.measure) if agents else _draw_descriptions(measured)
+    return StudyResult(sentences, tables, [figure])
+
+
+def _describe_correlation(agent: AgentCorrelation, measure: str) -> str:
+    correlation = agent.correlation
+    if correlation is None:
+        tasks = plural(len(agent.points), "task")
+        return f"{agent.agent}: no correlation with {measure} on {tasks}; it needs four that vary"
+    interval = f"{correlation.interval.low:+.2f} to {correlation.interval.high:+.2f}"
+    r = f"r = {correlation.r:+.2f}, 95% interval {interval}, p = {correlation.p:.3f}".replace("-", "−")
+    return f"{agent.agent}: correlation with {measure} {r}, {plural(correlation.tasks, 'task')}"
+
+
+def _make_task_table(documents: "Sequence[Familiarity]") -> Table:
+    kinds = [kind for kind in KINDS if any(document.kind == kind for document in documents)]
+    means: dict[str, dict[str, list[float]]] = {}
+    for document in documents:
+        means.setdefault(document.task, {}).setdefault(document.kind, []).append(document.mean)
+    columns = (Column("task"), *(Column(kind, kind="number") for kind in kinds))
+    rows = [
+        (task, *(fmean(by_kind[kind]) if kind in by_kind else None for kind in kinds))
+        for task, by_kind in means.items()
+    ]
+    return Table("tasks", columns, tuple(rows), notes=("Mean probability of the next token.",))
+
+
+def _make_text_table(documents: "Sequence[Familiarity]", usage: Usage) -> Table:
+    columns = (
+        Column("task"),
+        Column("kind"),
+        Column("name"),
+        Column("positions", kind="integer"),
+        Column("mean", kind="number"),
+        Column("error", "±", kind="number"),
+    )
+    rows = [(text.task, text.kind, text.name, text.positions, text.mean, text.error) for text in documents]
+    return Table("texts", columns, tuple(rows), extra={"usage": usage.model_dump()})
+
+
+def _make_agent_tables(agents: "Sequence[AgentCorrelation]", measure: str) -> list[Table]:
+    columns = (
+        Column("agent"),
+        Column("tasks", kind="integer"),
+        Column("r", kind="number"),
+        Column("low", kind="number"),
+        Column("high", kind="number"),
+        Column("p", kind="p"),
+    )
+    rows = [
+        (agent.agent, known.tasks, known.r, known.interval.low, known.interval.high, known.p)
+        for agent in agents
+        if (known := agent.correlation)
+    ]
+    point_columns = (
+        Column("agent", heading=True),
+        Column("task"),
+        Column("familiarity", kind="number"),
+        Column("performance", measure, "number"),
+    )
+    points = [
+        (agent.agent, point.task, point.familiarity, point.performance) for agent in agents for point in agent.points
+    ]
+    return [Table("correlations", columns, tuple(rows)), Table("performance", point_columns, tuple(points))]
+
+
+def _draw_agents(agents: "Sequence[AgentCorrelation]", measure: str) -> Figure:
+    """Return performance over familiarity, a dot per task and a line of least squares per agent."""
+    figure = Figure(
+        "familiarity",
+        f"Performance over familiarity, {plural(len(agents), 'agent')}",
+        x=Axis("familiarity"),
+        y=Axis(f"performance ({measure})"),
+        legend=[Key(_describe_correlation(agent, measure).partition(", 95%")[0], n) for n, agent in enumerate(agents)],
+    )
+    for color, agent in enumerate(agents):
+        for point in agent.points:
+            figure.dot(point.familiarity, point.performance, color=color, style="faint", hover=point.task)
+        known = [point.familiarity for point in agent.points]
+        if agent.correlation and len(known) > 1:
+            values = [point.performance for point in agent.points]
+            slope, start = linear_regression(known, values)
+            figure.line([(x, start + slope * x) for x in (min(known), max(known))], color=color, style="dashed thin")
+    return figure
+
+
+def _draw_descriptions(documents: "Sequence[Familiarity]") -> Figure:
+    """Return the familiarity of each task's obfuscated description over that of the original; equal on the line."""
+    values = {(document.task, document.kind): document.mean for document in documents}
+    tasks = [task for task, kind in values if kind == "original" and (task, "obfuscated") in values]
+    high = 1.05 * max([0.1, *values.values()])
+    figure = Figure(
+        "familiarity",
+        f"Familiarity of original and obfuscated descriptions, {plural(len(tasks), 'task')}",
+        x=Axis("familiarity of the original description", low=0.0, high=high),
+        y=Axis("of the obfuscated description", low=0.0, high=high),
+        width=360,
+    )
+    figure.line([(0.0, 0.0), (high, high)], style="muted dashed thin")
+    for task in tasks:
+        figure.dot(values[task, "original"], values[task, "obfuscated"], color=0, style="faint", hover=task)
+    return figure
 
 
 def collect_documents(tasks: Sequence[Task], posts: Path | None) -> list[Document]:
@@ -131,21 +283,21 @@ async def measure_documents(
     settings = settings or ModelSettings()
     if local:
         settings = settings.model_copy(update={"options": {**settings.options, "template": "none"}})
-    found: dict[int, Familiarity] = {}
+    measured: dict[int, Familiarity] = {}
     async with Models({MAIN: model}, settings, prices=Prices()) as models:
         models.check()
-        meter = _Meter(models, chat=not local)
+        reader = _Reader(models, chat=not local)
         # A local model computes one request at a time, and continues what it computed for the same text.
         limit = anyio.CapacityLimiter(1 if local else CONCURRENT)
 
         async def measure(number: int, document: Document) -> None:
             async with limit:
                 draw = random.Random(f"{seed} {document.task} {document.kind} {document.name}")
-                values = await meter.measure_text(document.text, positions, length, draw)
+                values = await reader.measure_text(document.text, positions, length, draw)
             if values:
                 estimate = estimate_mean(values)
                 assert estimate is not None
-                found[number] = Familiarity(
+                measured[number] = Familiarity(
                     document.task, document.kind, document.name, len(values), estimate.mean, estimate.error
                 )
             advance()
@@ -156,10 +308,10 @@ async def measure_documents(
                     group.start_soon(measure, number, document)
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-    return [found[number] for number in sorted(found)], meter.usage
+    return [measured[number] for number in sorted(measured)], reader.usage
 
 
-class _Meter:
+class _Reader:
     """Reads probabilities of tokens from a model."""
 
     def __init__(self, models: Models, *, chat: bool) -> None:
@@ -211,8 +363,8 @@ def find_prefix(top: Mapping[str, float], following: str) -> float:
 
 
 def token_spans(tokens: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return where each token begins and ends in the text, in characters; parts of a character are left out."""
-    found, before, characters = [], b"", 0
+    """Return where each token begins and ends in the text, in characters; parts of a character are excluded."""
+    spans, before, characters = [], b"", 0
     for token in tokens:
         try:
             size = len((before + token).decode())
@@ -220,31 +372,21 @@ def token_spans(tokens: Sequence[bytes]) -> list[tuple[int, int]]:
             before += token
             continue
         if not before:
-            found.append((characters, characters + size))
+            spans.append((characters, characters + size))
         before, characters = b"", characters + size
-    return found
+    return spans
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return where each word begins, with the space before it, and ends: tokens of most models begin there too."""
-    return [found.span() for found in re.finditer(r"\s*\S+", text)]
-
-
-def study_familiarity(
-    model: str, documents: Sequence[Familiarity], usage: Usage, trials: Sequence[StudyTrial], measure: Measure
-) -> FamiliarityStudy:
-    """Compare descriptions, and correlate familiarity with the performance in some trials, if there are any."""
-    agents, left_out = correlate_trials(task_familiarity(documents), trials, measure) if trials else ([], [])
-    return FamiliarityStudy(
-        model, tuple(documents), compare_descriptions(documents), tuple(agents), tuple(left_out), usage
-    )
+    return [match.span() for match in re.finditer(r"\s*\S+", text)]
 
 
 def compare_descriptions(documents: Iterable[Familiarity]) -> PairedDifference | None:
     """Compare original with obfuscated descriptions, paired by task; None if no task has both."""
     arms: dict[Kind, dict[tuple[str, int], float]] = {"original": {}, "obfuscated": {}, "post": {}}
-    for one in documents:
-        arms[one.kind][one.task, 0] = one.mean
+    for document in documents:
+        arms[document.kind][document.task, 0] = document.mean
     if not arms["original"].keys() & arms["obfuscated"].keys():
         return None
     return compare_arms(arms["original"], arms["obfuscated"], ("original", "obfuscated"), rate=False)
@@ -253,35 +395,37 @@ def compare_descriptions(documents: Iterable[Familiarity]) -> PairedDifference |
 def task_familiarity(documents: Iterable[Familiarity]) -> dict[str, float]:
     """Return the familiarity of each task: as published, the mean over its description and the posts about it."""
     values: dict[str, list[float]] = {}
-    for one in documents:
-        if one.kind != "obfuscated":
-            values.setdefault(one.task, []).append(one.mean)
-    return {task: fmean(found) for task, found in values.items()}
+    for document in documents:
+        if document.kind != "obfuscated":
+            values.setdefault(document.task, []).append(document.mean)
+    return {task: fmean(means) for task, means in values.items()}
 
 
 def correlate_trials(
     familiarity: Mapping[str, float], trials: Sequence[StudyTrial], measure: Measure
 ) -> tuple[list[AgentCorrelation], list[str]]:
     """Return the correlation for each agent, and the tasks that do not define the measure."""
-    left_out: dict[str, None] = {}
-    found = []
-    for agent, same in group_by_agent(trials).items():
+    undefined: dict[str, None] = {}
+    agents = []
+    for agent, own in group_by_agent(trials).items():
         values: dict[str, list[float]] = {}
-        for one in same:
-            undefined = measure == "normalized" and one.outcome.sample_score is None
-            value = None if undefined else measure_outcome(one.outcome, measure)
+        for outcome in (trial.outcome for trial in own):
+            unknown = measure == "normalized" and outcome.sample_score is None
+            value = None if unknown else measure_outcome(outcome, measure)
             if value is None:
-                left_out[one.outcome.task] = None
-            elif one.outcome.task in familiarity:
-                values.setdefault(one.outcome.task, []).append(value)
+                undefined[outcome.task] = None
+            elif outcome.task in familiarity:
+                values.setdefault(outcome.task, []).append(value)
         points = tuple(
-            TaskPoint(task, familiarity[task], fmean(some)) for task, some in values.items() if task not in left_out
+            TaskPoint(task, familiarity[task], fmean(measured))
+            for task, measured in values.items()
+            if task not in undefined
         )
         pairs = [(point.familiarity, point.performance) for point in points]
-        found.append(AgentCorrelation(agent, points, correlate(pairs)))
-    if not any(one.points for one in found):
+        agents.append(AgentCorrelation(agent, points, correlate(pairs)))
+    if not any(agent.points for agent in agents):
         raise UsageError(f"No task of these trials has a description here and defines {measure}; try another --measure")
-    return found, list(left_out)
+    return agents, list(undefined)
 
 
 def correlate(pairs: Sequence[tuple[float, float]]) -> Correlation | None:
@@ -309,3 +453,20 @@ def _read_post(task: Task, path: Path) -> Document:
     if len(content) > MAX_POST:
         raise UsageError(f"{path} is larger than {MAX_POST:,} bytes; is it a post?")
     return Document(task.id, "post", path.name, content.decode(errors="replace"))
+
+
+STUDY = Study(
+    name="familiarity",
+    summary="Measure how familiar a model is with descriptions, and whether familiarity correlates with performance.",
+    settings=FamiliaritySettings,
+    run=run,
+    reads="tasks",
+    description="The mean probability that the model gives to the tokens of a text, given all preceding text, at "
+    "positions sampled at random; a token that is not among the ten most likely ones counts 0. Tasks default to "
+    "mlebench.",
+    examples=(
+        "assay study familiarity --model local/smollm2 --positions 20 --length 100",
+        "assay study familiarity mlebench:low --model openai/gpt-4o --run runs/first",
+        "assay study familiarity --model local/smollm2 --posts posts",
+    ),
+)

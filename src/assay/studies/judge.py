@@ -124,20 +124,20 @@ async def judge_trials(trials: Sequence[TrialFolder], models: Models, done: Call
     for trial in trials:
         events = read_events(trial.events) if trial.events.exists() else []
         texts = {"log": render_log(events), "code": _render_code(events, trial)}
-        found = []
+        answers = []
         for question in QUESTIONS:
             verdict, used = await _ask(question, texts[question.about], trial.path.name, models)
-            found.append(verdict)
+            answers.append(verdict)
             usage += used
-        verdicts[trial.path.name] = tuple(found)
+        verdicts[trial.path.name] = tuple(answers)
         done()
     return Judgements(verdicts, usage)
 
 
 def render_log(events: Sequence[Event]) -> str:
-    """Return a log as text, with the number of each event; grades are left out, because the agent did not see them."""
-    shown = (event for event in events if event.kind != "graded")
-    return "\n".join(f"[event {event.number}] {event.kind}: {_describe(event)}" for event in shown)
+    """Return a log as text, with the number of each event; grades are excluded, because the agent did not see them."""
+    seen = (event for event in events if event.kind != "graded")
+    return "\n".join(f"[event {event.number}] {event.kind}: {_describe(event)}" for event in seen)
 
 
 def read_answer(reply: Message) -> tuple[bool, list[str]] | None:
@@ -163,8 +163,8 @@ def locate_quote(quote: str, text: str) -> int | None:
     """Return the number of the event that a quote comes from; None if it is not in the text, or too short to tell."""
     if not _MIN_QUOTE <= len(quote.strip()) <= _MAX_QUOTE:
         return None
-    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
-    return None if found is None else _last_event(text[: found.end()])
+    match = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+    return None if match is None else _last_event(text[: match.end()])
 
 
 async def _ask(question: JudgeQuestion, text: str, trial: str, models: Models) -> tuple[JudgeVerdict, Usage]:

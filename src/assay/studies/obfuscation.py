@@ -1,34 +1,38 @@
-"""Whether agents profit from recognizing a competition: the same trials with original and obfuscated descriptions.
+"""Whether agents benefit from recognizing a competition: the same trials with original and obfuscated descriptions.
 
 Trials are paired by agent, task and seed. An agent that does not read the description is a control: its difference is
 chance alone.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.core.errors import UsageError
 from assay.records import TrialFile
 from assay.results.comparison import RATES, Measure, measure_outcome
-from assay.results.outcome import Outcome, RuleSet
+from assay.results.outcome import Outcome
 from assay.runs.plan import Plan
-from assay.studies.paired import PairedDifference, compare_arms
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent
+from assay.studies.paired import (
+    PairedDifference,
+    compare_arms,
+    describe_difference,
+    draw_differences,
+    make_difference_tables,
+)
+from assay.studies.paper_figures import load_paper_figures
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
+from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
 
 ARMS = ("plain", "obfuscated")
 
 
-@dataclass(frozen=True)
-class Obfuscation:
-    """The difference (plain − obfuscated) of each agent, and the tasks that do not define the measure."""
+class ObfuscationSettings(StudySettings):
+    """What is compared."""
 
-    measure: Measure
-    rules: RuleSet
-    agents: dict[str, PairedDifference]
-    left_out: tuple[str, ...]
+    measure: Measure = option("success", "What is compared; see assay compare.")
 
 
-def plan_arms(plan: Plan) -> list[Plan]:
+def plan_arms(plan: Plan, settings: ObfuscationSettings, local: bool) -> list[Plan]:
     """Return the plan with original and with obfuscated descriptions; `--descriptions` replaces the latter."""
     hidden = plan if plan.descriptions else replace(plan, describe="obfuscated")
     return [replace(plan, describe="plain", descriptions=None), hidden]
@@ -39,26 +43,47 @@ def drop_description(file: TrialFile) -> TrialFile:
     return file.model_copy(update={"describe": "plain", "description": None})
 
 
-def study_obfuscation(trials: Sequence[StudyTrial], measure: Measure) -> Obfuscation:
-    """Compare the two arms of each agent; with `wins`, each pair is 1 for the arm that scored better, a tie half."""
-    agents, left_out = {}, dict[str, None]()
-    for agent, same in group_by_agent(trials).items():
+def run(source: StudyInput, settings: ObfuscationSettings) -> StudyResult:
+    """Compare the two arms of each agent."""
+    trials = read_study_trials(source.runs, drop_description)
+    agents, excluded = compare_descriptions(trials, settings.measure)
+    sentences = [f"{find_rules(trials)}: {settings.measure} with original and obfuscated descriptions"]
+    sentences += [f"{agent}: {line}" for agent, pair in agents for line in describe_difference(pair)]
+    if excluded:
+        sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(excluded)}.")
+    published = load_paper_figures().obfuscation
+    plain, hidden = published.plain, published.obfuscated
+    sentences.append(
+        f"Published, {published.name}: {plain[0]} ± {plain[1]}% and {hidden[0]} ± {hidden[1]}% with a medal."
+    )
+    return StudyResult(sentences, make_difference_tables(agents), draw_differences(agents))
+
+
+def compare_descriptions(
+    trials: Sequence[StudyTrial], measure: Measure
+) -> tuple[list[tuple[str, PairedDifference]], list[str]]:
+    """Return the difference of each agent, and the tasks that do not define the measure.
+
+    With `wins`, each pair is 1 for the arm that scored better, a tie half.
+    """
+    agents, excluded = [], dict[str, None]()
+    for agent, own in group_by_agent(trials).items():
         arms: list[dict[tuple[str, int], Outcome]] = [{}, {}]
-        for one in same:
-            arms[one.file.describe != "plain"][one.outcome.task, one.outcome.seed] = one.outcome
+        for trial in own:
+            arms[trial.file.describe != "plain"][trial.outcome.task, trial.outcome.seed] = trial.outcome
         if not all(arms):
             missing = ARMS[0] if not arms[0] else ARMS[1]
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
-        first, second = _values(arms, measure, left_out)
+        first, second = _values(arms, measure, excluded)
         if first and second:
-            agents[agent] = compare_arms(first, second, ARMS, rate=measure in RATES)
+            agents.append((agent, compare_arms(first, second, ARMS, rate=measure in RATES)))
     if not agents:
         raise UsageError(f"No task of these trials defines {measure}; try --measure wins, which every task has")
-    return Obfuscation(measure, find_rules(trials), agents, tuple(left_out))
+    return agents, list(excluded)
 
 
 def _values(
-    arms: Sequence[dict[tuple[str, int], Outcome]], measure: Measure, left_out: dict[str, None]
+    arms: Sequence[dict[tuple[str, int], Outcome]], measure: Measure, excluded: dict[str, None]
 ) -> list[dict[tuple[str, int], float]]:
     if measure == "wins":
         shared = [key for key in arms[0] if key in arms[1]]
@@ -68,14 +93,30 @@ def _values(
     for arm, outcomes in enumerate(arms):
         for key, outcome in outcomes.items():
             if (value := measure_outcome(outcome, measure)) is None:
-                left_out[key[0]] = None
+                excluded[key[0]] = None
             else:
                 values[arm][key] = value
-    return [{key: value for key, value in one.items() if key[0] not in left_out} for one in values]
+    return [{key: value for key, value in arm.items() if key[0] not in excluded} for arm in values]
 
 
 def _win(first: Outcome, second: Outcome) -> float:
     """Return 1 if the first trial scored better, 0 if the second did, and a half for a tie; no score is worst."""
     sign = -1 if first.direction == "lower" else 1
-    scores = [float("-inf") if one.score is None else sign * one.score for one in (first, second)]
+    scores = [float("-inf") if arm.score is None else sign * arm.score for arm in (first, second)]
     return (scores[0] > scores[1]) + 0.5 * (scores[0] == scores[1])
+
+
+STUDY = Study(
+    name="obfuscation",
+    summary="Compare the same trials with original and obfuscated descriptions.",
+    settings=ObfuscationSettings,
+    run=run,
+    reads="plan",
+    vary=plan_arms,
+    description="Pass finished runs that have both, or a plan: it is run with both. Trials are paired by task and "
+    "seed. With --descriptions, your own descriptions replace the obfuscated ones.",
+    examples=(
+        "assay study obfuscation mlebench:low --agent aide --model openai/gpt-5",
+        "assay study obfuscation runs/obfuscation --figure obfuscation.svg",
+    ),
+)

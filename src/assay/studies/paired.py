@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from assay.core.errors import UsageError
+from assay.core.figure import Axis, Figure, Rows
+from assay.core.table import Column, Table
+from assay.core.text import plural
+from assay.core.values import format_percent, format_points
 from assay.results import inference
 from assay.results.comparison import TaskDifference
 from assay.results.inference import Interval
@@ -20,8 +24,8 @@ SMALL_DIFFERENCE = 0.05
 class PairedDifference:
     """The mean difference (first − second) over tasks, of trials with the same task and seed.
 
-    `detectable` is the smallest difference that as many tasks show with 80 % power, `tasks_needed` how many tasks a
-    difference of five points takes. `unpaired` counts the trials that have no partner and were left out.
+    `detectable` is the smallest difference that is detectable with this many tasks and 80% power, `tasks_needed` how
+    many tasks are needed to detect one of five points. `unpaired` counts the excluded trials, which have no partner.
     """
 
     first: str
@@ -50,11 +54,11 @@ def compare_arms(first: Values, second: Values, names: Sequence[str], *, rate: b
     for key in shared:
         by_task.setdefault(key[0], []).append((first[key], second[key]))
     tasks = tuple(
-        TaskDifference(task, fmean(one for one, _ in values), fmean(other for _, other in values))
+        TaskDifference(task, fmean(a for a, _ in values), fmean(b for _, b in values))
         for task, values in by_task.items()
     )
     differences = [task.difference for task in tasks]
-    by_seed = {task: [one - other for one, other in values] for task, values in by_task.items()}
+    by_seed = {task: [a - b for a, b in values] for task, values in by_task.items()}
     test = inference.sign_flip_test(differences)
     spread = stdev(differences) if len(differences) > 1 else 0.0
     outcomes = [(first[key], second[key]) for key in shared]
@@ -75,3 +79,92 @@ def compare_arms(first: Values, second: Values, names: Sequence[str], *, rate: b
         tasks_needed=inference.tasks_needed(SMALL_DIFFERENCE, spread) if spread else None,
         tasks=tasks,
     )
+
+
+def describe_difference(difference: PairedDifference) -> list[str]:
+    """Return the means, the difference, how sure it is, and what could have been detected, as sentences."""
+    low, high = (format_points(end, 1) for end in (difference.interval.low, difference.interval.high))
+    test = "exact sign-flip test" if difference.exact else "sign-flip test, 100,000 permutations"
+    tasks = plural(len(difference.tasks), "task")
+    unpaired = f"; {plural(difference.unpaired, 'unpaired trial')} excluded" if difference.unpaired else ""
+    sentences = [
+        f"{difference.first} {format_percent(difference.first_mean, 1)}, {difference.second} "
+        f"{format_percent(difference.second_mean, 1)}: difference {format_points(difference.difference, 1)} points, "
+        f"95% interval {low} to {high}, p = {difference.p:.3f} ({test})",
+        f"{plural(difference.pairs, 'pair')} on {tasks}{unpaired}",
+    ]
+    if difference.mcnemar is not None:
+        sentences.append(f"McNemar's test over pairs of trials: p = {difference.mcnemar:.3f}")
+    if difference.detectable is None:
+        return [*sentences, "Power: unknown, because the differences do not vary between tasks."]
+    points = f"differences of {100 * difference.detectable:.0f} points"
+    needed = f"detecting 5 points needs {difference.tasks_needed:,} tasks"
+    return [*sentences, f"Power: {tasks} detect {points} (80% power); {needed}."]
+
+
+def make_difference_tables(differences: Sequence[tuple[str, PairedDifference]]) -> tuple[Table, Table]:
+    """Return a table of paired differences, each of an agent, and one of their tasks."""
+    columns = (
+        Column("agent"),
+        Column("first"),
+        Column("first_mean", "mean", "percent", decimals=1),
+        Column("second"),
+        Column("second_mean", "mean", "percent", decimals=1),
+        Column("difference", "points", "points", decimals=1),
+        Column("interval", "95% interval", "points", decimals=1, text_only=True),
+        Column("low", kind="number", data_only=True),
+        Column("high", kind="number", data_only=True),
+        Column("error", kind="number", data_only=True),
+        Column("p", kind="p"),
+        Column("exact", kind="flag", data_only=True),
+        Column("mcnemar", "McNemar's p", "p", drop=1),
+        Column("pairs", kind="integer"),
+        Column("unpaired", kind="integer", data_only=True),
+        Column("tasks", kind="integer"),
+        Column("detectable", kind="percent", data_only=True),
+        Column("tasks_needed", kind="integer", data_only=True),
+    )
+    rows = [
+        (
+            *(agent, pair.first, pair.first_mean, pair.second, pair.second_mean, pair.difference, pair.interval),
+            *(pair.interval.low, pair.interval.high, pair.error, pair.p, pair.exact, pair.mcnemar),
+            *(pair.pairs, pair.unpaired, len(pair.tasks), pair.detectable, pair.tasks_needed),
+        )
+        for agent, pair in differences
+    ]
+    task_columns = (
+        Column("agent", heading=True),
+        Column("task"),
+        Column("first", kind="percent", decimals=1),
+        Column("second", kind="percent", decimals=1),
+        Column("difference", "points", "points", decimals=1),
+    )
+    tasks = [
+        (agent, task.task, task.first, task.second, task.difference)
+        for agent, pair in differences
+        for task in pair.tasks
+    ]
+    return Table("differences", columns, tuple(rows)), Table("tasks", task_columns, tuple(tasks))
+
+
+def draw_differences(differences: Sequence[tuple[str, PairedDifference]]) -> list[Figure]:
+    """Return a figure with the difference of each task as a dot and the mean with its interval, a row per agent."""
+    if not differences:
+        return []
+    first = differences[0][1]
+    ends = [value for _, pair in differences for value in (pair.interval.low, pair.interval.high)]
+    extent = 1.1 * max(0.05, *map(abs, ends), *(abs(task.difference) for _, pair in differences for task in pair.tasks))
+    figure = Figure(
+        "differences",
+        f"Differences of {plural(len(differences), 'agent')} by task",
+        x=Axis(f"{first.first} − {first.second}", "change", low=-extent, high=extent),
+        y=Rows([agent for agent, _ in differences]),
+    )
+    figure.rule(x=0.0)
+    for row, (_, pair) in enumerate(differences):
+        for task in pair.tasks:
+            hover = f"{task.task}: {format_points(task.difference, 1)} points"
+            figure.dot(task.difference, row, color=row, style="faint", hover=hover)
+        figure.interval(pair.interval.low, pair.interval.high, row, color=row, style="thick")
+        figure.tick(pair.difference, row, hover=f"mean: {format_points(pair.difference, 1)} points")
+    return [figure]

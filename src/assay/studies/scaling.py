@@ -1,23 +1,30 @@
 """How results scale: with time, steps or cost from one long run, with attempts, with resources from a sweep.
 
-A trial keeps its workspace after every step, so one long run holds all shorter ones: what the agent would have
-submitted at any moment is graded afterwards. Compared with its own pick is the oracle, the best submission it had made
-by then; the difference is what better selection would gain. Attempts are drawn without replacement from the seeds of a
-run. Resources have to be run one level at a time; the same plan at every level, paired by task and seed.
+One long run contains all shorter ones, because what the agent would have submitted at any moment is graded afterwards.
+Its pick is compared with the oracle, the best submission it had made by then; the difference is what better selection
+would gain. Attempts are sampled without replacement from the seeds of a run. Resources have to be run one level at a
+time: the same plan at every level, paired by task and seed.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from assay.core.errors import UsageError
+from assay.core.figure import Axis as FigureAxis
+from assay.core.figure import Figure, Key
 from assay.core.home import Home
 from assay.core.progress import stage
-from assay.core.quantities import format_size
+from assay.core.quantities import format_duration, format_size, parse_duration, parse_size
+from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
+from assay.core.values import format_percent
+from assay.data.machine_memory import machine_memory
 from assay.lab.host import gpu_numbers
 from assay.records import TrialFile
 from assay.results import inference
@@ -25,25 +32,64 @@ from assay.results.comparison import RATES, Measure, measure_outcome
 from assay.results.curves import compute_curve, compute_interval
 from assay.results.inference import Interval, Sample
 from assay.results.outcome import RuleSet
-from assay.results.progress import AXES, Axis, ProgressRow, reach, read_progress
+from assay.results.progress import Axis, ProgressRow, reach, read_progress
 from assay.runs.plan import Plan
 from assay.runs.trial import task_of
-from assay.studies.paired import PairedDifference, compare_arms
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent
+from assay.studies.paired import PairedDifference, compare_arms, describe_difference, make_difference_tables
+from assay.studies.paper_figures import load_paper_figures
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
+from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
 from assay.tasks.model import Resources
 
 Factor = Axis | Literal["attempts", "cores", "memory", "gpus"]
-FACTORS: tuple[Factor, ...] = (*AXES, "attempts", "cores", "memory", "gpus")
 SWEPT: tuple[Factor, ...] = ("cores", "memory", "gpus")
 """What needs a run at every level."""
+_TITLES: Mapping[Factor, str] = {
+    "time": "time per trial",
+    "steps": "steps per trial",
+    "cost": "dollars per trial",
+    "attempts": "attempts, the best of which counts",
+    "cores": "cores per trial",
+    "memory": "memory per trial",
+    "gpus": "GPUs per trial",
+}
+_UNITS: Mapping[Factor, Literal["duration", "money", "size"]] = {"time": "duration", "cost": "money", "memory": "size"}
 _DEFAULT_LEVELS = 12
+
+
+class ScalingSettings(StudySettings):
+    """What is varied, and what is measured."""
+
+    over: Factor = option(..., "What is varied.")
+    levels: str | None = option(
+        None,
+        "Levels, e.g. 1h,4h,24h; for cores, memory and gpus the levels to run.  [default: even steps]",
+        metavar="LEVEL,LEVEL…",
+    )
+    measure: Measure = option("success", "What is measured; see assay compare.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        lowest = 0 if self.over == "gpus" else 1 if self.over in ("cores", "attempts", "steps") else 1e-9
+        for level in self.amounts:
+            if level < lowest or (self.over not in ("time", "cost") and level != int(level)):
+                raise ValueError(f"--levels: {level:g} is not a possible number of {self.over}")
+        if self.measure == "wins":
+            raise ValueError("wins compares trials with each other; choose another --measure")
+        return self
+
+    @property
+    def amounts(self) -> list[float]:
+        """The levels as numbers, in order."""
+        parse = {"time": parse_duration, "memory": parse_size}.get(self.over, float)
+        return sorted({float(parse(part.strip())) for part in self.levels.split(",")}) if self.levels else []
 
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """The value at one level: its mean over tasks, an interval over tasks, and what a trial took until then.
+    """The value at one level: its mean over tasks, an interval over tasks, and what a trial used until then.
 
-    `per_unit`, `per_hour` and `per_dollar` are the gain since the level before, by what was added of it.
+    `per_unit`, `per_hour` and `per_dollar` are the gain since the level before, divided by what was added.
     """
 
     level: float
@@ -75,21 +121,19 @@ class ScalingCurve:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The curves of all agents, and the tasks that were left out with the reason."""
+    """The curves of all agents, and the excluded tasks with the reason."""
 
-    over: Factor
-    measure: Measure
     rules: RuleSet
     curves: tuple[ScalingCurve, ...]
-    left_out: Mapping[str, str]
+    excluded: Mapping[str, str]
 
 
-def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float], *, local: bool) -> list[Plan]:
-    """Return the plans that a study has to run: one for each level of a resource, else the plan itself.
+def plan_levels(plan: Plan, settings: ScalingSettings, local: bool) -> list[Plan]:
+    """Return the plans to run: one for each level of a resource, else the plan itself.
 
-    `local` is whether they run on this machine, which must have what the highest level takes.
+    `local` is whether they run on this machine, which must have what the highest level needs.
     """
-    check_levels(factor, levels)
+    factor, levels = settings.over, settings.amounts
     if factor not in SWEPT:
         return [plan]
     if local and levels and max(levels) > (here := _measure_machine(factor)):
@@ -102,22 +146,23 @@ def plan_levels(plan: Plan, factor: Factor, levels: Sequence[float], *, local: b
     return [replace(plan, resources={**plan.resources, factor: int(level)}) for level in levels]
 
 
-def check_levels(factor: Factor, levels: Sequence[float]) -> None:
-    """Raise an error if a level is too small, or not a whole number of what comes in whole numbers."""
-    lowest = 0 if factor == "gpus" else 1 if factor in ("cores", "attempts", "steps") else 1e-9
-    for level in levels:
-        if level < lowest or (factor not in ("time", "cost") and level != int(level)):
-            raise UsageError(f"--levels: {level:g} is not a possible number of {factor}")
-
-
 def name_level(factor: Factor, level: float) -> str:
     """Return a level of a resource with its unit: `2 cores`, `1 GPU`, `4GB`."""
     return format_size(int(level)) if factor == "memory" else plural(int(level), {"gpus": "GPU"}.get(factor, "core"))
 
 
+def format_level(factor: Factor, level: float) -> str:
+    """Return a level as it is written: `30s`, `4GB`, `$0.5`, `3`."""
+    if factor == "time":
+        return format_duration(level)
+    if factor == "memory":
+        return format_size(int(level))
+    return f"${level:.3g}" if factor == "cost" else f"{level:g}"
+
+
 def _measure_machine(factor: Factor) -> int:
     if factor == "memory":
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return machine_memory()
     return len(gpu_numbers() if factor == "gpus" else os.sched_getaffinity(0))
 
 
@@ -126,27 +171,123 @@ def drop_resources(file: TrialFile) -> TrialFile:
     return file.model_copy(update={"resources": Resources(), "resource_overrides": {}})
 
 
-def study_scaling(
-    trials: Sequence[StudyTrial], factor: Factor, measure: Measure, home: Home, levels: Sequence[float] = ()
-) -> Scaling:
+def run(source: StudyInput, settings: ScalingSettings) -> StudyResult:
+    """Study the runs."""
+    scaling = study_scaling(read_study_trials(source.runs, drop_resources), settings, source.home)
+    steps = [(curve.agent, step) for curve in scaling.curves for step in curve.steps]
+    tables = [_make_table(scaling, settings)]
+    if steps:
+        tables += make_difference_tables(steps)
+    published = load_paper_figures()
+    rows = [
+        (curve.name, Formatted(level, format_level(settings.over, level)), share / 100, error and error / 100)
+        for curve in published.curves(settings.over)
+        for (level, share), error in zip(curve.points, curve.errors or [None] * len(curve.points), strict=True)
+    ]
+    if rows:
+        columns = (
+            Column("name", heading=True),
+            Column("level", settings.over, "number"),
+            Column("share", "with a medal", "percent", decimals=1),
+            Column("error", "±", "percent", decimals=1),
+        )
+        title = "Published: share of 75 competitions with a medal"
+        tables.append(Table("published", columns, tuple(rows), title, extra={"source": published.source}))
+    sentences = [f"{scaling.rules}: {settings.measure} over {settings.over}"]
+    sentences += [f"{agent}: {sentence}" for agent, step in steps for sentence in describe_difference(step)]
+    return StudyResult(sentences, tables, [_draw(scaling, settings)])
+
+
+def study_scaling(trials: Sequence[StudyTrial], settings: ScalingSettings, home: Home) -> Scaling:
     """Return the curves of the agents of some trials."""
-    check_levels(factor, levels)
-    if measure == "wins":
-        raise UsageError("wins compares trials with each other; choose another measure")
-    left_out: dict[str, str] = {}
-    curves = []
-    for agent, same in group_by_agent(trials).items():
-        if factor == "time" or factor == "steps" or factor == "cost":
-            progress = _read_progress(same, measure, home, left_out)
-            curves += [compute_budget_curve(agent, progress, factor, measure, levels)] if progress else []
-        elif factor == "attempts":
-            curves += _curve_over_attempts(agent, same, measure, left_out, levels)
-        else:
-            curves += _curve_over_sweep(agent, same, factor, measure, left_out, levels)
+    excluded: dict[str, str] = {}
+    curves: list[ScalingCurve] = []
+    for agent, own in group_by_agent(trials).items():
+        match settings.over:
+            case "time" | "steps" | "cost":
+                progress = _read_progress(own, settings.measure, home, excluded)
+                if progress:
+                    curves.append(
+                        compute_budget_curve(agent, progress, settings.over, settings.measure, settings.amounts)
+                    )
+            case "attempts":
+                curves += _curve_over_attempts(agent, own, settings, excluded)
+            case "cores" | "memory" | "gpus":
+                curves += _curve_over_sweep(agent, own, settings, excluded)
     if not curves:
-        why = "; ".join(f"{task}: {reason}" for task, reason in left_out.items())
-        raise UsageError(f"No trial can be studied over {factor}. {why}")
-    return Scaling(factor, measure, find_rules(trials), tuple(curves), left_out)
+        reasons = "; ".join(f"{task}: {reason}" for task, reason in excluded.items())
+        raise UsageError(f"No trial can be studied over {settings.over}. {reasons}")
+    return Scaling(find_rules(trials), tuple(curves), excluded)
+
+
+def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
+    has_oracle = any(point.oracle is not None for curve in scaling.curves for point in curve.points)
+    unit = settings.over.removesuffix("s") if settings.over in ("attempts", "steps", "cores", "gpus") else ""
+    columns = (
+        Column("agent", heading=True),
+        Column("sample", heading=True, text_only=True),
+        Column("tasks", kind="integer", data_only=True),
+        Column("trials", kind="integer", data_only=True),
+        Column("level", settings.over, "number"),
+        Column("value", settings.measure, "percent", decimals=1),
+        Column("interval", "95% interval", "interval"),
+        Column("oracle", kind="percent", decimals=1, data_only=not has_oracle),
+        Column("gap", kind="points", decimals=1, data_only=not has_oracle),
+        Column("per_unit", f"per {unit}", "points", decimals=1, data_only=not unit),
+        Column("per_hour", kind="points", decimals=1),
+        Column("per_dollar", kind="points", decimals=1),
+        Column("hours", kind="number", data_only=True),
+        Column("dollars", kind="number", data_only=True),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for curve in scaling.curves:
+        sample = f"{plural(len(curve.tasks), 'task')}, {plural(curve.trials, 'trial')}"
+        for point in curve.points:
+            level = Formatted(point.level, format_level(settings.over, point.level))
+            value = (curve.agent, sample, len(curve.tasks), curve.trials, level, point.value)
+            gains = (point.per_unit, point.per_hour, point.per_dollar, point.hours, point.dollars)
+            rows.append((*value, format_range(point.interval), point.oracle, point.gap, *gains))
+    notes = ["Intervals: 95% over tasks. Gains: points since the level before, divided by what was added."]
+    if has_oracle:
+        notes.append(
+            "Oracle: the best submission so far, chosen by the test score. Gap: what the agent's choice loses."
+        )
+    notes += [f"Excluded: {task}: {reason}" for task, reason in scaling.excluded.items()]
+    return Table("points", columns, tuple(rows), notes=tuple(notes))
+
+
+def _draw(scaling: Scaling, settings: ScalingSettings) -> Figure:
+    """Return a curve for each agent with its interval, the oracle dotted, and published figures in gray."""
+    measure = "mean improvement over the starter" if settings.measure == "improvement" else settings.measure
+    figure = Figure(
+        "scaling",
+        f"{settings.measure} over {settings.over}",
+        x=FigureAxis(_TITLES[settings.over], _UNITS.get(settings.over, "number")),
+        y=FigureAxis(measure, "percent"),
+        legend=[Key(curve.agent, color) for color, curve in enumerate(scaling.curves)] if scaling.curves[1:] else (),
+    )
+    for color, curve in enumerate(scaling.curves):
+        known = [(point.level, point.interval) for point in curve.points if point.interval]
+        figure.band([(at, end.low) for at, end in known], [(at, end.high) for at, end in known], color=color)
+        figure.line([(point.level, point.value) for point in curve.points], color=color)
+        oracle = [(point.level, point.oracle) for point in curve.points if point.oracle is not None]
+        figure.line(oracle, color=color, style="dotted thin")
+        for point in curve.points:
+            level = format_level(settings.over, point.level)
+            figure.dot(
+                point.level, point.value, color=color, hover=f"{level}: {format_percent(point.value, 1)}", size=3
+            )
+    if settings.measure == "success":
+        for published in load_paper_figures().curves(settings.over):
+            points = [(level, share / 100) for level, share in published.points]
+            if settings.over == "time":  # hours that are seldom on the scale
+                for hours, value in points:
+                    figure.rule(y=value, label=f"published, {format_duration(hours)}")
+                continue
+            figure.line(points, style="gray dashed", hover=f"{published.name}, published")
+            label = published.name.partition(",")[0].partition(":")[0] + ", published"
+            figure.text(*points[-1], label, anchor="end", shift=(0, -8), style="muted small")
+    return figure
 
 
 # One long run
@@ -191,7 +332,7 @@ def compute_budget_curve(
 
 
 def _read_progress(
-    trials: Sequence[StudyTrial], measure: Measure, home: Home, left_out: dict[str, str]
+    trials: Sequence[StudyTrial], measure: Measure, home: Home, excluded: dict[str, str]
 ) -> list[tuple[ProgressRow, ...]]:
     """Grade what trials had at every step; tasks for which that is impossible are excluded with the reason."""
     progress = []
@@ -199,14 +340,14 @@ def _read_progress(
         for trial in trials:
             task = task_of(trial.file)
             if task.timed:
-                left_out[task.id] = "its steps cannot be graded afterwards, because it measures time"
+                excluded[task.id] = "its steps cannot be graded afterwards, because it measures time"
             else:
                 rows = read_progress(trial.folder, task, home, replace(trial.outcome, agent=trial.agent))
                 if any(row.value(measure) is None for row in rows):
-                    left_out[task.id] = f"it does not define {measure}"
+                    excluded[task.id] = f"it does not define {measure}"
                 progress.append(rows)
             advance(1)
-    return [rows for rows in progress if rows[0].task not in left_out]
+    return [rows for rows in progress if rows[0].task not in excluded]
 
 
 def _default_levels(end: float, *, whole: bool) -> list[float]:
@@ -220,20 +361,16 @@ def _default_levels(end: float, *, whole: bool) -> list[float]:
 
 
 def _curve_over_attempts(
-    agent: str,
-    trials: Sequence[StudyTrial],
-    measure: Measure,
-    left_out: dict[str, str],
-    levels: Sequence[float],
-) -> list[ScalingCurve]:
-    sample = _measured_sample(trials, measure, left_out)
+    agent: str, trials: Sequence[StudyTrial], settings: ScalingSettings, excluded: dict[str, str]
+) -> Iterator[ScalingCurve]:
+    sample = _measured_sample(trials, settings.measure, excluded)
     if not sample:
-        return []
-    kept = [one for one in trials if one.outcome.task in sample]
-    hours = fmean(one.outcome.elapsed for one in kept) / 3600
-    dollars = _mean_cost([one.outcome.cost for one in kept])
+        return
+    kept = [trial.outcome for trial in trials if trial.outcome.task in sample]
+    hours = fmean(outcome.elapsed for outcome in kept) / 3600
+    dollars = _mean_cost([outcome.cost for outcome in kept])
     points = []
-    seeds = min(map(len, sample.values()))
+    seeds, levels = min(map(len, sample.values())), settings.amounts
     if beyond := [level for level in levels if level > seeds]:
         raise UsageError(f"{agent} has {seeds} seeds of a task, which is less than {beyond[0]:g} attempts")
     for k in [k for k in range(1, seeds + 1) if not levels or k in levels]:
@@ -242,89 +379,78 @@ def _curve_over_attempts(
             ScalingPoint(
                 level=k,
                 value=inference.mean_over_tasks(best),
-                interval=_interval_over_tasks(best, measure),
+                interval=_interval_over_tasks(best, settings.measure),
                 oracle=None,
                 hours=k * hours,
                 dollars=None if dollars is None else k * dollars,
             )
         )
-    return [ScalingCurve(agent, tuple(sample), len(kept), _with_gains(points))]
+    yield ScalingCurve(agent, tuple(sample), len(kept), _with_gains(points))
 
 
 # Sweeps
 
 
 def _curve_over_sweep(
-    agent: str,
-    trials: Sequence[StudyTrial],
-    factor: Factor,
-    measure: Measure,
-    left_out: dict[str, str],
-    levels: Sequence[float],
-) -> list[ScalingCurve]:
+    agent: str, trials: Sequence[StudyTrial], settings: ScalingSettings, excluded: dict[str, str]
+) -> Iterator[ScalingCurve]:
+    factor, measure, levels = settings.over, settings.measure, settings.amounts
     by_level: dict[int, list[StudyTrial]] = {}
-    for trial in trials:
+    for trial in sorted(trials, key=lambda trial: int(getattr(trial.file.resources, factor))):
         level = getattr(trial.file.resources, factor)
         if not levels or level in levels:
             by_level.setdefault(level, []).append(trial)
     if len(by_level) < 2:
         raise UsageError(f"All trials of {agent} have the same {factor}; a sweep needs at least two levels")
-    samples = {level: _measured_sample(same, measure, left_out) for level, same in sorted(by_level.items())}
+    samples = {level: _measured_sample(own, measure, excluded) for level, own in by_level.items()}
     tasks = [task for task in next(iter(samples.values())) if all(task in sample for sample in samples.values())]
     if not tasks:
-        return []
+        return
     points = []
+    values: dict[int, dict[tuple[str, int], float]] = {}
     for level, sample in samples.items():
-        kept = [one for one in by_level[level] if one.outcome.task in tasks]
+        kept = [trial.outcome for trial in by_level[level] if trial.outcome.task in tasks]
         chosen = {task: sample[task] for task in tasks}
+        measured = ((outcome.task, outcome.seed, measure_outcome(outcome, measure)) for outcome in kept)
+        values[level] = {(task, seed): value for task, seed, value in measured if value is not None}
         points.append(
             ScalingPoint(
                 level=level,
                 value=inference.mean_over_tasks(chosen),
                 interval=compute_interval(chosen, measure),
                 oracle=None,
-                hours=fmean(one.outcome.elapsed for one in kept) / 3600,
-                dollars=_mean_cost([one.outcome.cost for one in kept]),
+                hours=fmean(outcome.elapsed for outcome in kept) / 3600,
+                dollars=_mean_cost([outcome.cost for outcome in kept]),
             )
         )
-    values = {
-        level: {
-            (one.outcome.task, one.outcome.seed): value
-            for one in same
-            if one.outcome.task in tasks and (value := measure_outcome(one.outcome, measure)) is not None
-        }
-        for level, same in sorted(by_level.items())
-    }
     steps = tuple(
         compare_arms(
             values[more], values[less], (name_level(factor, more), name_level(factor, less)), rate=measure in RATES
         )
         for less, more in pairwise(values)
     )
-    trials_kept = sum(len(same) for same in values.values())
-    return [ScalingCurve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)]
+    trials_kept = sum(map(len, values.values()))
+    yield ScalingCurve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)
 
 
 # Helpers
 
 
-def _sample(values: Iterable[tuple[str, float]]) -> Sample:
+def _measured_sample(trials: Sequence[StudyTrial], measure: Measure, excluded: dict[str, str]) -> Sample:
+    """Return the values by task, without tasks that do not define the measure."""
+    values = [(trial.outcome.task, measure_outcome(trial.outcome, measure)) for trial in trials]
+    undefined = {task for task, value in values if value is None}
+    excluded |= dict.fromkeys(undefined, f"it does not define {measure}")
     sample: dict[str, list[float]] = {}
     for task, value in values:
-        sample.setdefault(task, []).append(value)
+        if value is not None and task not in undefined:
+            sample.setdefault(task, []).append(value)
     return sample
 
 
-def _measured_sample(trials: Sequence[StudyTrial], measure: Measure, left_out: dict[str, str]) -> Sample:
-    """Return the values by task; a task that does not define the measure is left out."""
-    values = [(one.outcome.task, measure_outcome(one.outcome, measure)) for one in trials]
-    undefined = {task for task, value in values if value is None}
-    left_out |= dict.fromkeys(undefined, f"it does not define {measure}")
-    return _sample((task, value) for task, value in values if value is not None and task not in undefined)
-
-
 def _mean_cost(costs: Sequence[float | None]) -> float | None:
-    return None if None in costs else fmean(cost for cost in costs if cost is not None)
+    known = [cost for cost in costs if cost is not None]
+    return fmean(known) if len(known) == len(costs) else None
 
 
 def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
@@ -338,11 +464,11 @@ def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
 
 def _with_gains(points: Sequence[ScalingPoint], *, times: bool = True) -> tuple[ScalingPoint, ...]:
     """Return the points with the gain since the point before; the hours of a sweep are not what is added."""
-    found = list(points[:1])
+    gains = list(points[:1])
     for before, point in pairwise(points):
         gain, hours = point.value - before.value, point.hours - before.hours
         dollars = (point.dollars or 0.0) - (before.dollars or 0.0)
-        found.append(
+        gains.append(
             replace(
                 point,
                 per_unit=gain / (point.level - before.level),
@@ -350,4 +476,22 @@ def _with_gains(points: Sequence[ScalingPoint], *, times: bool = True) -> tuple[
                 per_dollar=gain / dollars if dollars > 0 else None,
             )
         )
-    return tuple(found)
+    return tuple(gains)
+
+
+STUDY = Study(
+    name="scaling",
+    summary="Show how results grow with time, steps, cost, attempts or resources.",
+    settings=ScalingSettings,
+    run=run,
+    reads="plan",
+    vary=plan_levels,
+    description="Pass finished runs, or a plan to run first. Time, steps and cost come from one long run: what the "
+    "agent would have submitted at each moment is graded afterwards, and so is the best submission it had made by then "
+    "(the oracle). Attempts are seeds: the expected best of k. Cores, memory and GPUs are run one level at a time.",
+    examples=(
+        "assay study scaling runs/first --over time --figure time.svg",
+        "assay study scaling runs/first --over attempts",
+        "assay study scaling pocket --agent automl --over cores --levels 1,2,4",
+    ),
+)

@@ -18,17 +18,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from statistics import median
 
+from pydantic import DirectoryPath
+
+from assay.agents.agent import read_shipped_scripts
 from assay.core.errors import RecordError
+from assay.core.figure import Axis, Figure
+from assay.core.table import Column, Table
+from assay.core.text import cut_middle, plural
 from assay.core.untrusted import MAX_DEPTH, open_plain
 from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import CallStarted, SnapshotTaken, WriteRequest
 from assay.results.collect import load_tasks
+from assay.studies.study import CodePair, Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import find_task
 from assay.tasks import Task
 
@@ -41,8 +47,7 @@ MAX_SIZE = 2_000_000
 """Bytes of one source file beyond which it is cut off: code is shorter, and data is not worth comparing."""
 FILE_BREAK = "\f"
 """Between the files of one piece of code, so that no run of tokens begins in one file and ends in another."""
-_SHIPPED = ("automl/search.py", "chooser/evaluate.py", "starter/constant.py", "aide/preview.py", "scripts/session.py")
-"""Scripts that built-in agents write into the workspace."""
+_MAX_SHOWN_CODE = 60_000
 
 # One alternative for each kind of token, none of which can match in two ways: the time is linear in the text.
 _TOKEN = re.compile(
@@ -61,8 +66,8 @@ _KEPT = frozenset(keyword.kwlist)
 class CodeSample:
     """A piece of code with a name, and the group it belongs to: a trial, or the folder it was compared with.
 
-    A trial's has its task and agent, and in `given` the hashes of runs of tokens that it was given and did not write;
-    what else it is compared with has a `kind`.
+    A trial's has its task and agent, and in `given_runs` the hashes of runs of tokens that it was provided with and did
+    not write; what else it is compared with has a `kind`.
     """
 
     name: str
@@ -71,7 +76,7 @@ class CodeSample:
     kind: str = "file"
     task: str = ""
     agent: str = ""
-    given: frozenset[int] = frozenset()
+    given_runs: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -89,21 +94,136 @@ class Match:
     relation: str
 
 
+class SimilaritySettings(StudySettings):
+    """What trials are compared with."""
+
+    against: tuple[DirectoryPath, ...] = option(
+        (),
+        "A run, or a folder of Python files and notebooks. Can be repeated.  [default: the other trials of the run]",
+        metavar="DIR",
+    )
+    threshold: float = option(100 * FLAGGED, "Similarity in percent above which a trial is flagged.", ge=0, le=100)
+    panel: bool = option(False, "Also compare with the reference solutions and starters of the tasks.")
+    top: int = option(10, "How many pairs to show.", ge=1)
+
+
+def run(source: StudyInput, settings: SimilaritySettings) -> StudyResult:
+    """Compare the code of the trials of runs."""
+    sources = [sample for folder in source.runs for sample in read_run(folder)]
+    others = [sample for path in settings.against for sample in _read(path)]
+    others += [sample for folder in source.runs if settings.panel for sample in read_panels(folder)]
+    if not settings.against and not settings.panel:
+        others = sources
+    matches = compare_sources(sources, others)
+    threshold = settings.threshold / 100
+    flagged = sum(match.similarity > threshold for match in matches)
+    counts = histogram(best_matches(matches, sources))
+    total = sum(1 for folder in source.runs for _ in folder.trials())
+    provided = total - len(sources)
+    note = f" ({provided} with only provided code)" if provided else ""
+    sentences = [f"Compared {len(sources)} of {plural(total, 'trial')}{note} with {plural(len(others), 'source')}"]
+    sentences.append(
+        f"Above {settings.threshold:g}%: {plural(flagged, 'pair')}. High similarity is a reason to look, not a verdict."
+        if matches
+        else "Nothing to compare: provided code, such as the starter and scripts of agents, does not count."
+    )
+    tables = [
+        _make_pair_table(matches[: max(settings.top, flagged)]),
+        _make_relation_table(summarize_relations(matches, threshold)),
+        _make_histogram_table(counts),
+    ]
+    samples = {sample.name: sample for sample in (*sources, *others)}
+    code = [pair_code(match, samples) for match in matches[: settings.top]]
+    return StudyResult(sentences, tables, [_draw_histogram(counts, threshold)], code)
+
+
+def pair_code(match: Match, samples: Mapping[str, CodeSample]) -> CodePair:
+    """Return the code of a match side by side; long code is cut in the middle."""
+    sides = samples[match.first], samples[match.second]
+    first, second = (cut_middle(side.code, _MAX_SHOWN_CODE) for side in sides)
+    shared = find_shared_lines(first, second, ignored=find_ignored(*sides))
+    return CodePair(
+        title=f"{100 * match.similarity:.0f}% similar",
+        note=f"{100 * match.coverage:.0f}% of the left side is in the right one, which is: {match.relation}.",
+        names=(match.first, match.second),
+        codes=(first, second),
+        shared=(frozenset(shared[0]), frozenset(shared[1])),
+    )
+
+
+def _make_pair_table(matches: Sequence[Match]) -> Table:
+    columns = (
+        Column("similarity", kind="percent"),
+        Column("coverage", kind="percent"),
+        Column("first", "trial"),
+        Column("second", "resembles"),
+        Column("relation", "which is"),
+    )
+    rows = [(match.similarity, match.coverage, match.first, match.second, match.relation) for match in matches]
+    return Table("pairs", columns, tuple(rows), notes=("Coverage: how much of the trial's code is in the other.",))
+
+
+def _make_relation_table(relations: "Sequence[RelationSummary]") -> Table:
+    columns = (
+        Column("relation"),
+        Column("pairs", kind="integer"),
+        Column("flagged", kind="integer"),
+        Column("median", kind="percent"),
+        Column("highest", kind="percent"),
+    )
+    rows = [(row.relation, row.pairs, row.flagged, row.median, row.highest) for row in relations]
+    return Table("relations", columns, tuple(rows))
+
+
+def _make_histogram_table(counts: Sequence[int]) -> Table:
+    columns = (
+        Column("similarity", "highest similarity", text_only=True),
+        Column("low", kind="percent", data_only=True),
+        Column("high", kind="percent", data_only=True),
+        Column("trials", kind="integer"),
+        Column("bar", " ", text_only=True),
+    )
+    rows = [
+        (f"{10 * tenth}–{10 * tenth + 10}%", tenth / 10, tenth / 10 + 0.1, count, "█" * count)
+        for tenth, count in enumerate(counts)
+    ]
+    return Table("histogram", columns, tuple(rows))
+
+
+def _draw_histogram(counts: Sequence[int], threshold: float) -> Figure:
+    """Return how many trials have their highest similarity in each tenth, and where they are flagged."""
+    figure = Figure(
+        "similarity",
+        f"Highest similarity of {plural(sum(counts), 'trial')}",
+        x=Axis("highest similarity", "percent", low=0.0, high=1.0),
+        y=Axis("trials", "integer", low=0.0),
+        height=150,
+    )
+    for tenth, count in enumerate(counts):
+        figure.bar((tenth / 10 + 0.005, 0.0), (tenth / 10 + 0.095, float(count)), color=0, hover=plural(count, "trial"))
+    figure.rule(x=threshold, label="flagged")
+    return figure
+
+
+def _read(path: Path) -> list[CodeSample]:
+    return read_run(RunFolder(path)) if (path / "run.json").exists() else read_folder(path)
+
+
 def tokenize(code: str) -> list[str]:
     """Return the normalized tokens of Python code; works for code that does not compile."""
     return [token for token, _ in _find_tokens(code)]
 
 
 def _find_tokens(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the normalized tokens with the place of each in the code."""
-    for found in _TOKEN.finditer(code[:MAX_SIZE]):
-        kind, text = found.lastgroup, found.group()
+    """Yield the normalized tokens with the position of each in the code."""
+    for match in _TOKEN.finditer(code[:MAX_SIZE]):
+        kind, text = match.lastgroup, match.group()
         if kind == "name":
-            yield (text if text in _KEPT else "name"), found.start()
+            yield (text if text in _KEPT else "name"), match.start()
         elif kind in ("string", "number"):
-            yield kind, found.start()
+            yield kind, match.start()
         elif kind == "operator":
-            yield text, found.start()
+            yield text, match.start()
 
 
 def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -> Counter[int]:
@@ -111,10 +231,10 @@ def fingerprint(code: str, run_length: int = RUN_LENGTH, window: int = WINDOW) -
 
     A file shorter than one run has the hash of the whole; Dolos gives such a file none.
     """
-    found = Counter[int]()
+    hashes = Counter[int]()
     for file in code[:MAX_SIZE].split(FILE_BREAK):
-        found.update(winnow(_hash_runs(tokenize(file), run_length), window))
-    return found
+        hashes.update(winnow(_hash_runs(tokenize(file), run_length), window))
+    return hashes
 
 
 def winnow(hashes: Sequence[int], window: int) -> Iterator[int]:
@@ -124,7 +244,7 @@ def winnow(hashes: Sequence[int], window: int) -> Iterator[int]:
         start = max(0, end - window + 1)
         # The minimum of the window before is still the one, unless it left the window or the new hash is as small.
         if last < start or hashes[end] <= hashes[last]:
-            last = max(range(start, end + 1), key=lambda place: (-hashes[place], place))
+            last = max(range(start, end + 1), key=lambda position: (-hashes[position], position))
             yield hashes[last]
 
 
@@ -148,13 +268,12 @@ def hash_given_code(task: Task | None) -> frozenset[int]:
 
 @lru_cache
 def _hash_shipped_code() -> frozenset[int]:
-    codes = (files("assay.agents").joinpath(path).read_text("utf-8") for path in _SHIPPED)
-    return frozenset(value for code in codes for value in _hash_runs(tokenize(code)))
+    return frozenset(value for code in read_shipped_scripts() for value in _hash_runs(tokenize(code)))
 
 
-def find_ignored(one: CodeSample, other: CodeSample) -> frozenset[int]:
+def find_ignored(first: CodeSample, second: CodeSample) -> frozenset[int]:
     """Return the runs that do not count between two pieces of code; against a starter, all count."""
-    return frozenset() if other.kind == "starter" else one.given | other.given
+    return frozenset() if second.kind == "starter" else first.given_runs | second.given_runs
 
 
 def find_shared_lines(
@@ -169,11 +288,11 @@ def find_shared_lines(
 
 def _hash_lines(code: str, run_length: int) -> Iterator[tuple[int, list[int]]]:
     """Yield the hash of each run of tokens with the lines that it is on."""
-    ends = [0, *(place for place, character in enumerate(code) if character == "\n")]
+    ends = [0, *(position for position, character in enumerate(code) if character == "\n")]
     start_of_file = 0
     for file in code.split(FILE_BREAK):
-        tokens = [(token, start_of_file + place) for token, place in _find_tokens(file)]
-        lines = [max(1, bisect_left(ends, place)) for _, place in tokens]
+        tokens = [(token, start_of_file + position) for token, position in _find_tokens(file)]
+        lines = [max(1, bisect_left(ends, position)) for _, position in tokens]
         for start, value in enumerate(_hash_runs([token for token, _ in tokens], run_length)):
             yield value, lines[start : start + run_length]
         start_of_file += len(file) + len(FILE_BREAK)
@@ -200,24 +319,24 @@ def compare_sources(sources: Sequence[CodeSample], against: Sequence[CodeSample]
         if source.group != other.group
     }
     matches = []
-    for one, other in pairs.values():
-        ignored = find_ignored(one, other)
-        mine, theirs = (
+    for first, second in pairs.values():
+        ignored = find_ignored(first, second)
+        left, right = (
             Counter({value: count for value, count in prints[side].items() if value not in ignored})
-            for side in (one, other)
+            for side in (first, second)
         )
-        coverage = _count_shared(mine, theirs) / max(1, mine.total())
-        matches.append(Match(one.name, other.name, similarity(mine, theirs), coverage, relate(one, other)))
+        coverage = _count_shared(left, right) / max(1, left.total())
+        matches.append(Match(first.name, second.name, similarity(left, right), coverage, relate(first, second)))
     return sorted(matches, key=lambda match: -match.similarity)
 
 
-def relate(one: CodeSample, other: CodeSample) -> str:
-    """Return what a piece of code is to that of a trial."""
-    if other.kind != "trial":
-        return other.kind
-    if one.task != other.task:
+def relate(first: CodeSample, second: CodeSample) -> str:
+    """Return what the second piece of code is to the first, that of a trial."""
+    if second.kind != "trial":
+        return second.kind
+    if first.task != second.task:
         return "other task"
-    return "other seed" if one.agent == other.agent else "other agent"
+    return "other seed" if first.agent == second.agent else "other agent"
 
 
 @dataclass(frozen=True)
@@ -237,8 +356,8 @@ def summarize_relations(matches: Iterable[Match], threshold: float = FLAGGED) ->
     for match in matches:
         by_relation.setdefault(match.relation, []).append(match.similarity)
     rows = [
-        RelationSummary(relation, len(some), sum(one > threshold for one in some), median(some), max(some))
-        for relation, some in by_relation.items()
+        RelationSummary(relation, len(values), sum(v > threshold for v in values), median(values), max(values))
+        for relation, values in by_relation.items()
     ]
     return sorted(rows, key=lambda row: -row.highest)
 
@@ -254,7 +373,7 @@ def best_matches(matches: Iterable[Match], sources: Iterable[CodeSample]) -> dic
 
 
 def histogram(best: Mapping[str, Match]) -> list[int]:
-    """Return how many sources have their best match in each tenth of similarity, from 0–10 % to 90–100 %."""
+    """Return how many sources have their best match in each tenth of similarity, from 0–10% to 90–100%."""
     counts = [0] * 10
     for match in best.values():
         counts[min(9, int(match.similarity * 10))] += 1
@@ -264,22 +383,22 @@ def histogram(best: Mapping[str, Match]) -> list[int]:
 def read_run(run: RunFolder) -> list[CodeSample]:
     """Return the Python code of each trial of a run as one source: every script it wrote, in its last version."""
     trials = list(run.trials())
-    given: dict[str, frozenset[int]] = {}
+    given_runs: dict[str, frozenset[int]] = {}
     for file in (trial.file for trial in trials):
-        if file.task not in given:
-            given[file.task] = hash_given_code(find_task(file))
-    return [source for trial in trials if (source := read_trial(trial, given[trial.file.task]))]
+        if file.task not in given_runs:
+            given_runs[file.task] = hash_given_code(find_task(file))
+    return [source for trial in trials if (source := read_trial(trial, given_runs[trial.file.task]))]
 
 
-def read_trial(trial: TrialFolder, given: frozenset[int] = frozenset()) -> CodeSample | None:
+def read_trial(trial: TrialFolder, given_runs: frozenset[int] = frozenset()) -> CodeSample | None:
     """Return the Python code of a trial without files that it was given as they are; None if it has no other."""
     scripts = {path: content.replace(FILE_BREAK, " ") for path, content in sorted(_trial_scripts(trial).items())}
-    own = {path: content for path, content in scripts.items() if not given.issuperset(fingerprint(content))}
+    own = {path: content for path, content in scripts.items() if not given_runs.issuperset(fingerprint(content))}
     if not own:
         return None
     file, name = trial.file, trial.path.name
     code = FILE_BREAK.join(f"# {path}\n{content}\n" for path, content in own.items())
-    return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label, given=given)
+    return CodeSample(name, name, code, kind="trial", task=file.task, agent=file.label, given_runs=given_runs)
 
 
 def read_panels(run: RunFolder) -> list[CodeSample]:
@@ -319,8 +438,8 @@ def _find_files(folder: Path) -> Iterator[Path]:
         if depth > MAX_DEPTH:
             raise RecordError(f"{folder} has folders that are nested more than {MAX_DEPTH} levels deep")
         try:
-            with os.scandir(parent) as found:
-                entries = list(found)
+            with os.scandir(parent) as listing:
+                entries = list(listing)
         except OSError as error:
             raise RecordError(f"{parent} cannot be read: {error.strerror}") from None
         for entry in entries:
@@ -364,3 +483,19 @@ def _notebook_code(path: Path, text: str) -> str:
 
 def _lines(source: str | list[str]) -> Iterator[str]:
     yield from (source if isinstance(source, str) else "".join(source)).splitlines()
+
+
+STUDY = Study(
+    name="similarity",
+    summary="Compare the code of trials with other agents, other seeds, notebooks or reference solutions.",
+    settings=SimilaritySettings,
+    run=run,
+    description="Winnowing of Python tokens, as in the published study: runs of 23 tokens, windows of 17, flagged "
+    "above 60%. Names, literals, comments and layout do not count, nor does provided code: the task's starter, and "
+    "scripts of agents. With --html, a page shows the pairs side by side.",
+    examples=(
+        "assay study similarity runs/first",
+        "assay study similarity runs/first --against notebooks --against runs/second",
+        "assay study similarity runs/first --panel --html pairs.html",
+    ),
+)

@@ -29,17 +29,17 @@ def read_study_trials(
 
     `drop_factor` returns a plan with what the study varies set to one value.
     """
-    found = [
+    finished = [
         (summary, outcome)
         for summary, outcome in collect_summaries(*runs)
         if outcome.counts and not outcome.pending and not outcome.inapplicable
     ]
-    if not found:
+    if not finished:
         raise UsageError("There is no finished trial to study")
-    agents = label_trials([drop_factor(summary.file) for summary, _ in found])
+    agents = label_trials([drop_factor(summary.file) for summary, _ in finished])
     trials = [
         StudyTrial(summary.folder, summary.file, outcome, agent)
-        for (summary, outcome), agent in zip(found, agents, strict=True)
+        for (summary, outcome), agent in zip(finished, agents, strict=True)
     ]
     find_rules(trials)
     return trials
@@ -47,20 +47,20 @@ def read_study_trials(
 
 def find_rules(trials: Iterable[StudyTrial]) -> RuleSet:
     """Return the rules that all trials were graded by; grades of different rules are never aggregated."""
-    rules = sorted({one.outcome.rules for one in trials})
+    rules = sorted({trial.outcome.rules for trial in trials})
     if len(rules) > 1:
-        shown = "; ".join(map(str, rules))
-        raise UsageError(f"These trials are of different suites, editions or variants: {shown}. Study them separately")
+        names = "; ".join(map(str, rules))
+        raise UsageError(f"These trials are of different suites, editions or variants: {names}. Study them separately")
     return rules[0]
 
 
 def group_by_agent(trials: Iterable[StudyTrial]) -> dict[str, list[StudyTrial]]:
     """Return the trials of each agent."""
-    return {same[0].agent: same for same in group_by(list(trials), lambda one: one.agent)}
+    return {own[0].agent: own for own in group_by(list(trials), lambda trial: trial.agent)}
 
 
 def find_task(file: TrialFile) -> Task | None:
-    """Return the task of a trial; None if it is not known here, so that what needs it is left out."""
+    """Return the task of a trial; None if it is not known here, so that what needs it is excluded."""
     try:
         return task_of(file)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Possible violations of the rules, found in the records of trials without a model: each with a quote as evidence.
+"""Possible violations of the rules, detected in the records of trials without a model: each with a quote as evidence.
 
 The published study asked a model three questions about logs and code. What a record shows by itself needs no model:
 which code the agent wrote, which commands it ran, where the submitted bytes come from. A finding is a reason to look.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.errors import UsageError
+from assay.core.table import Column, Table
 from assay.core.text import one_line
 from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
@@ -37,7 +38,7 @@ from assay.studies.submission_origin import check_claim, check_evaluation_code, 
 from assay.studies.trials import find_task
 
 JUDGE = "judge-"
-"""How the rules of a model as judge begin; all others are found in the record."""
+"""How the rules of a model as judge begin; all others are detected in the record."""
 RULES = {
     "network": "tries to reach the network",
     "model-api": "calls a model provider",
@@ -93,15 +94,15 @@ def find_trial_violations(trial: TrialFolder) -> list[Finding]:
     events = read_events(trial.events) if trial.events.exists() else []
     name, task = trial.path.name, find_task(trial.file)
     codes = list(read_code(events, ContentStore(trial.snapshots)))
-    found = []
+    findings = []
     for code in codes:
         quotes = {rule: list(_first_line(pattern, code.text)) for rule, pattern in _PATTERNS.items()}
         quotes["other-files"] = quotes["other-files"] or list(_find_climb(code))
-        found += [Finding(name, rule, code.event, quote) for rule, some in quotes.items() for quote in some]
-    attempted = {one.event for one in found if one.rule == "network"}
+        findings += [Finding(name, rule, code.event, quote) for rule, lines in quotes.items() for quote in lines]
+    attempted = {finding.event for finding in findings if finding.rule == "network"}
     for event in events:
         if isinstance(event, CallFinished) and event.call not in attempted:
-            found += [
+            findings += [
                 Finding(name, "network", event.number, quote) for quote in _first_line(_NO_NETWORK, _output(event))
             ]
     submitted = next((event for event in events if isinstance(event, Submitted)), None)
@@ -111,8 +112,8 @@ def find_trial_violations(trial: TrialFolder) -> list[Finding]:
             check_evaluation_code(events, trial, task),
             check_claim(events, trial, task),
         )
-        found += [Finding(name, *evidence) for check in checks for evidence in check]
-    return found
+        findings += [Finding(name, *evidence) for check in checks for evidence in check]
+    return findings
 
 
 @dataclass(frozen=True)
@@ -131,18 +132,18 @@ class StrictRate:
 def compute_strict_rates(outcomes: Iterable[Outcome], flagged: Collection[str]) -> list[StrictRate]:
     """Return both rates of every agent whose tasks define success; `flagged` has the ids of trials with findings."""
     rates = []
-    judged = [one for one in outcomes if one.counts and one.success is not None]
-    for same in group_by(judged, lambda one: (one.rules, one.agent)):
+    judged = [outcome for outcome in outcomes if outcome.counts and outcome.success is not None]
+    for own in group_by(judged, lambda outcome: (outcome.rules, outcome.agent)):
         raw: dict[str, list[float]] = {}
         strict: dict[str, list[float]] = {}
-        for one in same:
-            raw.setdefault(one.task, []).append(float(bool(one.success)))
-            strict.setdefault(one.task, []).append(float(bool(one.success) and one.trial not in flagged))
+        for outcome in own:
+            raw.setdefault(outcome.task, []).append(float(bool(outcome.success)))
+            strict.setdefault(outcome.task, []).append(float(bool(outcome.success) and outcome.trial not in flagged))
         rates.append(
             StrictRate(
-                agent=same[0].agent,
-                trials=len(same),
-                flagged=sum(one.trial in flagged for one in same),
+                agent=own[0].agent,
+                trials=len(own),
+                flagged=sum(outcome.trial in flagged for outcome in own),
                 raw=mean_over_tasks(raw),
                 raw_interval=rate_interval(raw),
                 strict=mean_over_tasks(strict),
@@ -150,6 +151,25 @@ def compute_strict_rates(outcomes: Iterable[Outcome], flagged: Collection[str]) 
             )
         )
     return rates
+
+
+def make_rate_table(rates: Sequence[StrictRate]) -> Table:
+    """Return the success rate of each agent, and the one with flagged trials as failures."""
+    columns = (
+        Column("agent"),
+        Column("trials", kind="integer"),
+        Column("flagged", kind="integer"),
+        Column("raw", "success", "percent"),
+        Column("raw_interval", "95% interval", "interval"),
+        Column("strict", "flagged as failures", "percent"),
+        Column("strict_interval", "95% interval", "interval"),
+    )
+    rows = [
+        (rate.agent, rate.trials, rate.flagged, rate.raw, rate.raw_interval, rate.strict, rate.strict_interval)
+        for rate in rates
+    ]
+    notes = () if rates else ("No task of the run defines success, so there are no rates.",)
+    return Table("rates", columns, tuple(rows), notes=notes)
 
 
 @dataclass(frozen=True)
@@ -178,12 +198,12 @@ def measure_precision(
     """Compare findings with labels, trial -> the rules it breaks; a row per rule, and one for any rule.
 
     With rules of a judge among them, there is one for any of the judge and one for any of the detectors. Trials without
-    a label are left out; a clean trial is labeled with no rule.
+    a label are excluded; a clean trial is labeled with no rule.
     """
-    found = {trial: {one.rule for one in findings[trial]} for trial in labels if trial in findings}
-    if not found:
+    detected = {trial: {finding.rule for finding in findings[trial]} for trial in labels if trial in findings}
+    if not detected:
         raise UsageError("None of the labeled trials is in the run")
-    rules = sorted({rule for trial in found for rule in (*found[trial], *labels[trial])})
+    rules = sorted({rule for trial in detected for rule in (*detected[trial], *labels[trial])})
     judged = [rule for rule in rules if rule.startswith(JUDGE)]
     groups = {rule: {rule} for rule in rules}
     if judged:
@@ -191,11 +211,12 @@ def measure_precision(
     return [
         RulePrecision(
             rule=name,
-            flagged=sum(not group.isdisjoint(some) for some in found.values()),
+            flagged=sum(not group.isdisjoint(broken) for broken in detected.values()),
             right=sum(
-                not group.isdisjoint(some) and not group.isdisjoint(labels[trial]) for trial, some in found.items()
+                not group.isdisjoint(broken) and not group.isdisjoint(labels[trial])
+                for trial, broken in detected.items()
             ),
-            violations=sum(not group.isdisjoint(labels[trial]) for trial in found),
+            violations=sum(not group.isdisjoint(labels[trial]) for trial in detected),
         )
         for name, group in (groups | {"any rule": set(rules)}).items()
     ]

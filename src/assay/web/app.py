@@ -50,6 +50,7 @@ from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
 from assay.web.selection import Selection
 from assay.web.similar import compare_code, find_code_pair, read_threshold
+from assay.web.study_page import split_lines
 from assay.web.text import clean_and_cut, clean_text, clean_value
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class _Site:
         pair = find_code_pair(found, request.path_params["first"], request.path_params["second"])
         if pair is None:
             raise HTTPException(404, "The code of these trials was not compared.")
-        return self._render("similar_pair", view, page="similar", pair=pair)
+        return self._render("similar_pair", view, page="similar", pair=pair, both=split_lines(pair))
 
     def task(self, request: Request) -> Response:
         """A task and where the trials are among the reference solutions."""

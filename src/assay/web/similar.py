@@ -15,10 +15,11 @@ from assay.studies.similarity import (
     compare_sources,
     hash_given_code,
     histogram,
+    pair_code,
     read_trial,
     summarize_relations,
 )
-from assay.web.code_pairs import CodePair, make_code_pairs
+from assay.studies.study import CodePair
 from assay.web.runs import RunView
 
 MAX_COMPARED = 300
@@ -68,7 +69,7 @@ def compare_code(view: RunView) -> SimilarCode:
 def find_code_pair(found: SimilarCode, first: str, second: str) -> CodePair | None:
     """Return two trials side by side; None if they were not compared."""
     match = next((one for one in found.matches if {one.first, one.second} == {first, second}), None)
-    return make_code_pairs([match], found.sources)[0] if match else None
+    return pair_code(match, {sample.name: sample for sample in found.sources}) if match else None
 
 
 def read_threshold(query: QueryParams) -> float:

@@ -51,6 +51,8 @@ class Aide(PolicySettings, Agent):
     The best script's submission is what counts.
     """
 
+    scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
+
     summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution or random"
     asks_models: ClassVar[bool] = True
     templates: ClassVar[Traversable | None] = None

@@ -2,7 +2,7 @@
 
 import json
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -24,6 +24,8 @@ MARGIN = 12.0
 
 class AutoML(Agent):
     """Searches for a good pipeline with FLAML, inside the lab, for a share of the remaining time."""
+
+    scripts: ClassVar[tuple[str, ...]] = ("assay.agents.automl:search.py",)
 
     summary = "searches over pipelines with FLAML; needs no model and no API key"
 

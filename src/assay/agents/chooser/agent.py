@@ -31,6 +31,8 @@ SHOWN_TRIES = 6
 class Chooser(Agent):
     """Improves a pipeline by choices from lists: which pipeline, which parameter, which value, keep or revert."""
 
+    scripts: ClassVar[tuple[str, ...]] = ("assay.agents.automl:search.py", "assay.agents.chooser:evaluate.py")
+
     summary = "every decision is a constrained choice, by a model or at random; for small models"
     asks_models: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from typing import ClassVar
 
 from assay.agents.agent import Agent
 from assay.agents.workbench import Workbench
@@ -13,6 +14,8 @@ METHODS = {"mae": "median", "pearson": "draw", "mean_column_spearman": "draw"}
 
 class Starter(Agent):
     """Runs the task's starter code unchanged; a task without any gets a constant prediction."""
+
+    scripts: ClassVar[tuple[str, ...]] = ("assay.agents.starter:constant.py",)
 
     summary = "runs the task's starter code unchanged, or predicts a constant where there is none"
 
