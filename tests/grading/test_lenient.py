@@ -140,21 +140,6 @@ def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outc
     assert outcome("id,price\na,10\na,11\nd,7\nc,30\n", answers, **rules) == why
 
 
-def test_only_the_last_known_answers_of_a_group_count(outcome):
-    last = {"column": "price", "group": "who", "order": "week", "count": 2}
-    rules = {"columns": {"price": {"type": "number", "missing": "keep"}}, "ids": "subset", "last_known": last}
-    weeks = ["a1,10,a,1", "a2,,a,2", "b9,5,b,9", "a10,30,a,10", "a9,20,a,9", "b1,6,b,1", "b3,7,b,3"]
-    answers = "id,price,who,week\n" + "\n".join(weeks) + "\n"
-    # Those of a are in weeks 9 and 10, those of b in weeks 3 and 9.
-    assert outcome("id,price\na10,31\nb3,10\na1,99\na2,99\nb1,99\n", answers, **rules) == (1 + 3) / 2
-    assert outcome("id,price\na10,31\na10,30\na1,9\na1,9\n", answers, **rules) == (1 + 0) / 2
-    why = "submission.csv repeats ids of column 'id'."
-    assert outcome("id,price\na10,31\na10,30\nb3,7\n", answers, **rules) == why
-    rules["columns"]["price"]["only_numbers"] = True
-    why = "submission.csv: column 'price' must hold a number, but is '1_0' for id 'a10'"
-    assert outcome("id,price\na10,1_0\na9,20\n", answers, **rules).startswith(why)
-
-
 NUMBERS = [
     ({"type": "number"}, "11", 1.0),
     ({"type": "number"}, "1.1e1", 1.0),
@@ -171,8 +156,6 @@ NUMBERS = [
     ({"type": "number", "missing": "keep"}, "", "nan"),
     ({"type": "number", "missing": "keep"}, "inf", "inf"),
     ({"type": "number", "missing": "keep", "max": 10}, "", "nan"),
-    ({"type": "number", "to_numeric": True}, "1_1", "a number, but is '1_1'"),
-    ({"type": "number", "to_numeric": True}, "99999999999999999999999", 1e23),
     ({"type": "number"}, "True", 9.0),
     ({"type": "number", "no_booleans": True}, "True", "a number, but is 'True'"),
     ({"type": "number", "no_booleans": True}, "1", 9.0),
@@ -334,16 +317,6 @@ def test_the_order_of_columns_may_matter(columns_outcome):
     assert columns_outcome(PAIRS, order="exact") == 0
 
 
-def test_a_column_may_have_another_name_but_not_both(columns_outcome):
-    rules = {"columns": {"prediction": {"type": "number", "aliases": ["a"], "answer": "a"}}, "more_columns": True}
-    assert columns_outcome("id,prediction\n1,0.25\n2,0.5\n", **rules) == 0
-    assert columns_outcome("id,a\n1,0.25\n2,0.5\n", **rules) == 0
-    why = "submission.csv has columns 'prediction', 'a', which mean the same; submit one of them."
-    assert columns_outcome("id,prediction,a\n1,0.25,1\n2,0.5,1\n", **rules) == why
-    why = "submission.csv lacks column 'prediction': it has 'id', 'c', but the columns must be id, prediction."
-    assert columns_outcome("id,c\n1,0.25\n2,0.5\n", **rules) == why
-
-
 def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(columns_outcome):
     rules = {"columns": {"a": NUMBER, "b": {"type": "number", "scored": False}}}
     assert columns_outcome("id,a,b\n1,0.25,\n2,0.5,x\n", **rules) == 0
@@ -365,7 +338,6 @@ def test_by_position_the_id_column_need_not_be_there(columns_outcome):
         ({"tolerance": 0, "decimals": 6}, "0.5000004", 0.0),
         ({"tolerance": 0, "decimals": 6}, "0.5000006", "1, but are 1.0000006 for id '2'."),
         ({"tolerance": 0, "decimals": 5}, "0.500005", 0.0),  # 100000.5, which NumPy rounds to even
-        ({"tolerance": 0, "decimals": 5, "python_round": True}, "0.500005", "1, but are 1.000005 for id '2'."),
         ({"tolerance": 0.1, "to": 2}, "0.5", "2, but are 1 for id '1', and those of 1 more rows are wrong."),
     ],
 )  # fmt: skip
@@ -377,14 +349,3 @@ def test_rows_must_add_up_in_both_ways_of_reading(make_task, graded, rule, last,
         assert grade.why == f"submission.csv: the values of a row must add up to {expected}"
     else:
         assert grade.score == pytest.approx(expected, abs=1e-5)
-
-
-def test_further_columns_must_not_add_to_the_sum_of_a_row_where_it_is_taken_over_all(columns_outcome):
-    rules = {"row_sum": {"tolerance": 0, "decimals": 5, "more_columns": True}, "more_columns": True}
-    assert columns_outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,0.0\n", **rules) == 0
-    why = "submission.csv: column 'c' is not needed and adds to the sum of its row."
-    assert columns_outcome("id,a,b,c\n1,0.25,0.75,\n2,0.5,0.5,\n", **rules) == 0  # pandas leaves gaps out of sums
-    for cell in ("0.1", "x", "-1", "2e-5"):
-        assert columns_outcome(f"id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.5,{cell}\n", **rules) == why
-    assert columns_outcome("id,a,b,c\n1,0.25,0.75,False\n2,0.5,0.5,False\n", **rules) == why
-    assert columns_outcome("id,a,b,c\n1,0.25,0.75,0\n2,0.5,0.500004,8e-6\n", **rules) == why  # 1.2e-5 together

@@ -348,12 +348,7 @@ def _probe_sample_columns(grader: Grader) -> ProbeResult:
     if sample is None:
         return None
     rules = grader.task.submission
-    known = {
-        rules.id,
-        *rules.id_with,
-        *rules.columns,
-        *(name for rule in rules.columns.values() for name in rule.aliases),
-    }
+    known = {rules.id, *rules.id_with, *rules.columns}
     extra = [name or "(no name)" for name in sample.columns if name not in known]
     return (
         ("low", f"the sample submission has columns that the rules do not name: {', '.join(extra)}", ())

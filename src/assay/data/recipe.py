@@ -58,7 +58,15 @@ USES = {
 }
 """The blocks that a block calls."""
 
-_NOT_USED = {"description.md", "obfuscated.md", "task.toml", "measured.json", "measured-miniature.json", "panel.py"}
+_NOT_USED = {
+    "description.md",
+    "obfuscated.md",
+    "task.toml",
+    "measured.json",
+    "measured-miniature.json",
+    "panel.py",
+    "published.py",
+}
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _MAX_NAMED = 3
 _SUBMISSION = {"form", "file", "id", "id_with", "columns"}

@@ -75,13 +75,9 @@ class Column(Model):
     codec: Codec | None = None
     truth: Codec | None = Field(default=None, description="how the answers encode it, if not the same way")
     answer: str | None = Field(default=None, description="its name in the answers, if not the same")
-    aliases: tuple[str, ...] = Field(default=(), description="other names that a published grader accepts for it")
     only_text: bool = Field(default=False, description="whether text that pandas reads as numbers is refused")
     only_numbers: bool = Field(
         default=False, description="whether a lenient parser refuses all of it if pandas reads any of it as text"
-    )
-    to_numeric: bool = Field(
-        default=False, description="whether a lenient parser converts text as pandas' to_numeric does, not as float()"
     )
     no_booleans: bool = Field(
         default=False, description="whether a lenient parser refuses a column of numbers that pandas reads as booleans"
@@ -89,13 +85,6 @@ class Column(Model):
     python_numbers: bool = Field(
         default=False,
         description="whether a lenient parser accepts whole numbers of more than 64 bits, and booleans with gaps",
-    )
-    text_is_missing: bool = Field(default=False, description="whether text that is not a number is a missing value")
-    rank_text: bool = Field(
-        default=False, description="whether a column of numbers that holds other text counts by alphabetical rank"
-    )
-    example: str | None = Field(
-        default=None, description="a valid value for a first submission, where the sample submission has none"
     )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
@@ -106,8 +95,6 @@ class RowSum(Model):
     to: float = 1.0
     tolerance: float
     decimals: int | None = Field(default=None, description="decimals to round the sum to before comparing")
-    python_round: bool = Field(default=False, description="whether it is rounded exactly, as Python does, not NumPy")
-    more_columns: bool = Field(default=False, description="whether further columns are part of the sum")
 
 
 class Skip(Model):
@@ -115,15 +102,6 @@ class Skip(Model):
 
     column: str
     value: Scalar
-
-
-class LastKnown(Model):
-    """The only rows that count: of each group, the last `count` by `order` whose answer in `column` is known."""
-
-    column: str
-    group: str
-    order: str
-    count: int
 
 
 class Submission(Model):
@@ -138,26 +116,14 @@ class Submission(Model):
     id_with: tuple[str, ...] = Field(default=(), description="columns that identify a row together with id")
     ids: Ids = "one_to_one"
     skip: Skip | None = None
-    last_known: LastKnown | None = None
     columns: dict[str, Column] = Field(default={})
     more_columns: bool = Field(default=False, description="whether further columns are ignored or refused")
     by_position: bool = Field(default=False, description="whether columns are matched by position, not by name")
     ignore_names: bool = Field(
         default=False, description="whether a lenient parser that matches by position accepts any names of columns"
     )
-    first_is_id: bool = Field(
-        default=False, description="whether a lenient parser takes the first column for the id, whatever its name"
-    )
     order: Literal["any", "id-first", "exact"] = Field(default="any", description="the order that columns must have")
     row_sum: RowSum | None = None
-    not_all_booleans: bool = Field(
-        default=False,
-        description="whether a lenient parser refuses a table if pandas reads all that counts as booleans",
-    )
-    no_numeric_gaps: bool = Field(
-        default=False,
-        description="whether a lenient parser refuses missing values in any column that pandas reads as numbers",
-    )
     lenient: bool = Field(default=False, description="whether files are parsed as the published graders do")
     max_size: Bytes = 100 * 10**6
     judge_time: Seconds = Field(default=600.0, description="time limit for running a checkpoint")
@@ -184,13 +150,6 @@ class Metric(Model):
     )
     places: str | None = Field(
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
-    )
-    submitted: dict[str, str] = Field(
-        default={}, description="parameter -> text column of the submission that it receives; for lenient parsing"
-    )
-    all_answers: bool = Field(
-        default=False,
-        description="whether rows that a `positional_prefix` lacks are passed, too, predicted as None",
     )
 
     def better(self, one: float, other: float) -> bool:

@@ -10,6 +10,8 @@ from assay.tasks import Task
 
 METHODS = {"mae": "median", "pearson": "draw", "mean_column_spearman": "draw"}
 """How to predict a number under metrics for which its mean is not the best constant, or a constant has no score."""
+EXAMPLES = {"span": "NO"}
+"""Codec -> a valid cell for a first submission, where the sample submission is all empty."""
 
 
 class Starter(Agent):
@@ -51,7 +53,11 @@ def _configure(task: Task) -> dict[str, object]:
         "train": task.data.train,
         "target": task.data.target,
         "columns": columns,
-        "examples": {name: column.example for name, column in submission.columns.items() if column.example},
+        "examples": {
+            name: EXAMPLES[column.codec.name]
+            for name, column in submission.columns.items()
+            if column.codec and column.codec.name in EXAMPLES
+        },
         "method": METHODS.get(task.metric.name, "mean"),
         "row_sum": submission.row_sum.to if submission.row_sum else None,
     }

@@ -100,17 +100,11 @@ class Answers(ABC):
             names.extend([columns] if isinstance(columns, str) else columns)
         if submission.skip:
             names.append(submission.skip.column)
-        if submission.last_known:
-            names.extend([submission.last_known.column, submission.last_known.group, submission.last_known.order])
         return list(dict.fromkeys(names))
 
     def skipped(self) -> NDArray[np.bool_] | None:
         """Return which answers do not count; None if all do."""
-        skip, last = self.task.submission.skip, self.task.submission.last_known
-        if last is not None:
-            order = np.lexsort([self.column(last.order).astype(np.float64), self.column(last.group)])
-            known = order[~np.isnan(self.column(last.column).astype(np.float64)[order])]
-            return _all_but_last(self.column(last.group), known, last.count)
+        skip = self.task.submission.skip
         return None if skip is None else np.asarray(self.column(skip.column) == skip.value, dtype=bool)
 
     def read(self) -> bytes:
@@ -162,25 +156,31 @@ class Answers(ABC):
 
 
 def read_answers(task: Task, path: Path) -> bytes:
-    """Return answers as CSV: the content of the file, or what the task's `answers.py` makes of another format."""
-    if path.suffix == ".csv":
+    """Return answers as CSV: the content of the file, or what the task's `answers.py` makes of it."""
+    plugin = task.folder / "answers.py"
+    if not plugin.is_file():
         return path.read_bytes()
-    columns = load_plugin(task.folder / "answers.py").read_answers(path)
-    return pl.DataFrame(columns).write_csv().encode()
+    return pl.DataFrame(load_plugin(plugin).read_answers(path)).write_csv().encode()
+
+
+def find_published(task: Task) -> Path | None:
+    """Return the task's `published.py`, which reads submissions as only its published grader does, if it has one."""
+    path = task.folder / "published.py"
+    return path if path.is_file() else None
 
 
 @dataclass(frozen=True)
 class ParsedSubmission:
     """A valid submission: the typed values of its scored columns, in the order of the answers that they belong to.
 
-    `rows` are the indexes of those answers, None for all of them, and `places` the index of each row in the file, None
-    if the order is the same. `submitted` are parameters of the metric that come from the submission.
+    `rows` are the indexes of those answers, None for all of them, and `positions` the index of each row in the file,
+    None if the order is the same. `submitted` are parameters of the metric that come from the submission.
     """
 
     answers: Answers
     columns: Mapping[str, NDArray[Any]]
     rows: NDArray[np.int64] | None = None
-    places: NDArray[np.signedinteger[Any]] | None = None
+    positions: NDArray[np.signedinteger[Any]] | None = None
     submitted: Mapping[str, NDArray[Any]] = dataclasses.field(default_factory=dict)
 
     @property
@@ -204,7 +204,7 @@ class ParsedSubmission:
             found[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
         if metric.places:
             rows = len(next(iter(self.columns.values())))
-            found[metric.places] = np.arange(rows) if self.places is None else self.places
+            found[metric.places] = np.arange(rows) if self.positions is None else self.positions
         return found
 
     def finish(self, name: str, name_row: NameRow) -> Self:
@@ -229,10 +229,10 @@ class ParsedSubmission:
         if skipped is None:
             return self
         rows = np.arange(len(skipped)) if self.rows is None else self.rows
-        places = rows if self.places is None else self.places
+        positions = rows if self.positions is None else self.positions
         kept = ~skipped[rows]
         columns = {key: values[kept] for key, values in self.columns.items()}
-        return dataclasses.replace(self, columns=columns, rows=rows[kept], places=places[kept])
+        return dataclasses.replace(self, columns=columns, rows=rows[kept], positions=positions[kept])
 
     def _column(self, name: str) -> NDArray[Any]:
         values = self.answers.column(name)
@@ -258,15 +258,6 @@ class ParsedSubmission:
         result = np.empty(len(objects), object)
         result[:] = objects
         return result
-
-
-def _all_but_last(groups: NDArray[Any], rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return for every row whether it is not among the last `count` of its group in `rows`, which are sorted by it."""
-    sorted_groups = groups[rows]
-    ends = np.searchsorted(sorted_groups, sorted_groups, side="right")
-    skipped = np.ones(len(groups), bool)
-    skipped[rows[ends - np.arange(len(rows)) <= count]] = False
-    return skipped
 
 
 def check_header(header: Sequence[str], columns: Sequence[str], name: str, *, extra: bool, order: str = "any") -> None:
@@ -369,15 +360,16 @@ def key_columns(submission: Submission) -> list[str]:
 def _check_row_sums(columns: Mapping[str, NDArray[Any]], rule: RowSum, name: str, name_row: NameRow) -> None:
     # Column by column, as pandas adds. NaN is there only where a rule keeps missing values.
     sums = np.nansum(np.vstack(list(columns.values())), axis=0)
-    compared = sums
-    if rule.decimals is not None:
-        exact = rule.python_round  # NumPy's product with a power of ten may fall on the other side of a half
-        compared = [round(each, rule.decimals) for each in sums.tolist()] if exact else np.round(sums, rule.decimals)
-    valid = np.abs(np.subtract(compared, rule.to)) <= rule.tolerance
+    compared = sums if rule.decimals is None else np.round(sums, rule.decimals)
+    check_sums(sums, np.abs(compared - rule.to) <= rule.tolerance, rule.to, name, name_row)
+
+
+def check_sums(sums: NDArray[Any], valid: NDArray[np.bool_], to: float, name: str, name_row: NameRow) -> None:
+    """Raise `InvalidSubmission` unless all sums of rows are valid."""
     if not valid.all():
         wrong = np.flatnonzero(~valid)
         others = f", and those of {len(wrong) - 1:,} more rows are wrong" if len(wrong) > 1 else ""
-        must = f"the values of a row must add up to {rule.to:g}"
+        must = f"the values of a row must add up to {to:g}"
         raise InvalidSubmission(f"{name}: {must}, but are {sums[wrong[0]]:.8g} for {name_row(int(wrong[0]))}{others}.")
 
 

@@ -20,6 +20,7 @@ from assay.grading.submission.answers import (
     ParsedSubmission,
     check_line_count,
     chunks,
+    find_published,
 )
 from assay.grading.submission.strict import LARGEST_EXACT_INTEGER, TextAnswers, parse_values
 from assay.tasks import Column
@@ -117,8 +118,6 @@ class FastPath:
         submission = self.submission
         if not set(names) <= set(header) or len(set(header)) != len(header) or any('"' in name for name in header):
             return False
-        if any(alias in header for rule in submission.columns.values() for alias in rule.aliases):
-            return False
         if (submission.by_position or submission.order != "any") and header != names:
             return False
         return len(names) == len(header) or submission.more_columns
@@ -154,7 +153,7 @@ class FastPath:
                 return None
             # Copied first: it is faster to pick from numpy's memory than from that of polars.
             converted[name] = values if positions is None else values.copy().take(positions)
-        parsed = ParsedSubmission(self.answers, converted, places=positions).finish("", str).drop_skipped()
+        parsed = ParsedSubmission(self.answers, converted, positions=positions).finish("", str).drop_skipped()
         return parsed if len(next(iter(parsed.columns.values()))) else None
 
 
@@ -168,7 +167,7 @@ class LenientFastPath(FastPath):
 
     def supports_rules(self) -> bool:
         submission = self.submission
-        if submission.id_with or submission.first_is_id or self.answers.width > _MAX_COLUMNS:
+        if submission.id_with or find_published(self.answers.task) or self.answers.width > _MAX_COLUMNS:
             return False
         return not any(
             rule.type == "text" or rule.codec or rule.missing != "refuse" for rule in submission.columns.values()
@@ -180,11 +179,9 @@ class LenientFastPath(FastPath):
     def is_plain(self, content: FileContent, width: int) -> bool:
         if content[:3] == BYTE_ORDER_MARK or content.find(b'"') >= 0 or content.find(b"\r") >= 0:
             return False
-        has_extra, row_sum = width > len(self.column_names()), self.submission.row_sum
         # Polars does not check the encoding of columns that are not read.
-        unread = has_extra and not all(chunk.isascii() for chunk in chunks(content))
-        sums_extra = has_extra and row_sum is not None and row_sum.more_columns
-        return not unread and not sums_extra and 2 <= width <= _MAX_COLUMNS
+        unread = width > len(self.column_names()) and not all(chunk.isascii() for chunk in chunks(content))
+        return not unread and 2 <= width <= _MAX_COLUMNS
 
     def pairs_by_text(self, ids: pl.Series, expected: pl.Series, *, shuffled: bool) -> bool:
         if not super().pairs_by_text(ids, expected, shuffled=shuffled):

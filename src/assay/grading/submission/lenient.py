@@ -15,8 +15,8 @@ the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a pub
 import csv
 import io
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,13 +34,16 @@ from assay.grading.submission.answers import (
     ParsedSubmission,
     check_header,
     check_line_count,
+    check_sums,
     count_lines,
     describe_rule,
+    find_published,
+    key_columns,
     refuse_value,
     within_bounds,
 )
-from assay.tasks import Column, Task
-from assay.tasks.rules import Ids, RowSum
+from assay.tasks import Column, Task, load_plugin
+from assay.tasks.rules import Ids
 
 Indexes = NDArray[np.int64]
 Pairs = tuple[Indexes, Indexes]
@@ -52,41 +55,87 @@ _INT64_LIMIT = 2.0**63
 
 
 def parse_leniently(content: bytes, name: str, answers: "PandasAnswers") -> ParsedSubmission:
-    """Parse a submission by the rules of an edition that reads files as the published graders do."""
-    task, submission = answers.task, answers.task.submission
+    """Parse a submission as its published grader does: by its rules, or by the task's `published.py`."""
+    submission, published = answers.task.submission, find_published(answers.task)
     _check_shape(content, max(len(answers.frame), answers.line_count - 1), name)  # without the header
     frame = _read_frame(content, name, may_be_empty=submission.ids == "positional_prefix")
-    if submission.first_is_id:
-        frame = frame.rename(columns={frame.columns[0]: submission.id})
-    if submission.no_numeric_gaps:
-        _refuse_numeric_gaps(frame, name)
-    found = _find_columns(frame, task, name)
-    ids = frame[submission.id] if submission.by_id else None
-    expected = answers.frame[submission.id] if submission.by_id else None
-    rows, places = _match_rows(
-        _Sides(ids, expected, len(frame), len(answers.frame), name), submission.ids, answers.skipped()
-    )
+    table = LenientTable(frame, answers, name)
+    if published is None:
+        return table.parse()
+    parsed: ParsedSubmission = load_plugin(published).read(table)
+    return parsed
 
-    def name_row(row: int) -> str:
-        place = int(places[row])
-        return f"row {place + 1}" if ids is None else f"{submission.id} {quote(ids.iloc[place])}"
 
-    if submission.not_all_booleans and all(frame[found[column]].dtype == bool for column, _ in answers.scored()):
-        raise InvalidSubmission(f"{name} holds only true and false; the columns must hold numbers.")
-    values = {}
-    for column, rule in answers.scored():
-        true = answers.frame[rule.answer or column]
-        values[column] = _convert(frame[found[column]].iloc[places], column, rule, true, name, name_row)
-    text = Column(type="text", only_text=True)
-    submitted = {
-        parameter: _convert(frame[column].iloc[places], column, text, frame[column], name, name_row)
-        for parameter, column in task.metric.submitted.items()
-    }
-    parsed = ParsedSubmission(answers, values, rows, places, submitted).finish(name, name_row)
-    if submission.row_sum and submission.row_sum.more_columns:
-        known = [*found.values(), *([submission.id] if ids is not None else [])]
-        _check_extra_columns(frame.drop(columns=known).iloc[places], parsed.columns, submission.row_sum, name)
-    return _add_missing_rows(parsed, len(answers.frame)) if task.metric.all_answers else parsed
+@dataclass(frozen=True)
+class LenientTable:
+    """A submitted table as pandas reads it, for `read(table)` of a task's `published.py`.
+
+    Such a function does what only this published grader does, before or after `parse`, which follows the rules.
+    """
+
+    frame: pd.DataFrame
+    answers: "PandasAnswers"
+    name: str
+
+    def parse(self, convert_numbers: "ConvertNumbers | None" = None) -> ParsedSubmission:
+        """Match the rows to the answers and convert the columns that count; those of numbers as the argument says."""
+        answers, submission = self.answers, self.answers.task.submission
+        columns = _find_columns(self.frame, answers.task, self.name)
+        expected = answers.frame[submission.id] if submission.by_id else None
+        sides = _Sides(self._ids, expected, len(self.frame), len(answers.frame), self.name)
+        rows, positions = _match_rows(sides, submission.ids, answers.skipped())
+        name_row, values = self.name_rows(positions), {}
+        for column, rule in answers.scored():
+            series, truth = self.frame[columns[column]].iloc[positions], answers.frame[rule.answer or column]
+            if rule.type == "number" and convert_numbers:
+                values[column], valid = convert_numbers(series, rule)
+                _refuse_invalid(series, column, valid, describe_rule(rule), self.name, name_row)
+            else:
+                values[column] = _convert(series, column, rule, truth, self.name, name_row)
+        return ParsedSubmission(answers, values, rows, positions).finish(self.name, name_row)
+
+    def convert_column(self, column: str, rule: Column, parsed: ParsedSubmission) -> NDArray[Any]:
+        """Return the values of another column, by a rule, for the rows of a parsed submission."""
+        series = self.matched(parsed)[column]
+        return _convert(series, column, rule, series, self.name, self.name_rows(_positions(parsed)))
+
+    def matched(self, parsed: ParsedSubmission) -> pd.DataFrame:
+        """Return the rows of a parsed submission, in the order of their answers."""
+        return self.frame.iloc[_positions(parsed)]
+
+    def name_rows(self, positions: Indexes) -> NameRow:
+        """Return how messages name the rows at these positions of the file."""
+        ids = self._ids
+
+        def name_row(row: int) -> str:
+            position = int(positions[row])
+            return f"row {position + 1}" if ids is None else f"{ids.name} {quote(ids.iloc[position])}"
+
+        return name_row
+
+    def check_sums(self, parsed: ParsedSubmission, sums: NDArray[Any], valid: NDArray[np.bool_]) -> None:
+        """Raise `InvalidSubmission` unless all sums of rows are valid."""
+        row_sum = self.answers.task.submission.row_sum
+        assert row_sum is not None
+        check_sums(sums, valid, row_sum.to, self.name, self.name_rows(_positions(parsed)))
+
+    @staticmethod
+    def convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the numbers of a column, and which of them are valid, by its rule."""
+        return _convert_numbers(series, rule)
+
+    @property
+    def _ids(self) -> pd.Series | None:
+        submission = self.answers.task.submission
+        return self.frame[submission.id] if submission.by_id else None
+
+
+def _positions(parsed: ParsedSubmission) -> Indexes:
+    assert parsed.positions is not None
+    return parsed.positions.astype(np.int64)
+
+
+ConvertNumbers = Callable[[pd.Series, Column], tuple[NDArray[Any], NDArray[np.bool_]]]
 
 
 class PandasAnswers(Answers):
@@ -127,15 +176,6 @@ class PandasAnswers(Answers):
         unbounded = rule.model_copy(update={"min": None, "max": None, "missing": missing, "only_text": False})
         series = self.frame[name]
         return _convert(series, name, unbounded, series, "answers", lambda row: f"row {row + 1}")
-
-
-def _add_missing_rows(parsed: ParsedSubmission, count: int) -> ParsedSubmission:
-    """Return a submission that ended early with None for each of the rows that it lacks."""
-    columns = {}
-    for column, values in parsed.columns.items():
-        columns[column] = np.full(count, None, object)
-        columns[column][: len(values)] = values
-    return replace(parsed, columns=columns, rows=None)
 
 
 def _check_shape(content: bytes, rows: int, name: str) -> None:
@@ -183,23 +223,17 @@ def _explain(error: Exception) -> str:
 
 def _find_columns(frame: pd.DataFrame, task: Task, name: str) -> dict[str, str]:
     """Return for each column of the rules what it is called in the frame."""
-    submission, metric = task.submission, task.metric
-    header = list(map(str, frame.columns))
-    found = {}
-    for column, rule in submission.columns.items():
-        names = [alias for alias in (column, *rule.aliases) if alias in header]
-        if len(names) > 1:
-            raise InvalidSubmission(f"{name} has columns {quote_some(names)}, which mean the same; submit one of them.")
-        found[column] = names[0] if names else column
-    keys = [submission.id, *submission.id_with] if submission.id else []
-    needed = keys if submission.by_id else [key for key in keys if key in {*header, *metric.submitted.values()}]
+    submission = task.submission
+    header, columns = list(map(str, frame.columns)), list(submission.columns)
+    keys = key_columns(submission)
+    needed = keys if submission.by_id else [key for key in keys if key in header]
     if submission.by_position and submission.ignore_names:
-        return _take_in_order(header, needed, list(found), name)
+        return _take_in_order(header, needed, columns, name)
     extra = submission.more_columns and not submission.by_position
-    check_header(header, [*needed, *found.values()], name, extra=extra, order=submission.order)
+    check_header(header, [*needed, *columns], name, extra=extra, order=submission.order)
     if submission.by_position:
-        return dict(zip(found, (column for column in header if column not in needed), strict=True))
-    return found
+        return dict(zip(columns, (column for column in header if column not in needed), strict=True))
+    return {column: column for column in columns}
 
 
 def _take_in_order(header: list[str], keys: list[str], columns: list[str], name: str) -> dict[str, str]:
@@ -209,26 +243,6 @@ def _take_in_order(header: list[str], keys: list[str], columns: list[str], name:
     if len(own) != len(columns):
         raise InvalidSubmission(f"{name} has {len(own)} columns besides the id; {len(columns)} are needed.")
     return dict(zip(columns, own, strict=True))
-
-
-def _refuse_numeric_gaps(frame: pd.DataFrame, name: str) -> None:
-    """Refuse missing values in columns of numbers, which pandas does not replace by empty text."""
-    for column in frame:
-        if pd.api.types.is_numeric_dtype(frame[column].dtype) and frame[column].isna().any():
-            values = "only missing values" if frame[column].isna().all() else "numbers and missing values"
-            raise InvalidSubmission(f"{name}: column {quote(column)} holds {values}, which cannot be read as text.")
-
-
-def _check_extra_columns(extra: pd.DataFrame, columns: Mapping[str, NDArray[Any]], rule: RowSum, name: str) -> None:
-    """Refuse extra columns that are not numbers or change the sums of rows by more than `numpy.allclose` tolerates."""
-    sums = np.nansum(np.column_stack(list(columns.values())), axis=1)
-    for column in extra:
-        series = extra[column]
-        is_number = pd.api.types.is_numeric_dtype(series.dtype) and series.dtype != bool
-        values = series.fillna(0).to_numpy(np.float64) if is_number else np.full(len(series), np.nan)
-        sums = sums + values
-        if not (is_number and (values >= 0).all() and np.allclose(sums, rule.to)):
-            raise InvalidSubmission(f"{name}: column {quote(column)} is not needed and adds to the sum of its row.")
 
 
 class _Sides:
@@ -374,30 +388,29 @@ def _convert(
         must = "text"
     else:
         values, valid, must = _convert_classes(series, rule, truth)
-    if not valid.all():
-        refuse_value(
-            column, valid, lambda row: "" if pd.isna(series.iloc[row]) else series.iloc[row], must, name, name_row
-        )
+    _refuse_invalid(series, column, valid, must, name, name_row)
     return values
 
 
+def _refuse_invalid(
+    series: pd.Series, column: str, valid: NDArray[np.bool_], must: str, name: str, name_row: NameRow
+) -> None:
+    if not valid.all():
+        values = series.where(series.notna(), "")
+        refuse_value(column, valid, lambda row: values.iloc[row], must, name, name_row)
+
+
 def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    if rule.rank_text and series.dtype == object:  # SciPy ranks text too
-        if series.isna().any() and rule.missing == "keep":  # no row has a rank where one is missing
-            return np.full(len(series), np.nan), np.ones(len(series), bool)
-        return series.rank().to_numpy(np.float64), series.notna().to_numpy()
     # Text cannot be compared with bounds, which comes first; without them scikit-learn or `astype` converts it.
     if series.dtype == object and rule.python_numbers:  # compared one by one, which only text refuses
         values = np.array([_float(None if isinstance(value, str) else value) for value in series.tolist()], np.float64)
-    elif rule.to_numeric:
-        values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
     elif series.dtype == object and rule.max is None:
         values = np.array([_float(value) for value in series.tolist()], np.float64)
     else:
         values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
         if series.dtype == object:  # pandas keeps whole numbers of more than 64 bits as text
             values = np.where(np.abs(values) >= 2 * _INT64_LIMIT, np.nan, values)
-    missing = np.isnan(values) if rule.text_is_missing else series.isna().to_numpy()
+    missing = series.isna().to_numpy()
     if rule.only_numbers and not pd.api.types.is_numeric_dtype(series.dtype):
         return values, np.zeros(len(values), bool)
     if rule.no_booleans and series.dtype == bool:

@@ -67,8 +67,8 @@ def parse_strictly(content: bytes, name: str, answers: "TextAnswers") -> ParsedS
         return f"{expected_ids.name} {quote(expected_ids[row if rows is None else int(rows[row])])}"
 
     values = {column: parse_values(table[column], rule, name, name_row) for column, rule in submission.columns.items()}
-    places = table[_ROW].rank("ordinal").to_numpy().astype(np.int64) - 1
-    return ParsedSubmission(answers, values, rows, places).finish(name, name_row).drop_skipped()
+    positions = table[_ROW].rank("ordinal").to_numpy().astype(np.int64) - 1
+    return ParsedSubmission(answers, values, rows, positions).finish(name, name_row).drop_skipped()
 
 
 class TextAnswers(Answers):
