@@ -86,12 +86,14 @@ def python_page() -> str:
 
 
 def public_names(path: Path) -> list[str]:
-    """Return the names in a module's `__all__`, without importing it."""
-    for node in ast.parse(path.read_text()).body:
+    """Return the names that a module exports, in `__all__` or as `import name as name`, without importing it."""
+    tree, names = ast.parse(path.read_text()), set[str]()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
-            names: list[str] = ast.literal_eval(node.value)
-            return names
-    return []
+            names.update(ast.literal_eval(node.value))
+        elif isinstance(node, ast.ImportFrom):
+            names.update(alias.name for alias in node.names if alias.name == alias.asname)
+    return sorted(names)
 
 
 def code(text: str) -> str:

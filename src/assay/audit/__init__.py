@@ -6,33 +6,18 @@ starter and panel in fresh labs.
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.audit.finding import AuditFinding
-    from assay.audit.reference_panel import keep_measurements, measure_panel, save_measurements
-    from assay.audit.task_audit import TaskAudit, audit_folder, audit_task
-    from assay.audit.task_check import CheckResult, check_task, perfect_submission
+    from assay.audit.finding import AuditFinding as AuditFinding
+    from assay.audit.reference_panel import keep_measurements as keep_measurements
+    from assay.audit.reference_panel import measure_panel as measure_panel
+    from assay.audit.reference_panel import save_measurements as save_measurements
+    from assay.audit.task_audit import TaskAudit as TaskAudit
+    from assay.audit.task_audit import audit_folder as audit_folder
+    from assay.audit.task_audit import audit_task as audit_task
+    from assay.audit.task_check import CheckResult as CheckResult
+    from assay.audit.task_check import check_task as check_task
+    from assay.audit.task_check import perfect_submission as perfect_submission
 
-__all__ = [
-    "AuditFinding",
-    "CheckResult",
-    "TaskAudit",
-    "audit_folder",
-    "audit_task",
-    "check_task",
-    "keep_measurements",
-    "measure_panel",
-    "perfect_submission",
-    "save_measurements",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "finding": ["AuditFinding"],
-        "reference_panel": ["keep_measurements", "measure_panel", "save_measurements"],
-        "task_audit": ["TaskAudit", "audit_folder", "audit_task"],
-        "task_check": ["CheckResult", "check_task", "perfect_submission"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

@@ -7,23 +7,12 @@ so that importing the package is fast.
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.grading.grade import grade_submission, grade_submission_async, validate_submission
-    from assay.grading.result import Grade
+    from assay.grading.grade import grade_submission as grade_submission
+    from assay.grading.grade import grade_submission_async as grade_submission_async
+    from assay.grading.grade import validate_submission as validate_submission
+    from assay.grading.result import Grade as Grade
 
-__all__ = [
-    "Grade",
-    "grade_submission",
-    "grade_submission_async",
-    "validate_submission",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "grade": ["grade_submission", "grade_submission_async", "validate_submission"],
-        "result": ["Grade"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

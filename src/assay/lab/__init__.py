@@ -8,37 +8,22 @@ Names are imported on first use, so that building an environment needs nothing b
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.lab.environments import build_environment, find_environment
-    from assay.lab.interface import Completed, Lab, LabPaths, Limits, Output, Process, SandboxName, Sealing, Setup
-    from assay.lab.lab import open_lab
-    from assay.lab.snapshots import Snapshot, load_snapshot
+    from assay.lab.environments import build_environment as build_environment
+    from assay.lab.environments import find_environment as find_environment
+    from assay.lab.interface import Completed as Completed
+    from assay.lab.interface import Lab as Lab
+    from assay.lab.interface import LabPaths as LabPaths
+    from assay.lab.interface import Limits as Limits
+    from assay.lab.interface import Output as Output
+    from assay.lab.interface import Process as Process
+    from assay.lab.interface import SandboxName as SandboxName
+    from assay.lab.interface import Sealing as Sealing
+    from assay.lab.interface import Setup as Setup
+    from assay.lab.lab import open_lab as open_lab
+    from assay.lab.snapshots import Snapshot as Snapshot
+    from assay.lab.snapshots import load_snapshot as load_snapshot
 
-__all__ = [
-    "Completed",
-    "Lab",
-    "LabPaths",
-    "Limits",
-    "Output",
-    "Process",
-    "SandboxName",
-    "Sealing",
-    "Setup",
-    "Snapshot",
-    "build_environment",
-    "find_environment",
-    "load_snapshot",
-    "open_lab",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "environments": ["build_environment", "find_environment"],
-        "interface": ["Completed", "Lab", "LabPaths", "Limits", "Output", "Process", "SandboxName", "Sealing", "Setup"],
-        "lab": ["open_lab"],
-        "snapshots": ["Snapshot", "load_snapshot"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

@@ -7,56 +7,29 @@ thousands of trials fast. Exported names are imported on first use: a table of t
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.records.budget import BudgetUsed, Clock, OutOfBudget
-    from assay.records.events import Event
-    from assay.records.index import TrialSummary, read_trials
-    from assay.records.labels import label_plans, label_trials
-    from assay.records.lease import Lease, LeaseLost
-    from assay.records.log import EventLog, read_events
-    from assay.records.run import RunFile, RunFolder
-    from assay.records.search import Journal, read_journal
-    from assay.records.state import State, SubmissionEntry
-    from assay.records.trial import TrialFile, TrialFolder, trial_id
+    from assay.records.budget import BudgetUsed as BudgetUsed
+    from assay.records.budget import Clock as Clock
+    from assay.records.budget import OutOfBudget as OutOfBudget
+    from assay.records.events import Event as Event
+    from assay.records.index import TrialSummary as TrialSummary
+    from assay.records.index import read_trials as read_trials
+    from assay.records.labels import label_plans as label_plans
+    from assay.records.labels import label_trials as label_trials
+    from assay.records.lease import Lease as Lease
+    from assay.records.lease import LeaseLost as LeaseLost
+    from assay.records.log import EventLog as EventLog
+    from assay.records.log import read_events as read_events
+    from assay.records.run import RunFile as RunFile
+    from assay.records.run import RunFolder as RunFolder
+    from assay.records.search import Journal as Journal
+    from assay.records.search import read_journal as read_journal
+    from assay.records.state import State as State
+    from assay.records.state import SubmissionEntry as SubmissionEntry
+    from assay.records.trial import TrialFile as TrialFile
+    from assay.records.trial import TrialFolder as TrialFolder
+    from assay.records.trial import trial_id as trial_id
 
-__all__ = [
-    "BudgetUsed",
-    "Clock",
-    "Event",
-    "EventLog",
-    "Journal",
-    "Lease",
-    "LeaseLost",
-    "OutOfBudget",
-    "RunFile",
-    "RunFolder",
-    "State",
-    "SubmissionEntry",
-    "TrialFile",
-    "TrialFolder",
-    "TrialSummary",
-    "label_plans",
-    "label_trials",
-    "read_events",
-    "read_journal",
-    "read_trials",
-    "trial_id",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "budget": ["BudgetUsed", "Clock", "OutOfBudget"],
-        "events": ["Event"],
-        "index": ["TrialSummary", "read_trials"],
-        "labels": ["label_plans", "label_trials"],
-        "lease": ["Lease", "LeaseLost"],
-        "log": ["EventLog", "read_events"],
-        "run": ["RunFile", "RunFolder"],
-        "search": ["Journal", "read_journal"],
-        "state": ["State", "SubmissionEntry"],
-        "trial": ["TrialFile", "TrialFolder", "trial_id"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

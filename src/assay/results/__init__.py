@@ -6,40 +6,21 @@ words.
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.results.estimate import Summary, summarize_agents, summarize_tasks
-    from assay.results.export import export_run
-    from assay.results.frame import Frame, RuleSet, TrialRow, read_frame
-    from assay.results.paired import Comparison, compare_agents, select_trials
-    from assay.results.report import make_report
-    from assay.results.verification import verify_run
+    from assay.results.estimate import Summary as Summary
+    from assay.results.estimate import summarize_agents as summarize_agents
+    from assay.results.estimate import summarize_tasks as summarize_tasks
+    from assay.results.export import export_run as export_run
+    from assay.results.frame import Frame as Frame
+    from assay.results.frame import RuleSet as RuleSet
+    from assay.results.frame import TrialRow as TrialRow
+    from assay.results.frame import read_frame as read_frame
+    from assay.results.paired import Comparison as Comparison
+    from assay.results.paired import compare_agents as compare_agents
+    from assay.results.paired import select_trials as select_trials
+    from assay.results.report import make_report as make_report
+    from assay.results.verification import verify_run as verify_run
 
-__all__ = [
-    "Comparison",
-    "Frame",
-    "RuleSet",
-    "Summary",
-    "TrialRow",
-    "compare_agents",
-    "export_run",
-    "make_report",
-    "read_frame",
-    "select_trials",
-    "summarize_agents",
-    "summarize_tasks",
-    "verify_run",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "estimate": ["Summary", "summarize_agents", "summarize_tasks"],
-        "export": ["export_run"],
-        "frame": ["Frame", "RuleSet", "TrialRow", "read_frame"],
-        "paired": ["Comparison", "compare_agents", "select_trials"],
-        "report": ["make_report"],
-        "verification": ["verify_run"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

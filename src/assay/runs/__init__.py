@@ -6,53 +6,30 @@ trial from an empty workspace to a grade) and `executors/` (where trials run).
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.runs.driver import Executor, Stopped, Unstarted, execute_run
-    from assay.runs.execute import Reporting, add_trials, check_infrastructure, choose_run_folder, execute_trials
-    from assay.runs.executors import ExecutorConfig, make_executor
-    from assay.runs.forecast import Forecast, forecast
-    from assay.runs.plan import Plan
-    from assay.runs.plan_config import PlanConfig, build_plan, read_plan_file, resolve_config
-    from assay.runs.retry import Allowance, Retries
-    from assay.runs.status import RunStatus, read_status
+    from assay.runs.driver import Executor as Executor
+    from assay.runs.driver import Stopped as Stopped
+    from assay.runs.driver import Unstarted as Unstarted
+    from assay.runs.driver import execute_run as execute_run
+    from assay.runs.execute import Reporting as Reporting
+    from assay.runs.execute import add_trials as add_trials
+    from assay.runs.execute import check_infrastructure as check_infrastructure
+    from assay.runs.execute import choose_run_folder as choose_run_folder
+    from assay.runs.execute import execute_trials as execute_trials
+    from assay.runs.executors import ExecutorConfig as ExecutorConfig
+    from assay.runs.executors import make_executor as make_executor
+    from assay.runs.forecast import Forecast as Forecast
+    from assay.runs.forecast import forecast as forecast
+    from assay.runs.plan import Plan as Plan
+    from assay.runs.plan_config import PlanConfig as PlanConfig
+    from assay.runs.plan_config import build_plan as build_plan
+    from assay.runs.plan_config import read_plan_file as read_plan_file
+    from assay.runs.plan_config import resolve_config as resolve_config
+    from assay.runs.retry import Allowance as Allowance
+    from assay.runs.retry import Retries as Retries
+    from assay.runs.status import RunStatus as RunStatus
+    from assay.runs.status import read_status as read_status
 
-__all__ = [
-    "Allowance",
-    "Executor",
-    "ExecutorConfig",
-    "Forecast",
-    "Plan",
-    "PlanConfig",
-    "Reporting",
-    "Retries",
-    "RunStatus",
-    "Stopped",
-    "Unstarted",
-    "add_trials",
-    "build_plan",
-    "check_infrastructure",
-    "choose_run_folder",
-    "execute_run",
-    "execute_trials",
-    "forecast",
-    "make_executor",
-    "read_plan_file",
-    "read_status",
-    "resolve_config",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "driver": ["Executor", "Stopped", "Unstarted", "execute_run"],
-        "execute": ["Reporting", "add_trials", "check_infrastructure", "choose_run_folder", "execute_trials"],
-        "executors": ["ExecutorConfig", "make_executor"],
-        "forecast": ["Forecast", "forecast"],
-        "plan": ["Plan"],
-        "plan_config": ["PlanConfig", "build_plan", "read_plan_file", "resolve_config"],
-        "retry": ["Allowance", "Retries"],
-        "status": ["RunStatus", "read_status"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)

@@ -7,24 +7,11 @@ is untrusted: templates escape it, `text.py` removes control characters, and no 
 
 from typing import TYPE_CHECKING
 
-from assay.core.lazy_import import import_on_use
+from assay.core.lazy_import import export_lazily
 
 if TYPE_CHECKING:
-    from assay.web.board import build_site
-    from assay.web.report import render_page
-    from assay.web.server import Viewer
+    from assay.web.board import build_site as build_site
+    from assay.web.report import render_page as render_page
+    from assay.web.server import Viewer as Viewer
 
-__all__ = [
-    "Viewer",
-    "build_site",
-    "render_page",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "board": ["build_site"],
-        "report": ["render_page"],
-        "server": ["Viewer"],
-    },
-)
+__all__, __getattr__ = export_lazily(__name__, __file__)
