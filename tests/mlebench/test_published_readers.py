@@ -56,10 +56,10 @@ def test_votes_add_up_over_all_columns_of_the_file_as_python_rounds(
 
 
 COLUMNS = [
-    ("id,prediction\n1,0.25\n2,0.5\n", None),
-    ("id,toxicity\n1,0.25\n2,0.5\n", None),
+    ("id,prediction\n1,0.2\n2,0.7\n3,0.2\n4,0.7\n", None),
+    ("id,toxicity\n1,0.2\n2,0.7\n3,0.2\n4,0.7\n", None),
     (
-        "id,prediction,toxicity\n1,0.25,1\n2,0.5,1\n",
+        "id,prediction,toxicity\n1,0.2,1\n2,0.7,1\n3,0.2,1\n4,0.7,1\n",
         "submission.csv has columns 'prediction', 'toxicity', which mean the same; submit one of them.",
     ),
 ]
@@ -71,7 +71,9 @@ def test_toxicity_may_have_the_name_that_it_has_in_the_answers_but_not_both(
 ) -> None:
     name = "mlebench/jigsaw-unintended-bias-in-toxicity-classification"
     identities = Registry().task(name).metric.answers["identities"]
-    answers = f"id,toxicity,{','.join(identities)}\n" + "".join(f"{id},{id - 1}{',0' * 9}\n" for id in (1, 2))
+    answers = f"id,toxicity,{','.join(identities)}\n" + "".join(
+        f"{id},{(id + 1) % 2}{f',{int(id > 2)}' * 9}\n" for id in (1, 2, 3, 4)
+    )
     assert grade(name, answers, submission, tmp_path).why == why
 
 
@@ -110,7 +112,7 @@ def test_only_the_last_three_known_visits_of_a_patient_are_scored(edition: str, 
     rows = [f"{visit.split(',')[0]},{scored.get(visit.split(',')[0], 99)},100\n" for visit in VISITS]
     submission = "Patient_Week,FVC,Confidence\n" + "".join(rows)
     graded = grade("mlebench/osic-pulmonary-fibrosis-progression", ANSWERS, submission, tmp_path, edition)
-    assert graded.score == pytest.approx(-4.95177, abs=1e-5)  # -ln(100 √2): no error at a confidence of 100
+    assert graded.score == pytest.approx(-4.95174, abs=1e-5)  # -ln(100 √2): no error at a confidence of 100
 
 
 def test_without_all_rows_only_the_submitted_visits_are_scored_and_none_twice(tmp_path: Path) -> None:
