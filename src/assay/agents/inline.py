@@ -3,12 +3,13 @@
 import ast
 import builtins
 import inspect
+import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from assay.agents.agent import Agent
 from assay.core.disk import atomic_write
@@ -50,7 +51,7 @@ def name_agent(agent: AgentSource, folder: Path) -> str:
 
 
 def _write_module(agent: AgentSource, is_class: bool) -> str:
-    parts = list(dict.fromkeys(_collect(agent.__name__, agent, set())))
+    parts = list(dict.fromkeys(_collect(agent.__name__, agent, agent.__module__, set())))
     if is_class:
         return "\n\n".join(parts) + "\n"
     name, summary = agent.__name__, (inspect.getdoc(agent) or agent.__name__).splitlines()[0]
@@ -58,8 +59,11 @@ def _write_module(agent: AgentSource, is_class: bool) -> str:
     return "\n\n".join([header, *parts, f"_work = {name}"]) + _WRAPPER.format(name=name, summary=summary)
 
 
-def _collect(name: str, value: Any, seen: set[str]) -> Iterator[str]:
-    """Yield the source of a definition after that of everything it uses, down to imports and constants."""
+def _collect(name: str, value: Any, module: str, seen: set[str]) -> Iterator[str]:
+    """Yield the source of a definition after that of everything it uses, down to imports and constants.
+
+    What `module` defines is written out, because trials may not be able to import it.
+    """
     if name in seen:
         return
     seen.add(name)
@@ -67,7 +71,7 @@ def _collect(name: str, value: Any, seen: set[str]) -> Iterator[str]:
         yield f"import {value.__name__} as {name}"
         return
     home, own_name = getattr(value, "__module__", None), getattr(value, "__qualname__", getattr(value, "__name__", ""))
-    if home and home != "__main__" and getattr(sys.modules.get(home), own_name, None) is value:
+    if home and home != module and getattr(sys.modules.get(home), own_name, None) is value:
         yield f"from {home} import {own_name} as {name}"
         return
     if not isinstance(value, type | FunctionType):
@@ -77,17 +81,24 @@ def _collect(name: str, value: Any, seen: set[str]) -> Iterator[str]:
     scope = _scope_of(value)
     for used in _names_used(source):
         if used in scope and not hasattr(builtins, used):
-            yield from _collect(used, scope[used], seen)
+            yield from _collect(used, scope[used], module, seen)
     yield source
 
 
 def _read_source(value: type | FunctionType) -> str:
-    try:
-        return dedent(inspect.getsource(value)).rstrip()
-    except (OSError, TypeError):
-        raise UsageError(
-            f"the source of {value.__name__} is not known; put it into a file, and pass path.py:NAME"
-        ) from None
+    """Return the source of a definition; of a class in a notebook, which has no file, through one of its methods."""
+    method = value if isinstance(value, FunctionType) else next(filter(_is_function, vars(value).values()), None)
+    lines = linecache.getlines(method.__code__.co_filename) if method else []
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name == value.__name__:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            return dedent("".join(lines[first - 1 : node.end_lineno])).rstrip()
+    name = value.__name__
+    raise UsageError(f"the source of {name} is not known; put it into a file, and pass path.py:{name}")
+
+
+def _is_function(value: object) -> TypeGuard[FunctionType]:
+    return isinstance(value, FunctionType)
 
 
 def _scope_of(value: type | FunctionType) -> Mapping[str, Any]:

@@ -4,6 +4,10 @@ Start with `Registry`, which finds tasks by name, and `Task`, the validated cont
 how submissions are checked and scored.
 """
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from assay.core.plugins import load_plugin
 from assay.core.quantities import parse_duration
 from assay.tasks.model import (
@@ -49,3 +53,15 @@ __all__ = [
     "load_task",
     "parse_duration",
 ]
+
+
+class _CallablePackage(ModuleType):
+    """Makes `assay.tasks("pocket")` a call of the public function, although `assay.tasks` is this package, too."""
+
+    def __call__(self, *names: str, **options: Any) -> Any:
+        from assay import api
+
+        return api.tasks(*names, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage
