@@ -1,6 +1,7 @@
 """Agents that do one thing, for tests."""
 
 from assay.agents import Agent, Workbench
+from assay.tasks import Task
 
 
 class Steps(Agent):
@@ -67,3 +68,14 @@ class KillsItself(Agent):
         import signal
 
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Inapplicable(Agent):
+    """Can work on no task."""
+
+    def inapplicable(self, task: Task) -> str | None:
+        """Refuse."""
+        return "it works on no task"
+
+    async def work(self, bench: Workbench) -> None:
+        """Do nothing."""

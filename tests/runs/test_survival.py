@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from assay.runs.trial import run_trial
+
 AGENTS = ("Steps", "starter")
 SEEDS = 2
 
@@ -109,4 +111,31 @@ def test_a_state_lost_in_a_power_cut_is_rebuilt_from_the_log(tiny, left):
         (trial.path / "state.json").write_bytes(left)
     assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
     assert trial.state.model_dump(exclude={"ended_at"}) == before.model_dump(exclude={"ended_at"})
+    assert trial.events.read_bytes() == log
+
+
+def test_a_grade_that_cannot_be_written_to_its_file_ends_the_log_all_the_same(tiny):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    (trial,) = tiny.folder.trials()
+    log, score = trial.events.read_bytes(), trial.grade.score
+    for derived in ("state.json", "grade.json"):
+        (trial.path / derived).unlink()
+    (trial.path / "grade.json").mkdir()
+    run_trial(trial.path, tiny.home)
+    assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
+    (trial.path / "grade.json").rmdir()
+    assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+    assert (trial.state.status, trial.grade.score) == ("done", score)
+    assert trial.events.read_bytes() == log
+    assert tiny.call("verify", str(tiny.out), "--quiet").returncode == 0
+
+
+def test_a_trial_of_an_inapplicable_agent_is_not_started_again_when_its_state_is_lost(tiny):
+    assert tiny.call(*tiny.run_words("Inapplicable")).returncode == 0
+    (trial,) = tiny.folder.trials()
+    assert trial.state.status == "inapplicable"
+    log = trial.events.read_bytes()
+    (trial.path / "state.json").unlink()
+    assert tiny.call("resume", str(tiny.out), "--quiet").returncode == 0
+    assert trial.state.status == "inapplicable"
     assert trial.events.read_bytes() == log

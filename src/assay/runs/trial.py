@@ -159,12 +159,16 @@ class Trial:
             raise
         except (AssayError, OSError) as error:
             event = InfrastructureFailed(error_type=type(error).__name__, message=str(error))
-            with suppress(OSError, RecordError), self.folder.log() as log:  # what failed may be the disk of the log
-                log.append(event)
+            with suppress(OSError, RecordError), self.folder.log(keep=True) as log:  # it may be on the disk that failed
+                if final_state(log.events) is None:  # else only files that follow from the log are missing
+                    log.append(event)
             self._end("failed", cause="infrastructure", error_type=event.error_type, reason=event.message)
 
     async def _work(self, log: EventLog) -> None:
         """Open the lab and let the agent work until it is done, out of budget, or stopped."""
+        if final_state(log.events):
+            self._write_final_state(log)
+            return
         check_agent(self.file)
         agent = find_agent(self.file.agent, self.file.settings)
         past = past_of(log.events)
