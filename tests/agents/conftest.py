@@ -75,8 +75,8 @@ class Trial:
                     seed=0,
                     check_format=self.form,
                     models=models,
-                    **({"terminal": terminal} if terminal else {}),
                 )
+                bench.terminal = terminal or bench.terminal
                 self.lab: Lab = lab
                 yield bench
                 if models:

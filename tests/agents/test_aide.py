@@ -32,16 +32,16 @@ class Trials:
         self.home, self.folder, self.task, self.model = home, folder, task, model
         self.count = 0
 
-    def make(self, *scripts, replies=(), reviews=(), plan=None, **settings):
+    def make(self, *scripts, replies=(), reviews=(), budget=None, **settings):
         """Create a trial whose model gives these scripts or replies in order, or else those of the searcher."""
         self.count += 1
         written = replies or [proposal(each) for each in scripts]
         models = {"main": self._model("main", written) if written else self.model}
         if reviews:
             models["review"] = self._model("review", reviews)
-        options = {"steps": len(scripts) or 8, "time": 60.0, **(plan or {})}
+        limits = {"steps": len(scripts) or 8, "time": 60.0, **(budget or {})}
         agents = (("aide", settings),)
-        planned = Plan(tasks=(self.task,), agents=agents, models=(models,), tasks_folder=TESTS / "tiny", **options)
+        planned = Plan((self.task,), agents, (models,), budget=limits, tasks_folder=TESTS / "tiny")
         (file,) = planned.trials(self.home)
         folder = TrialFolder(self.folder / f"trial-{self.count}")
         folder.create(file)
@@ -122,7 +122,7 @@ def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, setti
 def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, policy):
     task = Registry([]).task("pocket/house-price")
     trials = Trials(pocket_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
-    trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, plan={"steps": 5, "time": 300.0})
+    trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, budget={"steps": 5, "time": 300.0})
     assert trial.state.status == "done", trial.state.reason
     search = read_journal(read_events(trial.events), "lower")
     assert {node.operator for node in search.nodes} >= {"draft", "debug", "improve"}
@@ -135,7 +135,7 @@ def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, p
 
 
 def test_greedy_drafts_debugs_and_improves(trials):
-    trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 6})
+    trial = trials.run(drafts=2, debug_prob=1, budget={"steps": 6})
     assert shape(trial) == [("draft", ()), ("draft", ()), ("debug", (0,)), *(("improve", (n,)) for n in (2, 3, 4))]
     broken, second, fixed, *better = journal(trial).nodes
     assert (
@@ -146,7 +146,7 @@ def test_greedy_drafts_debugs_and_improves(trials):
 
 
 def test_prompts_are_scoped_to_the_operator_and_state_the_remaining_budget(trials):
-    trial = trials.run(drafts=2, debug_prob=1, plan={"steps": 4})
+    trial = trials.run(drafts=2, debug_prob=1, budget={"steps": 4})
     draft, another, debug, improve = questions(trial)
     assert "None; this is the first solution" in draft and "4 more scripts, including this one" in draft
     assert "- 0 (draft), failed: it ended with exit code 1" in another and "ValueError: a stupid mistake" in another
@@ -161,7 +161,7 @@ def test_prompts_are_scoped_to_the_operator_and_state_the_remaining_budget(trial
 
 
 def test_prompts_state_the_remaining_model_budget_if_it_is_limited(trials):
-    trial = trials.run(plan={"steps": 1, "tokens": 90_000, "cost": 2.0})
+    trial = trials.run(budget={"steps": 1, "tokens": 90_000, "cost": 2.0})
     assert " and with 90,000 tokens and 2 dollars for models. This script may run" in questions(trial)[0]
 
 
@@ -262,7 +262,7 @@ def test_a_reply_without_a_script_is_rejected_and_retried(trials):
     two = proposal("print(1") + proposal("print(2")
     cut = {"text": "```python\nprint(1)", "stop": "length"}
     replies = ["I would rather not.", two, proposal(script(9)), "no", cut, "no", proposal(script(10))]
-    trial = trials.run(replies=replies, plan={"steps": 3}, drafts=3)
+    trial = trials.run(replies=replies, budget={"steps": 3}, drafts=3)
     assert [node.good for node in journal(trial).nodes] == [True, False, True]
     assert journal(trial).nodes[1].reason == "none of 3 replies was readable" and not journal(trial).nodes[1].code
     prompts = questions(trial)
@@ -275,7 +275,7 @@ def test_a_reply_without_a_script_is_rejected_and_retried(trials):
 def test_a_prompt_that_is_too_long_is_retried_with_less_of_the_past(trials):
     too_long = {"error": "too long"}
     replies = [proposal(script(9)), too_long, too_long, proposal(script(12)), *[too_long] * 4]
-    trial = trials.run(replies=replies, plan={"steps": 3}, drafts=1, memory=100)
+    trial = trials.run(replies=replies, budget={"steps": 3}, drafts=1, memory=100)
     lengths = [len(prompt) for prompt in questions(trial)]
     assert lengths[1] > lengths[2] >= lengths[3]
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
@@ -288,7 +288,7 @@ ENDLESS = script(30) + "import time\ntime.sleep(1000)\n"
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", ["time", "working"])
 def test_the_best_submission_counts_when_time_runs_out_during_a_script(trials, limit):
-    trial = trials.run(script(11), *[ENDLESS] * 8, drafts=10, exec_share=1.0, plan={limit: 10.0})
+    trial = trials.run(script(11), *[ENDLESS] * 8, drafts=10, exec_share=1.0, budget={limit: 10.0})
     good, cut_short = journal(trial).nodes
     assert trial.state.status == "done", trial.state.reason
     assert good.good and cut_short.execution.ended == "time"
@@ -299,7 +299,7 @@ def test_the_best_submission_counts_when_tokens_run_out_during_a_node(trials):
     usage = {"input_tokens": 90_000, "output_tokens": 10_000}
     texts = [proposal(script(11)), proposal(script(12)), "I would rather not.", proposal(script(30))]
     replies = [{"text": text, "usage": usage} for text in texts]
-    trial = trials.run(replies=replies, drafts=10, plan={"tokens": 250_000})
+    trial = trials.run(replies=replies, drafts=10, budget={"tokens": 250_000})
     # After the third reply 300,000 tokens are used, so the unreadable reply is not retried.
     assert trial.state.tokens == 300_000
     assert [node.good for node in journal(trial).nodes] == [True, True, False]
@@ -311,7 +311,7 @@ def test_parallel_nodes_count_when_tokens_run_out_for_one_of_them(trials):
     usage = {"input_tokens": 90_000, "output_tokens": 10_000}
     texts = [proposal(script(11)), "I would rather not.", proposal(script(12)), *["I would rather not."] * 3]
     replies = [{"text": text, "usage": usage} for text in texts]
-    trial = trials.run(replies=replies, drafts=10, parallel=3, plan={"tokens": 250_000})
+    trial = trials.run(replies=replies, drafts=10, parallel=3, budget={"tokens": 250_000})
     assert sorted(node.good for node in journal(trial).nodes) == [False, True, True]
     assert trial.grade.score == coins(12)
 
@@ -358,7 +358,7 @@ def test_a_review_can_reject_a_node_and_supply_a_missing_metric_but_not_rescue_a
 def test_the_best_nodes_can_be_confirmed_with_another_seed(trials):
     lucky = script(5, "0.9 if os.environ['SEED'] == '1' else 0.1").replace("import csv", "import csv, os")
     steady = script(20, "0.8")
-    trial = trials.run(lucky, steady, script(1), drafts=3, confirm=2, plan={"steps": 5})
+    trial = trials.run(lucky, steady, script(1), drafts=3, confirm=2, budget={"steps": 5})
     assert trial.state.steps == 5
     first, second, third = journal(trial).nodes
     assert (first.metric, first.rerun_metric, second.rerun_metric, third.rerun_metric) == (0.9, 0.1, 0.8, None)
@@ -399,7 +399,7 @@ while not pathlib.Path("../over").exists():
 
 def test_as_many_scripts_run_in_parallel_as_the_lab_has_cores(trials):
     trials.task = COIN.model_copy(update={"resources": COIN.resources.model_copy(update={"cores": 2})})
-    trial = trials.run(plan={"steps": 4}, drafts=4)
+    trial = trials.run(budget={"steps": 4}, drafts=4)
     calls = [event for event in read_events(trial.events) if event.kind in ("call_started", "call_finished")]
     started = {event.number: event for event in calls if event.kind == "call_started"}
     runs = []
@@ -420,7 +420,7 @@ def cut(trial, kept, lines):
 
 @pytest.mark.slow
 def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeating_requests(trials):
-    whole = trials.run(policy="mcts", width=2, parallel=2, plan={"steps": 6})
+    whole = trials.run(policy="mcts", width=2, parallel=2, budget={"steps": 6})
     expected, grade = tree(whole), whole.grade.score
     lines = whole.events.read_bytes().splitlines(keepends=True)
     events = read_events(whole.events)
@@ -439,7 +439,7 @@ def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeatin
 
 
 def test_a_resumed_trial_remembers_the_usage_of_parallel_requests(trials):
-    whole = trials.run(parallel=3, drafts=3, plan={"steps": 3})
+    whole = trials.run(parallel=3, drafts=3, budget={"steps": 3})
     tokens = whole.state.tokens
     lines = whole.events.read_bytes().splitlines(keepends=True)
     model_calls = [
@@ -465,7 +465,7 @@ def test_the_workspace_keeps_the_best_solution_and_all_nodes_but_no_leftovers_of
 
 def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
     replies = [proposal(script(9)), proposal("print('<b>oh</b>')\nraise SystemExit(3)"), *[proposal(script(12))] * 2]
-    trial = trials.run(replies=replies, plan={"steps": 4}, drafts=2, debug_prob=1.0, parallel=1)
+    trial = trials.run(replies=replies, budget={"steps": 4}, drafts=2, debug_prob=1.0, parallel=1)
     tree = make_tree(journal(trial), trial, "Coins", "tree0")
     assert [(entry.node.id, entry.depth, entry.kind) for entry in tree.nodes] == [
         (0, 0, "good"), (1, 0, "buggy"), (2, 1, "best-node"), (3, 2, "good"),

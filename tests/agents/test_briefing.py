@@ -10,8 +10,8 @@ import pytest
 
 from assay.agents.briefing import briefing, remaining_budget, task_prompt
 from assay.agents.mlagentbench import Research
-from assay.records import TrialFile, read_events, trial_id
-from assay.runs.descriptions import chosen_description, description_of, hash_of_description
+from assay.records import TrialFile, read_events
+from assay.runs.descriptions import choose_description, description_of, hash_description
 from assay.tasks import Budget, Registry
 
 pytestmark = pytest.mark.anyio
@@ -92,22 +92,22 @@ async def test_the_research_agent_can_validate_its_submission(trial, script):
 
 def test_an_obfuscated_description_replaces_the_plain_one():
     leaf = Registry().task(LEAF)
-    plain, other = (chosen_description(leaf, how, None) for how in ("plain", "obfuscated"))
-    assert hash_of_description(leaf, plain) == hashlib.sha256(leaf.description.encode()).hexdigest()
-    assert hash_of_description(leaf, other) == hashlib.sha256(leaf.obfuscated.encode()).hexdigest()
-    assert description_of(trial_file(LEAF, **other), leaf) == leaf.obfuscated
-    assert trial_file(LEAF, **other).id != trial_file(LEAF, **plain).id
+    plain, other = (choose_description(leaf, how, None) for how in ("plain", "obfuscated"))
+    assert hash_description(leaf, *plain) == hashlib.sha256(leaf.description.encode()).hexdigest()
+    assert hash_description(leaf, *other) == hashlib.sha256(leaf.obfuscated.encode()).hexdigest()
+    assert description_of(trial_file(LEAF, *other), leaf) == leaf.obfuscated
+    assert trial_file(LEAF, *other).trial_id != trial_file(LEAF, *plain).trial_id
 
 
 @pytest.mark.parametrize("path", ["tiny/coin.md", "coin.md", "coin/description.md"])
 def test_a_custom_description_is_found_and_recorded(coin, tmp_path, path):
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text("Heads or tails?")
-    chosen = chosen_description(coin, "plain", tmp_path)
-    assert chosen == {"describe": "own", "description": "Heads or tails?"}
-    file = trial_file("tiny/coin", **chosen)
+    chosen = choose_description(coin, "plain", tmp_path)
+    assert chosen == ("own", "Heads or tails?")
+    file = trial_file("tiny/coin", *chosen)
     assert description_of(file, coin) == "Heads or tails?"
-    assert file.id != trial_file("tiny/coin", describe="own", description="Tails or heads?").id
+    assert file.trial_id != trial_file("tiny/coin", "own", "Tails or heads?").trial_id
 
 
 def test_missing_descriptions_are_reported(tiny, tmp_path):
@@ -132,10 +132,11 @@ def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(t
     assert kept["files"]["description.md"]["sha256"] == digest
 
 
-def trial_file(task, **settings):
+def trial_file(task, describe, description):
     """Return a trial file with the given description."""
     asked = {
         "task": task, "edition": "v1", "variant": "real", "agent": "starter", "settings": {}, "models": {}, "seed": 1,
-        "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none", **settings,
+        "budget": {"time": 60, "steps": 1}, "resources": {}, "environment": "core", "sandbox": "none",
+        "describe": describe, "description": description,
     }  # fmt: skip
-    return TrialFile.model_validate({**asked, "id": trial_id(asked), "label": "starter"})
+    return TrialFile.model_validate({**asked, "id": "a-trial", "label": "starter"})

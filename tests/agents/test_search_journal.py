@@ -3,17 +3,15 @@
 from pathlib import Path
 
 import pytest
-from assay.results.search_scores import grade_nodes
 from pydantic import ValidationError
 
 from assay.records import RunFolder, TrialFolder, read_events, read_journal
 from assay.records.events import CallFinished, CallStarted, NodeRequest, Restarted, SearchNode
 from assay.records.search import find_submissions
+from assay.results.progress import reach, read_progress
 from assay.results.search_tree import collect_trees
 from assay.runs.plan import Plan
 from assay.runs.trial import run_trial
-from assay.studies.scaling import trace_trial
-from assay.studies.trials import read_study_trials
 from assay.tasks import Registry
 
 AGENT = f"{Path(__file__).parents[2] / 'examples' / 'random_search.py'}:RandomSearch"
@@ -23,7 +21,7 @@ HOUSES = Registry().task("pocket/house-price")
 @pytest.fixture(scope="module")
 def search(prepared_home, tmp_path_factory) -> RunFolder:
     """A finished run of the random search with three pipelines."""
-    plan = Plan(tasks=(HOUSES,), agents=((AGENT, {"steps": 3}),), steps=3, time=300.0)
+    plan = Plan(tasks=(HOUSES,), agents=((AGENT, {"steps": 3}),), budget={"steps": 3, "time": 300.0})
     run = RunFolder(tmp_path_factory.mktemp("search") / "run")
     run.add(plan.trials(prepared_home))
     (trial,) = run.trials()
@@ -48,22 +46,21 @@ def test_the_report_has_the_tree_of_any_agent_that_records_nodes(search):
 @pytest.mark.slow
 def test_its_nodes_can_be_graded_and_its_own_best_is_what_it_submitted(search, prepared_home):
     (trial,) = search.trials()
-    scores = grade_nodes(trial, HOUSES, prepared_home)
-    assert len({node.score for node in scores}) == 3
-    (best,) = [node for node in scores if node.best]
-    assert best.metric == min(node.metric for node in scores) and best.score == trial.grade.score
+    nodes = journal(trial)
+    scores = {row.node: row.score for row in read_progress(trial, HOUSES, prepared_home)}
+    assert sorted(scores) == [0, 1, 2] and len(set(scores.values())) == 3
+    assert nodes.best.metric == min(node.metric for node in nodes.nodes)
+    assert scores[nodes.best.id] == trial.grade.score
 
 
 @pytest.mark.slow
 def test_its_oracle_is_the_best_of_all_nodes_after_each_step(search, prepared_home):
     (trial,) = search.trials()
-    (read,) = read_study_trials([search])
-    trace = trace_trial(read, "improvement", prepared_home)
-    scores = [node.score for node in grade_nodes(trial, HOUSES, prepared_home)]
-    baseline = HOUSES.measured.baseline
-    # Improvement over the starter; a lower error is better.
-    expected = [max((baseline - score) / baseline for score in scores[:step]) for step in (1, 2, 3, 3)]
-    assert [moment.oracle for moment in trace.moments] == pytest.approx(expected)
+    rows = read_progress(trial, HOUSES, prepared_home)
+    scores = {row.node: row.score for row in rows}
+    # A lower error is better.
+    expected = [min(scores[node] for node in range(step)) for step in (1, 2, 3)]
+    assert [best.score for _, best in reach(rows, "steps", [1, 2, 3])] == expected
 
 
 @pytest.mark.slow

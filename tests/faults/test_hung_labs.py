@@ -71,7 +71,7 @@ def test_a_stopped_sandbox_ends_at_its_time_limit(tiny, busy):
 def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resumes(tiny, busy, home: Home, tmp_path):
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
-    tiny.folder.add(Plan((task,), (agent,), time=2.0, tasks_folder=TINY).trials(home))
+    tiny.folder.add(Plan((task,), (agent,), budget={"time": 2.0}, tasks_folder=TINY).trials(home))
     execute_run(
         tiny.folder,
         LocalExecutor(home, overdue=1.0),

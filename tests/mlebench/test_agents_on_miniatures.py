@@ -57,8 +57,7 @@ class Trials:
             agents=((agent, settings),),
             models=({"main": model},) if model else ({},),
             variant=prepared.variant,
-            steps=steps,
-            time=300.0,
+            budget={"steps": steps, "time": 300.0},
         )
         (file,) = plan.trials(self.miniatures.home)
         trial = TrialFolder(self.folder / "trial")

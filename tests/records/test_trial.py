@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import RecordError
-from assay.records import Clock, LeaseLost, OutOfBudget, State, TrialFolder, trial_id
+from assay.records import Clock, LeaseLost, OutOfBudget, State, TrialFolder, TrialPlan
 from assay.tasks import Budget
 
 IDENTITY = {
@@ -24,22 +24,55 @@ IDENTITY = {
 }
 
 
-def test_a_trial_id_depends_on_every_setting():
-    other = {
-        "seed": 2,
-        "agent": "starter",
-        "budget": {"time": 61.0, "steps": 5},
-        "edition": "fixed",
-        "environment": "torch",
-    }
-    ids = {trial_id(IDENTITY)} | {trial_id(IDENTITY | {key: value}) for key, value in other.items()}
-    assert len(ids) == 1 + len(other)
-    assert trial_id(dict(reversed(IDENTITY.items()))) == trial_id(IDENTITY)
+def trial_id(**changes: object) -> str:
+    return TrialPlan.model_validate(IDENTITY | changes).trial_id
+
+
+@pytest.mark.parametrize(
+    ("changes", "digest"),
+    [
+        ({}, "e56bc6617b"),
+        ({"budget": {"time": 60.0, "steps": 5, "cost": 2.5}}, "e84f7f07be"),
+        ({"model_settings": {"temperature": 0.5}}, "080898daa8"),
+        ({"resource_overrides": {"cores": 2}}, "3194847d0e"),
+        ({"describe": "own", "description": "Text"}, "1594704ab8"),
+        ({"describe": "obfuscated"}, "7aad8153cd"),
+        ({"hashes": {"agent": "a" * 64, "data": "d"}}, "4531ee8422"),
+        ({"hashes": {"weights": "w" * 64}}, "b770b8396f"),
+        ({"weights_digest": "f" * 64}, "77563037c8"),
+        ({"tools": "node-1"}, "12d6943945"),
+    ],
+)
+def test_a_trial_has_the_id_that_version_0_1_gave_it(changes, digest):
+    assert trial_id(**changes) == f"house-price-automl-1-{digest}"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 2},
+        {"agent": "starter"},
+        {"budget": {"time": 61.0, "steps": 5}},
+        {"edition": "fixed"},
+        {"variant": "synthetic-0"},
+        {"environment": "torch"},
+        {"settings": {"share": 0.7}},
+        {"models": {"main": "openai/gpt-5"}},
+        {"sandbox": "none"},
+    ],
+)
+def test_a_trial_id_depends_on_every_setting(changes):
+    assert trial_id(**changes) != trial_id()
+
+
+def test_a_trial_id_does_not_depend_on_provenance_and_order():
+    assert trial_id(hashes={"data": "d", "code": "c"}) == trial_id()
+    assert TrialPlan.model_validate(dict(reversed(IDENTITY.items()))).trial_id == trial_id()
 
 
 def test_a_trial_id_is_readable_and_a_plain_file_name():
-    assert trial_id(IDENTITY).startswith("house-price-automl-1-")
-    assert "/" not in trial_id(IDENTITY | {"agent": "../x.py:My Agent"})
+    assert trial_id().startswith("house-price-automl-1-")
+    assert "/" not in trial_id(agent="../x.py:My Agent")
 
 
 def hold(path: Path, held: "multiprocessing.synchronize.Event", let_go: "multiprocessing.synchronize.Event") -> None:

@@ -9,7 +9,6 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.lab.environments import environment_folder
-from assay.records.trial import trial_id
 from assay.runs.plan import Plan
 from assay.tasks import Registry
 
@@ -41,8 +40,8 @@ def test_an_environment_is_part_of_a_trials_identity_by_its_packages(tiny, tmp_p
     (trial,) = tiny.folder.trials()
     assert trial.file.environment_from == str(own) and trial.file.origins["environment"] == "flag"
     assert trial.grade.valid_submission
-    file = trial.file.model_dump(mode="json") | {"budget": trial.file.budget.model_dump(exclude_none=True)}
-    assert trial_id(file) == trial.file.id != trial_id({**file, "environment": "0" * 24})
+    other = trial.file.model_copy(update={"environment": "0" * 24})
+    assert trial.file.trial_id == trial.file.id != other.trial_id
 
 
 def test_competitions_have_a_large_environment_on_real_data_and_a_small_one_on_miniatures(home: Home, assay):

@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -73,13 +72,12 @@ class Workbench:
         seed: int,
         check_format: Callable[[bytes], str | None],
         models: "Models | None" = None,
-        terminal: Path = TERMINAL,
         description: str | None = None,
     ) -> None:
         self.task = task
         self.lab = lab
         self.seed = seed
-        self.terminal = terminal
+        self.terminal = TERMINAL
         self.description = task.description if description is None else description
         self.validations = 0
         self.models_that_replied: set[str] = set()

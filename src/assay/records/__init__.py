@@ -30,6 +30,6 @@ if TYPE_CHECKING:
     from assay.records.state import SubmissionEntry as SubmissionEntry
     from assay.records.trial import TrialFile as TrialFile
     from assay.records.trial import TrialFolder as TrialFolder
-    from assay.records.trial import trial_id as trial_id
+    from assay.records.trial import TrialPlan as TrialPlan
 
 __all__, __getattr__ = export_lazily(__name__, __file__)

@@ -35,7 +35,6 @@ _WRITTEN = (
     "submission",
     "trajectory",
 )
-_IDENTITY = ("task", "edition", "variant", "agent", "settings", "models", "seed", "budget", "environment", "sandbox")
 
 
 def _check_trial_name(text: str) -> str:
@@ -51,33 +50,65 @@ class MissingRecord(RecordError):
     """A file of a record does not exist."""
 
 
-class TrialFile(Model):
-    """`trial.json`: everything that defines the trial, and the versions and hashes of what it runs with."""
+class TrialPlan(Model):
+    """What defines a trial: trials with equal plans are the same trial, and `trial_id` identifies it.
 
-    format: Literal["trial/2"] = "trial/2"
-    id: TrialName
+    Of `hashes`, those of the agent's code and of the weights of local models count, the others are provenance.
+    """
+
     task: TaskName
     edition: FileName
     variant: FileName
     agent: str
-    label: str
     settings: dict[str, Any] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
     model_settings: dict[str, Any] = Field(default_factory=dict)
-    prices: dict[str, Any] = Field(default_factory=dict)
     seed: int
     budget: Budget
-    resources: Resources
     resource_overrides: dict[str, int] = Field(default_factory=dict)
     environment: FileName
-    environment_from: str | None = Field(None, description="name or file of the environment, if not the task's")
-    weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
-    weights_digest: str | None = Field(None, description="digest of the names and sizes of these files")
+    weights_digest: str | None = Field(None, description="digest of the names and sizes of pretrained weights")
     sandbox: SandboxName
     describe: Literal["plain", "obfuscated", "own"] = "plain"
     description: str | None = None
-    network: Network = "none"
     tools: FileName | None = None
+    hashes: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def trial_id(self) -> str:
+        """A readable start, and a hash of everything that defines the trial; what is not set does not count."""
+        names = ("task", "edition", "variant", "agent", "settings", "models", "seed", "environment", "sandbox")
+        described = {"describe": self.describe, "description": self.description}
+        parts: list[dict[str, Any]] = [
+            {name: getattr(self, name) for name in names} | {"budget": self.budget.model_dump(exclude_none=True)},
+            self.model_settings,
+            _if_set("resources", self.resource_overrides),
+            described if self.describe != "plain" else {},
+            _if_set("agent_code", self.hashes.get("agent")),
+            _if_set("model_weights", self.hashes.get("weights")),
+            _if_set("weights", self.weights_digest),
+            _if_set("tools", self.tools),
+        ]
+        content = "".join(json.dumps(part, sort_keys=True) for part in parts if part)
+        readable = re.sub(r"[^a-z0-9]+", "-", f"{self.task.partition('/')[2]}-{self.agent}".lower()).strip("-")
+        return f"{readable}-{self.seed}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
+
+
+def _if_set(name: str, value: object) -> dict[str, Any]:
+    return {name: value} if value else {}
+
+
+class TrialFile(TrialPlan):
+    """`trial.json`: what defines the trial, and where it comes from."""
+
+    format: Literal["trial/2"] = "trial/2"
+    id: TrialName
+    label: str
+    prices: dict[str, Any] = Field(default_factory=dict)
+    resources: Resources
+    environment_from: str | None = Field(None, description="name or file of the environment, if not the task's")
+    weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
+    network: Network = "none"
     tasks_folder: str | None = None
     parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
@@ -86,28 +117,6 @@ class TrialFile(Model):
     )
     origins: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
-    hashes: dict[str, str] = Field(default_factory=dict)
-
-
-def trial_id(file: dict[str, Any]) -> str:
-    """Return the identity of a trial: a readable start, and a hash of everything that defines it."""
-    content = json.dumps({part: file[part] for part in _IDENTITY}, sort_keys=True)
-    if file.get("model_settings"):
-        content += json.dumps(file["model_settings"], sort_keys=True)
-    if file.get("resource_overrides"):
-        content += json.dumps({"resources": file["resource_overrides"]}, sort_keys=True)
-    if file.get("describe", "plain") != "plain":
-        content += json.dumps({"describe": file["describe"], "description": file["description"]}, sort_keys=True)
-    if agent := file.get("hashes", {}).get("agent"):
-        content += json.dumps({"agent_code": agent})
-    if weights := file.get("hashes", {}).get("weights"):
-        content += json.dumps({"model_weights": weights})
-    if file.get("weights"):
-        content += json.dumps({"weights": file["weights_digest"]}, sort_keys=True)
-    if file.get("tools"):
-        content += json.dumps({"tools": file["tools"]}, sort_keys=True)
-    readable = re.sub(r"[^a-z0-9]+", "-", f"{file['task'].partition('/')[2]}-{file['agent']}".lower()).strip("-")
-    return f"{readable}-{file['seed']}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
 
 @dataclass(frozen=True)

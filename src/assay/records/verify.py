@@ -38,8 +38,7 @@ from assay.records.log import is_torn, read_events
 from assay.records.prompts import Prompts
 from assay.records.run import RunFolder
 from assay.records.state import SubmissionEntry
-from assay.records.trial import TrialFile, TrialFolder, read_record, trial_id
-from assay.tasks import Budget
+from assay.records.trial import TrialFile, TrialFolder, read_record
 
 Level = Literal["error", "remark"]
 Found = TypeVar("Found", bound=EventBase)
@@ -132,9 +131,7 @@ def _find_special_file(run: RunFolder, folder: TrialFolder) -> str | None:
 
 def _check_identity(folder: TrialFolder, file: TrialFile) -> Iterator[RecordFinding]:
     name = folder.path.name
-    content = file.model_dump(mode="json")
-    content["budget"] = Budget.model_validate(content["budget"]).model_dump(exclude_none=True)
-    own = trial_id(content)
+    own = file.trial_id
     if file.id != name:
         yield RecordFinding(name, "trial.json", f"it is the record of {file.id}: the folders were swapped or renamed")
     if file.parent is not None:

@@ -9,19 +9,20 @@ from assay.records import TrialFile
 from assay.tasks import Task
 
 Describe = Literal["plain", "obfuscated"]
+ChosenKind = Literal["plain", "obfuscated", "own"]
 
 
-def chosen_description(task: Task, describe: Describe, folder: Path | None) -> dict[str, str | None]:
+def choose_description(task: Task, describe: Describe, folder: Path | None) -> tuple[ChosenKind, str | None]:
     """Return what `trial.json` says about the description: its kind and, if the user provides it, the text."""
     if folder is not None:
         if describe != "plain":
             raise UsageError("--describe and --descriptions exclude each other; pass only one of them")
-        return {"describe": "own", "description": _own_text(task, folder)}
+        return "own", _own_text(task, folder)
     if describe == "obfuscated" and task.obfuscated is None:
         raise UsageError(
             f"{task.id} has no obfuscated description; omit --describe, or provide one with --descriptions"
         )
-    return {"describe": describe, "description": None}
+    return describe, None
 
 
 def description_of(file: TrialFile, task: Task) -> str:
@@ -31,9 +32,9 @@ def description_of(file: TrialFile, task: Task) -> str:
     return (task.obfuscated or "") if file.describe == "obfuscated" else task.description
 
 
-def hash_of_description(task: Task, chosen: dict[str, str | None]) -> str:
+def hash_description(task: Task, describe: ChosenKind, description: str | None) -> str:
     """Return the hash of the chosen description, for the record."""
-    text = chosen["description"] or (task.obfuscated if chosen["describe"] == "obfuscated" else task.description)
+    text = description or (task.obfuscated if describe == "obfuscated" else task.description)
     return hashlib.sha256((text or "").encode()).hexdigest()
 
 

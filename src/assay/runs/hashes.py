@@ -4,6 +4,7 @@ import ast
 import hashlib
 import importlib.util
 import json
+import platform
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def hash_inputs(task: Task, data: Prepared, environment: Path, agent: str) -> di
         "code": hash_of_code(),
     }
     return {what: digest for what, digest in found.items() if digest is not None}
+
+
+def current_versions() -> dict[str, str]:
+    """Return the versions of Assay, Python and the system."""
+    return {"assay": assay.__version__, "python": platform.python_version(), "system": platform.platform()}
 
 
 def hash_of_data(data: Prepared) -> str:

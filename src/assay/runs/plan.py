@@ -1,12 +1,11 @@
 """A plan, and the trials that it expands to."""
 
-import platform
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay import __version__
 from assay.agents import Agent, find_agent
 from assay.core.errors import NotPrepared, UsageError
 from assay.core.home import Home
@@ -15,17 +14,45 @@ from assay.lab.environments import environment_folder, find_environment
 from assay.lab.interface import SandboxName
 from assay.models.settings import is_role
 from assay.models.weights import hash_weights
-from assay.records import TrialFile, trial_id
-from assay.runs.descriptions import Describe, chosen_description, hash_of_description
-from assay.runs.hashes import hash_inputs, hash_of_listing
+from assay.records import TrialFile, TrialPlan
+from assay.runs.descriptions import Describe, choose_description, hash_description
+from assay.runs.hashes import current_versions, hash_inputs, hash_of_listing
 from assay.tasks import Budget, Task
+from assay.tasks.model import Resources
+
+_WITH_ORIGIN = (
+    "agents",
+    "models",
+    "seeds",
+    "edition",
+    "variant",
+    "sandbox",
+    "environment",
+    "weights",
+    "describe",
+    "descriptions",
+)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A task with an agent: what all their trials have in common."""
+
+    task: Task
+    data: Prepared
+    name: str
+    agent: Agent
+    environment: str
+    tools: str | None
+    hashes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Plan:
     """Tasks × agents × models × seeds, and overrides of the tasks' own settings.
 
-    Each entry of `models` maps roles to models. Agents that use no models run once, whatever the models.
+    Each entry of `models` maps roles to models. Agents that use no models run once, whatever the models. `origins` says
+    where settings come from, such as `flag`; settings without an origin come from the plan itself.
     """
 
     tasks: tuple[Task, ...]
@@ -34,11 +61,8 @@ class Plan:
     model_settings: Mapping[str, Any] = field(default_factory=dict)
     prices: Mapping[str, Any] = field(default_factory=dict)
     seeds: int = 1
-    time: float | None = None
-    steps: int | None = None
-    working: float | None = None
-    tokens: int | None = None
-    cost: float | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+    resources: Mapping[str, int] = field(default_factory=dict)
     edition: str | None = None
     variant: str | None = None
     sandbox: SandboxName = "bubblewrap"
@@ -47,7 +71,6 @@ class Plan:
     weights: Path | None = None
     describe: Describe = "plain"
     descriptions: Path | None = None
-    resources: Mapping[str, int] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def trials(self, home: Home, *, check_models: bool = True, check_built: bool = True) -> Iterator[TrialFile]:
@@ -56,31 +79,28 @@ class Plan:
         Unless `check_models` is off, access to the models is checked first; unless `check_built` is off, the
         environments of labs must be built.
         """
-        data = self._load_data(home)
-        find_place = find_environment if check_built else environment_folder
-        environments = {task.id: self.environment_of(task, data[task.id].variant) for task in self.tasks}
-        places = {name: find_place(home, name) for name in dict.fromkeys(environments.values())}
-        weights_digest = hash_of_listing(self.weights) if self.weights else None
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
+        pairs = self._pair_up(agents, home, find_environment if check_built else environment_folder)
         if check_models and any(agent.model_use() != "none" for _, agent in agents):
             self._check_models()
-        made = {
-            (task.id, name): hash_inputs(task, data[task.id], places[environments[task.id]], name)
-            for task in self.tasks
-            for name, _ in agents
-        }
         for seed in range(1, self.seeds + 1):
-            for task in self.tasks:
-                for name, agent in agents:
-                    for models in self._models_for(name, agent):
-                        place = places[environments[task.id]].name
-                        needed = agent.requirements().tools
-                        tools = find_environment(home, needed) if needed else None
-                        weights = hash_weights(models, home)
-                        hashes = made[task.id, name] | ({"weights": weights} if weights else {})
-                        yield self._trial(
-                            task, data[task.id], place, tools, name, agent, models, seed, hashes, weights_digest
-                        )
+            for pair in pairs:
+                for models in self._models_for(pair.name, pair.agent):
+                    yield self._make_trial(pair, models, hash_weights(models, home), seed)
+
+    def _pair_up(
+        self, agents: Iterable[tuple[str, Agent]], home: Home, find_folder: Callable[[Home, str], Path]
+    ) -> list[_Pair]:
+        pairs = []
+        data = self._load_data(home)
+        for task in self.tasks:
+            environment = find_folder(home, self.environment_of(task, data[task.id].variant))
+            for name, agent in agents:
+                required = agent.requirements().tools
+                tools = find_environment(home, required).name if required else None
+                hashes = hash_inputs(task, data[task.id], environment, name)
+                pairs.append(_Pair(task, data[task.id], name, agent, environment.name, tools, hashes))
+        return pairs
 
     def _load_data(self, home: Home) -> dict[str, Prepared]:
         data: dict[str, Prepared] = {}
@@ -121,72 +141,61 @@ class Plan:
         for models in self.models:
             Models(models, settings, prices=Prices()).check()
 
-    def _trial(
-        self,
-        task: Task,
-        data: Prepared,
-        environment_name: str,
-        tools: Path | None,
-        name: str,
-        agent: Agent,
-        models: Mapping[str, str],
-        seed: int,
-        hashes: Mapping[str, str],
-        weights_digest: str | None,
-    ) -> TrialFile:
-        required = agent.requirements()
-        limits = {"working": self.working, "tokens": self.tokens, "cost": self.cost}
-        asked_for = {"time": self.time, "steps": self.steps} | (limits if models else {})
-        given = {limit: amount for limit, amount in asked_for.items() if amount is not None}
-        budget = Budget.model_validate(task.budget_for(data.variant).model_dump() | given)
-        asked = {
-            "task": task.id,
-            "edition": data.edition,
-            "variant": data.variant,
-            "agent": name,
-            "settings": agent.model_dump(mode="json"),
-            "models": dict(models),
-            "model_settings": dict(self.model_settings) if models else {},
-            "prices": dict(self.prices) if models else {},
-            "seed": seed,
-            "budget": budget.model_dump(exclude_none=True),
-            "resources": task.resources.model_dump() | dict(self.resources),
-            "resource_overrides": dict(self.resources),
-            "environment": environment_name,
-            "environment_from": self.environment,
-            "weights": str(self.weights) if self.weights else None,
-            "weights_digest": weights_digest,
-            "sandbox": "none" if required.unsealed else self.sandbox,
-            "network": required.network,
-            "tools": tools.name if tools else None,
-            **(description := chosen_description(data.task, self.describe, self.descriptions)),
-            "hashes": {**hashes, "description": hash_of_description(data.task, description)},
-        }
-        return TrialFile.model_validate(
-            asked
-            | {
-                "id": trial_id(asked),
-                "label": agent.label(name) + (f" · {models['main']}" if models else ""),
-                "tasks_folder": str(self.tasks_folder) if self.tasks_folder else None,
-                "origins": self._origins(task, given),
-                "versions": {"assay": __version__, "python": platform.python_version(), "system": platform.platform()},
-            }
+    def _make_trial(self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int) -> TrialFile:
+        task, data, required = pair.task, pair.data, pair.agent.requirements()
+        limits = {name: amount for name, amount in self.budget.items() if models or name in ("time", "steps")}
+        describe, description = choose_description(data.task, self.describe, self.descriptions)
+        hashes = dict(pair.hashes) | ({"weights": model_weights} if model_weights else {})
+        plan = TrialPlan(
+            task=task.id,
+            edition=data.edition,
+            variant=data.variant,
+            agent=pair.name,
+            settings=pair.agent.model_dump(mode="json"),
+            models=dict(models),
+            model_settings=dict(self.model_settings) if models else {},
+            seed=seed,
+            budget=Budget.model_validate(task.budget_for(data.variant).model_dump() | limits),
+            resource_overrides=dict(self.resources),
+            environment=pair.environment,
+            weights_digest=self._weights_digest,
+            sandbox="none" if required.unsealed else self.sandbox,
+            describe=describe,
+            description=description,
+            tools=pair.tools,
+            hashes={**hashes, "description": hash_description(data.task, describe, description)},
+        )
+        return TrialFile(
+            **dict(plan),
+            id=plan.trial_id,
+            label=pair.agent.label(pair.name) + (f" · {models['main']}" if models else ""),
+            prices=dict(self.prices) if models else {},
+            resources=Resources.model_validate(task.resources.model_dump() | dict(self.resources)),
+            environment_from=self.environment,
+            weights=str(self.weights) if self.weights else None,
+            network=required.network,
+            tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
+            origins=self._find_origins(task, limits),
+            versions=current_versions(),
         )
 
-    def _origins(self, task: Task, given: Mapping[str, Any]) -> dict[str, str]:
+    @cached_property
+    def _weights_digest(self) -> str | None:
+        return hash_of_listing(self.weights) if self.weights else None
+
+    def _find_origins(self, task: Task, limits: Mapping[str, float]) -> dict[str, str]:
         """Return where each setting came from: a flag, plan file, environment, user config, the task, or a default."""
-        defaults = Plan(tasks=(), agents=())
-        named = ["agents", "models", "seeds", "edition", "variant", "sandbox"]
-        named += ["environment", "weights", "describe", "descriptions"]
-        chosen = {name: getattr(self, name) != getattr(defaults, name) for name in named}
-        groups = (("budget", task.budget, given), ("resources", task.resources, self.resources))
-        found = {name: self.origins.get(name, "flag" if chosen[name] else "default") for name in named}
+        origins: dict[str, str] = {}
+        for setting in fields(self):
+            if setting.name in _WITH_ORIGIN:
+                fallback = "default" if getattr(self, setting.name) == setting.default else "plan"
+                origins[setting.name] = self.origins.get(setting.name, fallback)
         for name, value in self.model_settings.items():
             for key in [f"{name}.{own}" for own in value] if is_role(name, value) else [name]:
-                found[f"model_settings.{key}"] = self.origins.get(f"model_settings.{key}", "flag")
-        for group, own, ours in groups:
+                origins[f"model_settings.{key}"] = self.origins.get(f"model_settings.{key}", "plan")
+        for group, own, overrides in (("budget", task.budget, limits), ("resources", task.resources, self.resources)):
             for name in type(own).model_fields:
                 fallback = "task.toml" if name in own.model_fields_set else "default"
                 key = f"{group}.{name}"
-                found[key] = self.origins.get(key, "flag") if name in ours else fallback
-        return found
+                origins[key] = self.origins.get(key, "plan") if name in overrides else fallback
+        return origins

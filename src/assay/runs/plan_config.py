@@ -259,8 +259,8 @@ def build_plan(
         weights=config.weights.expanduser().resolve() if config.weights else None,
         tasks_folder=tasks_folder,
         resources=config.resources.model_dump(exclude_none=True),
-        origins=origins,
-        **config.budget.model_dump(),
+        budget=config.budget.model_dump(exclude_none=True),
+        origins={"seeds": "default", **origins},
         **named,
     )
 

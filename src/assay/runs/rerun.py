@@ -3,15 +3,13 @@
 A trial that is rerun keeps its record, so that failures cannot be rerun unnoticed: results leave it out and say so.
 """
 
-import platform
 from pathlib import Path
 
-from assay import __version__
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.records import RunFolder, TrialFolder
-from assay.runs.hashes import check_agent, hash_inputs
+from assay.runs.hashes import check_agent, current_versions, hash_inputs
 from assay.runs.trial import task_of
 
 
@@ -35,7 +33,7 @@ def rerun(run: RunFolder, trial: TrialFolder, home: Home) -> TrialFolder:
         update={
             "id": f"{original}-again-{number}",
             "replaces": file.id,
-            "versions": {"assay": __version__, "python": platform.python_version(), "system": platform.platform()},
+            "versions": current_versions(),
             "hashes": file.hashes | hashes,
         }
     )

@@ -30,7 +30,7 @@ from assay.data.store import Prepared, load_prepared
 from assay.interop.inspect.machine_lock import machine_lock
 from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, open_lab, workspace
 from assay.lab.lab import DATA
-from assay.runs.descriptions import Describe, chosen_description
+from assay.runs.descriptions import Describe, choose_description
 from assay.tasks import Registry, Task
 
 # Changes to the folder in the first argument and executes the rest.
@@ -52,7 +52,7 @@ class LabSpec(Model):
 
     def description(self, task: Task) -> str:
         """Return the description of the task."""
-        chosen_description(task, self.describe, None)
+        choose_description(task, self.describe, None)
         return (task.obfuscated or "") if self.describe == "obfuscated" else task.description
 
 
