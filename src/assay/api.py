@@ -116,10 +116,10 @@ def prepare(
         raw: Raw data that you have already.
         progress: Whether to show progress.
     """
-    shown, local = _progress(progress), Path(raw) if raw else None
+    bars, local = _progress(progress), Path(raw) if raw else None
     return [
         store.prepare(
-            Home.default(), task, edition, variant or default_variant(task, local), progress=shown, local_copy=local
+            Home.default(), task, edition, variant or default_variant(task, local), progress=bars, local_copy=local
         )
         for task in tasks(*_require(names, "task"), folder=folder)
     ]
@@ -220,8 +220,10 @@ def compare(
         UsageError: There is nothing to compare, or trials were made under different conditions.
     """
     rows = select_trials(row for source in _require(runs, "run") for row in _frame_of(source))
-    found = compare_agents(rows, agents=agents, baseline=baseline, measure=measure, strata=rows.strata, ignore=ignore)
-    return Comparisons(tuple(found))
+    comparisons = compare_agents(
+        rows, agents=agents, baseline=baseline, measure=measure, strata=rows.strata, ignore=ignore
+    )
+    return Comparisons(tuple(comparisons))
 
 
 def _frame_of(source: "str | PathLike[str] | Run | Frame") -> Frame:

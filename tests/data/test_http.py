@@ -229,7 +229,7 @@ def test_a_path_outside_the_target_is_refused(tmp_path: Path, web: Server) -> No
     own = tmp_path / "data.bin"
     own.write_bytes(CONTENT)
     with pytest.raises(SourceError, match="outside its folder"):
-        http.place(own, web.file(file="../data.bin"), tmp_path / "raw")
+        http.copy_into(own, web.file(file="../data.bin"), tmp_path / "raw")
 
 
 @pytest.mark.parametrize(("facts", "verified"), [({"sha256": SHA256}, True), ({}, False)])

@@ -234,7 +234,7 @@ def test_an_archive_without_a_file_that_the_task_needs_says_which(little: Little
     assert task.source.kaggle
     call = {"competition": task.name, "md5": task.source.kaggle.md5, "unverified": True}
     assert little.result(**call)["verified"] is False
-    with pytest.raises(SourceError, match=r"lacks train_maps/map_raster_palo_alto\.png; .* download it again"):
+    with pytest.raises(SourceError, match=r"is missing train_maps/map_raster_palo_alto\.png; .* download it again"):
         prepare(little.home, task, "v1", "unverified", progress=NoProgress())
     prepared = prepare(little.home, task, "v1", "unverified", local_copy=raw, progress=NoProgress())
     assert (prepared.public / "test_maps/map_raster_palo_alto.png").is_file()

@@ -31,7 +31,7 @@ def test_masks_take_their_size_from_the_answers_which_call_them_otherwise(outcom
     assert outcome("id,predicted\nb,1 1\na,1 2\n", answers, **rules) == pytest.approx((4 / 6 + 0) / 2, abs=1e-5)
     why = "submission.csv, column 'predicted', id 'a': a run ends at pixel 7, but the image has 6 pixels (3 x 2)."
     assert outcome("id,predicted\nb,\na,1 7\n", answers, **rules) == why
-    why = "submission.csv, column 'predicted', id 'b': a mask is written as pairs of whole numbers, start and length;"
+    why = "submission.csv, column 'predicted', id 'b': a mask is written as pairs of integers, start and length;"
     assert outcome("id,predicted\nb,1 x\na,1 6\n", answers, **rules).startswith(why)
 
 
@@ -115,7 +115,7 @@ def test_lists_are_checked_and_scored_as_text(outcome):
     rules = {"columns": {"sequence": column}, "metric": "normalized_edit_distance"}
     answers = "id,sequence\na,1 2 3\nb,4 5\n"
     assert outcome("id,sequence\na,1 3\nb,4 5\n", answers, **rules) == 0.2
-    why = "submission.csv, column 'sequence', id 'b': whole numbers are needed, but 'x' is not one."
+    why = "submission.csv, column 'sequence', id 'b': words must be integers, but 'x' is not."
     assert outcome("id,sequence\na,1 2\nb,4 x\n", answers, **rules) == why
     why = "submission.csv, column 'sequence', id 'b': at most 3 words are accepted, but there are 4."
     assert outcome("id,sequence\na,1 2\nb,4 5 6 7\n", answers, **rules) == why
@@ -156,5 +156,5 @@ def test_a_first_guess_of_a_ranked_list_counts(make_task, graded):
     answers = "id,predicted\n1,654\n2,3\n"
     assert graded(task, answers, "id,predicted\n1,654\n2,4\n").score == 0.5
     assert graded(task, answers, "id,predicted\n1,654 1 2\n2,3 7\n").score == 0.0
-    why = "submission.csv, column 'predicted', id '1': whole numbers are needed, but '654.0' is not one."
+    why = "submission.csv, column 'predicted', id '1': words must be integers, but '654.0' is not."
     assert graded(task, answers, "id,predicted\n1,654.0\n2,4\n").why == why

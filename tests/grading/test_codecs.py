@@ -68,22 +68,22 @@ def test_a_mask_without_pixels_is_written_as_the_task_says(empty, text):
     [
         ("", "-", "there is no mask; .* an empty mask is written '-'"),
         ("", None, "there is no mask; .* start and length\\."),
-        ("-", "", "'-' is not a whole number"),
-        ("1 2 x 1", "", "pairs of whole numbers, start and length; 'x' is not"),
-        ("1.0 2", "", "'1.0' is not a whole number"),
-        ("-1 2", "", "'-1' is not a whole number"),
-        ("１ 2", "", "is not a whole number"),
-        ("nan 1", "", "'nan' is not a whole number"),
-        ("__import__('os') 1", "", "is not a whole number"),
+        ("-", "", "'-' is not an integer"),
+        ("1 2 x 1", "", "pairs of integers, start and length; 'x' is not"),
+        ("1.0 2", "", "'1.0' is not an integer"),
+        ("-1 2", "", "'-1' is not an integer"),
+        ("１ 2", "", "is not an integer"),
+        ("nan 1", "", "'nan' is not an integer"),
+        ("__import__('os') 1", "", "is not an integer"),
         ("0 2", "", "both counted from 1; one of them is 0"),
         ("1 00", "", "both counted from 1; one of them is 0"),
         ("1 2 3", "", "the 3 numbers are not pairs"),
         ("1 3 3 1", "", "run '3 1' must begin after run '1 3' ends"),
         ("5 1 1 1", "", "run '1 1' must begin after run '5 1' ends"),
         ("5 3", "", r"a run ends at pixel 7, but the image has 6 pixels \(2 x 3\)"),
-        (f"1 {10**18}", "", "is not a whole number of at most 18 digits"),
+        (f"1 {10**18}", "", "is not an integer of at most 18 digits"),
         (f"1 {10**18 - 1}", "", "a run ends at pixel 999,999,999,999,999,999"),
-        ("9" * 100_000, "", "is not a whole number"),
+        ("9" * 100_000, "", "is not an integer"),
     ],
 )
 def test_a_mask_that_is_not_runs_of_the_image_is_refused(text, empty, sentence):
@@ -153,7 +153,7 @@ def test_a_cell_that_is_not_such_objects_is_refused(parse, text, sentence):
 
 def test_whole_labels_are_compared_as_numbers():
     assert parse_boxes("14.0 1 0 0 1 1 3 1 0 0 1 1", WHERE, whole_labels=True).labels.tolist() == ["14", "3"]
-    with pytest.raises(InvalidSubmission, match=r"label must be a whole number, but is '3\.5'"):
+    with pytest.raises(InvalidSubmission, match=r"label must be an integer, but is '3\.5'"):
         parse_boxes("3.5 1 0 0 1 1", WHERE, whole_labels=True)
     with pytest.raises(InvalidSubmission, match="label must be a number"):
         parse_boxes("none 1 0 0 1 1", WHERE, whole_labels=True)

@@ -101,7 +101,7 @@ def test_a_trial_that_is_interrupted_many_times_ends_the_same_way(tmp_path: Path
 
 def test_an_agent_that_diverges_from_its_record_is_detected(tmp_path: Path) -> None:
     anyio.run(Agent(tmp_path / "log").work, CALLS)
-    with pytest.raises(Diverged, match=r"requests python\(code='run'\), last time it requested python\(code='ask'\)"):
+    with pytest.raises(Diverged, match=r"requested python\(code='run'\), the record has python\(code='ask'\)"):
         anyio.run(Agent(tmp_path / "log").work, CALLS[::-1][1:])
 
 

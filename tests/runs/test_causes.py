@@ -102,7 +102,7 @@ def test_no_trial_starts_after_the_total_time_limit_is_reached():
     now = iter([100.0, 109.0, 110.0])
     spending = Spending(Allowance(time=10.0), (), now=lambda: next(now))
     assert spending.spent() is None
-    assert spending.spent() == "the 10 seconds for the whole run are used"
+    assert spending.spent() == "the run's time limit (10 s) is reached"
 
 
 def test_gpus_are_assigned_by_number_and_a_lab_sees_only_its_own_nodes(tmp_path):

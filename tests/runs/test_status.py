@@ -92,7 +92,7 @@ def test_a_log_with_long_lines_can_be_read_backwards(tmp_path):
 def test_trials_of_a_run_that_has_not_started_are_waiting(tiny):
     result = tiny.call(*tiny.run_words("starter", seeds=3), "--total-cost", "0.000001", "--total-time", "0.000001s")
     assert result.returncode == 0, result.stderr
-    assert "3 trials were not started because the 1e-06 seconds for the whole run are used" in result.stdout
+    assert "3 trials were not started because the run's time limit (1e-06 s) is reached" in result.stdout
     status = read_status(RunFolder(tiny.out), utc_now())
     assert status.stages == {"waiting": 3} and status.cost == 0 and not status.over
 

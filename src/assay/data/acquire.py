@@ -155,7 +155,7 @@ def fetch_from_web(request: SourceRequest) -> RawData:
         files = tuple(file.model_copy(update={"sha256": None, "size": None}) for file in files)
     for file in files:
         path = http.fetch(request.home, file, local_copy=local_copy, progress=request.progress)
-        http.place(path, file, request.scratch)
+        http.copy_into(path, file, request.scratch)
     verified = all(file.sha256 is not None for file in files)
     return request.finish("web" if local_copy is None else "local", verified=verified)
 

@@ -31,11 +31,11 @@ _WORKERS = max(2, os.cpu_count() or 1)
 def list_names(archive: Path, *, below: str = "", suffix: str = "") -> list[str]:
     """Return the files in an archive, optionally only those below a folder or with a suffix, sorted as text."""
     with _open(archive) as content:
-        found = {info.filename for info in content.infolist() if not info.is_dir()}
-        outside = next((name for name in found if name.startswith("/") or ".." in name.split("/")), None)
+        names = {info.filename for info in content.infolist() if not info.is_dir()}
+        outside = next((name for name in names if name.startswith("/") or ".." in name.split("/")), None)
         if outside is not None:
             raise SourceError(f"{archive.name} holds {outside!r}, which would be written outside its folder")
-        return sorted(name for name in found if name.startswith(below) and name.endswith(suffix))
+        return sorted(name for name in names if name.startswith(below) and name.endswith(suffix))
 
 
 def list_folder(archive: Path, folder: str, suffix: str = "") -> list[str]:

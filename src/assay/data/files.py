@@ -59,7 +59,7 @@ def copy_by_id(source: Path, destination: Path, ids: Iterable[object], suffix: s
 def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object], *, without: Collection[str] = ()) -> None:
     """Copy the folder of each id, with everything in it and empty folders too, from one folder to another.
 
-    An id may be a path, as in `case1/day2`. Folders whose path is in `without` are left out.
+    An id may be a path, as in `case1/day2`. Folders whose path is in `without` are excluded.
     """
     pairs: list[tuple[Path, Path]] = []
     for name in sorted(map(str, ids)):
@@ -79,11 +79,11 @@ def copy_folder_by_id(source: Path, destination: Path, ids: Iterable[object], *,
 
 
 def check_complete(raw: Path, names: Iterable[str]) -> None:
-    """Raise `SourceError` with the names of all files and folders that the raw data lacks."""
+    """Raise `SourceError` with the names of all files and folders that are missing from the raw data."""
     missing = [name for name in names if not (raw / name).exists()]
     if missing:
-        found = f"the raw data lacks {', '.join(missing)}"
-        raise SourceError(f"{found}; the competition's archive has all of it, so extract or download it again")
+        reason = f"the raw data is missing {', '.join(missing)}"
+        raise SourceError(f"{reason}; the competition's archive has all of it, so extract or download it again")
 
 
 def list_files(folder: Path, suffix: str) -> list[Path]:
@@ -106,6 +106,6 @@ def _share_blocks(source: str, destination: str) -> bool:
 
 
 def _refuse_repeated(names: list[str]) -> None:
-    repeated = next((one for one, other in pairwise(names) if one == other), None)
+    repeated = next((name for name, other in pairwise(names) if name == other), None)
     if repeated is not None:
         raise ValueError(f"two files would be written to {repeated}")

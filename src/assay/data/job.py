@@ -40,7 +40,7 @@ class PrepareJob:
         return list(self.task.submission.columns)
 
     def find_or_fetch(self, name: str) -> Path:
-        """Return a file of `[[source.files]]` that Kaggle's archive lacks: the user's own copy, or a download."""
+        """Return a file of `[[source.files]]` that is not in Kaggle's archive: the user's own copy, or a download."""
         own = self.raw / name
         if own.is_file():
             return own
@@ -49,7 +49,7 @@ class PrepareJob:
             return self.fetch(url)
         except SourceError as error:
             raise SourceError(
-                f"{self.task.id} needs {name}, which Kaggle's archive lacks: {error}; "
+                f"{self.task.id} needs {name}, which is not in Kaggle's archive: {error}; "
                 "or put your own copy into an extracted folder, and pass the folder with --raw"
             ) from None
 

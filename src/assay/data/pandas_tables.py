@@ -1,6 +1,6 @@
 """Tables as pandas reads and writes them, so that prepared files have the published benchmark's bytes.
 
-Values are parsed and printed again: `0.10` becomes `0.1`, `NA` an empty field, a whole number in a column with gaps
+Values are parsed and printed again: `0.10` becomes `0.1`, `NA` an empty field, an integer in a column with gaps
 gets a `.0`. The type of a column is inferred from the whole raw file, before anything is split.
 """
 
@@ -35,7 +35,7 @@ def read_zipped(archive: Path, name: str | None = None, **options: Any) -> pd.Da
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a Parquet file, or only some columns of it, as pandas does with fastparquet.
 
-    As in a CSV file, whole numbers with gaps become floats.
+    As in a CSV file, integers with gaps become floats.
     """
     file = _fastparquet().ParquetFile(str(path), pandas_nulls=False)
     return cast(pd.DataFrame, file.to_pandas(columns=None if columns is None else list(columns)))
@@ -44,8 +44,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pd.DataFra
 def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
     """Raise `SourceError` unless a table of the raw data has exactly these columns in this order."""
     if list(frame.columns) != list(columns):
-        found, expected = (", ".join(map(str, names)) for names in (frame.columns, columns))
-        raise SourceError(f"{name} has the columns {found}; expected are {expected}")
+        present, expected = (", ".join(map(str, names)) for names in (frame.columns, columns))
+        raise SourceError(f"{name} has the columns {present}; expected are {expected}")
 
 
 def write(frame: pd.DataFrame, path: Path, **options: Any) -> None:

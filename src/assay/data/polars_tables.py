@@ -31,7 +31,7 @@ def with_id(
 
 
 def random_numbers(keys: Iterable[str], *, seed: int) -> dict[str, int]:
-    """Return a new number for each distinct key, 1, 2, 3, …, drawn at random so that it is unrelated to the old one."""
+    """Return a new number for each distinct key, 1, 2, 3, …, sampled so that it is unrelated to the old one."""
     distinct = sorted(set(keys))
     numbers = np.random.RandomState(seed).permutation(len(distinct)) + 1
     return dict(zip(distinct, numbers.tolist(), strict=True))

@@ -80,17 +80,17 @@ def seal(folder: Path) -> dict[str, File]:
 
 def listing(folder: Path) -> dict[str, File]:
     """Return what a folder holds: each file by its path, or a folder with many files as a whole by its path and `/`."""
-    found: dict[str, File] = {}
+    listed: dict[str, File] = {}
     folders = _list_folders(folder)
     with stage("Listing files", sum(map(len, folders.values()))) as advance, ThreadPoolExecutor() as pool:
         for inside, names in folders.items():
-            place = "" if inside == folder else f"{inside.relative_to(folder).as_posix()}/"
+            prefix = "" if inside == folder else f"{inside.relative_to(folder).as_posix()}/"
             batches = [names[start : start + _BATCH] for start in range(0, len(names), _BATCH)]
             facts = chain.from_iterable(pool.map(partial(_hash_files, str(inside)), batches))
-            files = {f"{place}{name}": file for name, file in zip(names, facts, strict=True)}
-            found |= files if len(files) <= _MAX_LISTED else {place: _summarize(files)}
+            files = {f"{prefix}{name}": file for name, file in zip(names, facts, strict=True)}
+            listed |= files if len(files) <= _MAX_LISTED else {prefix: _summarize(files)}
             advance(len(files))
-    return found
+    return listed
 
 
 def _summarize(files: dict[str, File]) -> File:
@@ -113,17 +113,17 @@ def _hash_file(path: str) -> File:
 
 def _list_folders(folder: Path) -> dict[Path, list[str]]:
     """Return every folder from the top down with the sorted names of its files; links and devices are refused."""
-    found: dict[Path, list[str]] = {}
+    names: dict[Path, list[str]] = {}
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
-    odd = next((one for one in inside if one.is_symlink() or not (one.is_file() or one.is_dir())), None)
+    odd = next((entry for entry in inside if entry.is_symlink() or not (entry.is_file() or entry.is_dir())), None)
     if odd is not None:
         raise AssayError(f"prepare.py made {odd.name}, which is not a plain file; copy files instead of linking them")
-    found[folder] = [one.name for one in inside if one.is_file()]
-    for one in inside:
-        if one.is_dir():
-            found |= _list_folders(Path(one.path))
-    return found
+    names[folder] = [entry.name for entry in inside if entry.is_file()]
+    for entry in inside:
+        if entry.is_dir():
+            names |= _list_folders(Path(entry.path))
+    return names
 
 
 def _is_ordered(folder: Path, names: Iterable[str]) -> bool:
@@ -145,8 +145,8 @@ def _is_ordered(folder: Path, names: Iterable[str]) -> bool:
 
 
 def _is_rising(numbers: list[int]) -> bool:
-    return all(one <= other for one, other in pairwise(numbers))
+    return all(number <= other for number, other in pairwise(numbers))
 
 
-def _same_disk(one: Path, other: Path) -> bool:
-    return one.stat().st_dev == other.stat().st_dev
+def _same_disk(path: Path, other: Path) -> bool:
+    return path.stat().st_dev == other.stat().st_dev

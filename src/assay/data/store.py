@@ -29,7 +29,7 @@ from assay.data.recipe import Recipe, find_change, make_recipe
 from assay.tasks import Task
 from assay.tasks.model import WebFile, is_miniature
 
-_MADE_WITH = ("numpy", "pandas", "polars")
+_LIBRARIES = ("numpy", "pandas", "polars")
 
 
 class Manifest(Model):
@@ -41,14 +41,14 @@ class Manifest(Model):
     variant: str
     recipe: Recipe
     token: str
-    made: datetime
+    prepared_at: datetime = Field(alias="made")
     versions: dict[str, str]
     origin: Origin = Origin(kind="packages", verified=True)
     differs: dict[str, str] = Field(default={}, description="file -> its MD5, where it is not the published one")
     raw: dict[str, File]
     public: dict[str, File]
     private: dict[str, File]
-    secret: bool = Field(default=False, description="hidden data was drawn from a seed that only this home knows")
+    secret: bool = Field(default=False, description="hidden data was sampled with a seed that only this home knows")
 
 
 @dataclass(frozen=True)
@@ -89,34 +89,34 @@ def prepare(
         keep_raw: Keep the raw data of a miniature.
         source: Another home to copy the prepared data from.
     """
-    edition, place = _place(home, task, edition, variant)
+    edition, link = _locate(home, task, edition, variant)
     with file_lock(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
-        _remove_leftovers(home, place)
-        if again or not _is_usable(home, task, edition, variant) or (keep_raw and not (place / "raw").is_dir()):
+        _remove_leftovers(home, link)
+        if again or not _is_usable(home, task, edition, variant) or (keep_raw and not (link / "raw").is_dir()):
             try:
                 with use_progress(progress):
                     if source:
-                        built = _copy(load_prepared(source, task, edition, variant), home, place)
+                        built = _copy(load_prepared(source, task, edition, variant), home, link)
                     else:
                         builder = _Builder(home, task, task.in_edition(edition), edition, variant, progress)
-                        built = builder.build(place, local_copy, keep_raw)
+                        built = builder.build(link, local_copy, keep_raw)
                 # The name is a symbolic link because a link, unlike a folder, can be replaced atomically.
-                link = built.with_name(f"{built.name}.link")
-                link.symlink_to(built.name)
-                link.replace(place)
-                sync_folder(place.parent)
+                new_link = built.with_name(f"{built.name}.link")
+                new_link.symlink_to(built.name)
+                new_link.replace(link)
+                sync_folder(link.parent)
             finally:
-                _remove_leftovers(home, place)
+                _remove_leftovers(home, link)
     return load_prepared(home, task, edition, variant)
 
 
-def choose_variant(home: Home, task: Task, edition: str | None = None, wanted: str | None = None) -> str:
+def choose_variant(home: Home, task: Task, edition: str | None = None, choice: str | None = None) -> str:
     """Return the variant of a task to use: the wanted one, else the real data, else the only one that is prepared.
 
-    `wanted` is the name of a variant, in which `synthetic` means `synthetic-0`, or one for each suite, such as
+    `choice` is the name of a variant, in which `synthetic` means `synthetic-0`, or one for each suite, such as
     `mlebench=synthetic,pocket=real`.
     """
-    for part in (wanted or "").split(","):
+    for part in (choice or "").split(","):
         suite, equals, name = part.rpartition("=")
         if name and (not equals or suite == task.suite):
             return "synthetic-0" if name == "synthetic" else name
@@ -132,10 +132,10 @@ def list_variants(home: Home, task: Task, edition: str | None = None) -> list[st
 
 def load_prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
     """Return a task's prepared data; raise `NotPrepared` if it is missing or stale."""
-    edition, place = _place(home, task, edition, variant)
+    edition, path = _locate(home, task, edition, variant)
     command = f"run: assay prepare {_options(task, edition, variant)}"
     try:
-        folder = place.resolve(strict=True)
+        folder = path.resolve(strict=True)
         manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
         others = list_variants(home, task, edition)
@@ -144,7 +144,7 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
         raise NotPrepared(f"{what} is not prepared on this machine; {command}{hint}") from None
     except ValidationError as error:
         raise NotPrepared(
-            f"{place}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"
+            f"{path}/manifest.json cannot be read ({one_line(describe_validation_error(error))}); {command}"
         ) from None
     ruled = task.in_edition(edition)
     change = find_change(manifest.recipe, ruled, edition, variant)
@@ -164,7 +164,7 @@ def _is_usable(home: Home, task: Task, edition: str, variant: str) -> bool:
     return True
 
 
-def _place(home: Home, task: Task, edition: str | None, variant: str) -> tuple[str, Path]:
+def _locate(home: Home, task: Task, edition: str | None, variant: str) -> tuple[str, Path]:
     edition = edition or task.edition
     if edition not in task.editions:
         raise UsageError(f"{task.id} has no edition {edition!r}; it has: {', '.join(task.editions)}")
@@ -196,10 +196,10 @@ def _options(task: Task, edition: str, variant: str) -> str:
     return " ".join(parts)
 
 
-def _remove_leftovers(home: Home, place: Path) -> None:
+def _remove_leftovers(home: Home, path: Path) -> None:
     """Remove what failed or killed preparations left and what a newer one replaced; called only under the lock."""
-    current = place.readlink().name if place.is_symlink() else None
-    for leftover in place.parent.glob(f".{place.name}.*"):
+    current = path.readlink().name if path.is_symlink() else None
+    for leftover in path.parent.glob(f".{path.name}.*"):
         if leftover.is_symlink():
             leftover.unlink()
         elif leftover.name != current:
@@ -208,8 +208,8 @@ def _remove_leftovers(home: Home, place: Path) -> None:
             shutil.rmtree(leftover)
 
 
-def _new_folder(home: Home, place: Path, token: str) -> Path:
-    folder = place.with_name(f".{place.name}.{token}")
+def _new_folder(home: Home, path: Path, token: str) -> Path:
+    folder = path.with_name(f".{path.name}.{token}")
     folder.mkdir(mode=0o700, parents=True)
     # The link is made before its target, so that leftovers of every public folder ever begun can be found.
     (folder / "public").symlink_to(home.public / token)
@@ -227,12 +227,12 @@ class _Builder:
     variant: str
     progress: Progress
 
-    def build(self, place: Path, local_copy: Path | None, keep_raw: bool) -> Path:
+    def build(self, path: Path, local_copy: Path | None, keep_raw: bool) -> Path:
         from importlib.metadata import version
 
         task, edition, variant = self.task, self.edition, self.variant
         recipe, token = make_recipe(task, edition, variant), random_token()
-        folder = _new_folder(self.home, place, token)
+        folder = _new_folder(self.home, path, token)
         scratch, written, private = (folder / name for name in ("raw", "written", "private"))
         for part in (scratch, written, private):
             part.mkdir(mode=0o700)
@@ -256,7 +256,7 @@ class _Builder:
             token=token,
             made=datetime.now(UTC),
             versions={"python": platform.python_version(), "assay": __version__}
-            | {name: version(name) for name in _MADE_WITH},
+            | {name: version(name) for name in _LIBRARIES},
             origin=raw.origin,
             differs=differs,
             raw=raw.files,
@@ -264,7 +264,7 @@ class _Builder:
             private=private_files,
             secret=secret,
         )
-        write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+        write_json(folder / "manifest.json", manifest.model_dump(mode="json", by_alias=True))
         os.sync()  # One call is faster than one for each of thousands of files.
         return folder
 
@@ -287,7 +287,7 @@ class _Builder:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             code = task.path("prepare.py").relative_to(task.folder.parent)
             raise SourceError(
-                f"{task.id}: the raw data lacks what line {line} of {code} needs "
+                f"{task.id}: the raw data is missing what line {line} of {code} needs "
                 f"({one_line(str(error.args[0]))}); it is damaged or of another version"
             ) from error
         except FileNotFoundError as error:
@@ -325,19 +325,19 @@ def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:
     return Path(frame.filename) == task.path("prepare.py")
 
 
-def _copy(there: Prepared, home: Home, place: Path) -> Path:
+def _copy(there: Prepared, home: Home, path: Path) -> Path:
     """Copy what is prepared in another home, and check it against its manifest."""
     token = random_token()
     check_space(home.data, folder_size(there.private) + folder_size(there.public), f"copying {there.task.id}")
-    folder = _new_folder(home, place, token)
+    folder = _new_folder(home, path, token)
     shutil.copytree(there.private, folder / "private")
     shutil.copytree(there.public, folder / "written")
-    found = publish(folder / "written", home.public / token), seal(folder / "private")
+    files = publish(folder / "written", home.public / token), seal(folder / "private")
     shutil.rmtree(folder / "written")
-    if found != (there.manifest.public, there.manifest.private):
+    if files != (there.manifest.public, there.manifest.private):
         raise SourceError(f"{there.folder} does not match its manifest; prepare {there.task.id} there again")
     manifest = there.manifest.model_copy(update={"token": token})
-    write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+    write_json(folder / "manifest.json", manifest.model_dump(mode="json", by_alias=True))
     os.sync()
     return folder
 
@@ -368,15 +368,15 @@ def _find_differences(
             )
         return {}
     sides = {"public": public, "private": private}
-    found = {}
+    digests = {}
     for name in task.data.checksums:
         side, *rest = Path(name).parts
-        found[name] = _md5_of(sides[side].joinpath(*rest))
-    differs = {name: md5 for name, md5 in found.items() if md5 != task.data.checksums[name]}
+        digests[name] = _md5_of(sides[side].joinpath(*rest))
+    differs = {name: md5 for name, md5 in digests.items() if md5 != task.data.checksums[name]}
     if differs and variant == "real":
         lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
         raise SourceError(
-            f"{task.id}: {len(differs)} of {len(found)} prepared files differ from the published ones (MD5):"
+            f"{task.id}: {len(differs)} of {len(digests)} prepared files differ from the published ones (MD5):"
             f"{''.join(lines)}\nThe raw data is another version; --unverified accepts it and marks all results"
         )
     return differs

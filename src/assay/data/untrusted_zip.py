@@ -28,13 +28,13 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
     more data than the disk can hold is refused. Archives inside the archive stay as they are.
     """
     with _readable(archive), zipfile.ZipFile(archive) as content:
-        files, folders = _places(archive.name, content.infolist())
+        files, folders = _resolve_paths(archive.name, content.infolist())
         total = sum(member.file_size for member in files.values())
         check_space(folder.parent, total, f"extracting {archive.name}")
         folder.mkdir(mode=0o700)
         try:
-            for place in sorted(folders):  # parents first
-                (folder / place).mkdir(mode=0o700)
+            for subfolder in sorted(folders):  # parents first
+                (folder / subfolder).mkdir(mode=0o700)
             with progress.stage(f"Extracting {archive.name}", total) as advance:
                 _in_threads(files, lambda path, member: _blocks(content, member, f"{folder}/{path}"), advance)
         except BaseException:
@@ -42,14 +42,14 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
             raise
 
 
-def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
+def _resolve_paths(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
     """Return the path of each file and the folders to create; raise if a member does not belong in a data archive."""
     files: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for entry in entries:
         written = entry.orig_filename  # as the archive has it; the other one was cut at the first NUL
         parts = [part for part in written.split("/") if part not in ("", ".")]
-        place = "/".join(parts)
+        path = "/".join(parts)
         if "\0" in written or "\\" in written or written[1:2] == ":" or written[:1] == "/" or ".." in parts:
             raise _refused(name, f"the member {written!r} would be written outside its folder")
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
@@ -57,13 +57,13 @@ def _places(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zi
         if entry.flag_bits & _ENCRYPTED:
             raise _refused(name, f"the member {written!r} is encrypted with a password")
         if not entry.is_dir():
-            if not place or place in files:
-                raise _refused(name, f"{written!r} occurs twice" if place else "a member has no name")
-            files[place] = entry
-            place = place.rpartition("/")[0]
-        while place and place not in folders:
-            folders.add(place)
-            place = place.rpartition("/")[0]
+            if not path or path in files:
+                raise _refused(name, f"{written!r} occurs twice" if path else "a member has no name")
+            files[path] = entry
+            path = path.rpartition("/")[0]
+        while path and path not in folders:
+            folders.add(path)
+            path = path.rpartition("/")[0]
     if both := files.keys() & folders:
         raise _refused(name, f"{min(both)!r} is both a file and a folder")
     return files, folders

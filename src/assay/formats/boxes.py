@@ -92,7 +92,7 @@ def parse_boxes(
 ) -> Boxes:
     """Parse the boxes in `label confidence xmin ymin xmax ymax` groups, at most `max_count` of them.
 
-    With `whole_labels` a label is a whole number, and `3.0` is the same as `3`. A box whose xmax is below its xmin
+    With `whole_labels` a label is an integer, and `3.0` is the same as `3`. A box whose xmax is below its xmin
     covers nothing, as does one of no width. With `cut_labels` the label `3.7` is `3`, too, and with `any_number` the
     others may be infinite or NaN: the published grader of vinbigdata-chest-xray-abnormalities-detection accepts both,
     and splits at each space (`split_at_spaces`), other whitespace being part of a word.
@@ -131,9 +131,9 @@ def parse_boxes_3d(
     sizes = numbers[:, 4:7]
     flat = [] if any_size else np.flatnonzero((sizes <= 0).any(axis=1)).tolist()
     if flat:
-        found = ", ".join(f"{size:g}" for size in sizes[flat[0]])
+        listed = ", ".join(f"{size:g}" for size in sizes[flat[0]])
         must = "the width, length and height of a box must be above 0"
-        raise InvalidSubmission(f"{where}: {must}; those of box {flat[0] + 1} are {found}.")
+        raise InvalidSubmission(f"{where}: {must}; those of box {flat[0] + 1} are {listed}.")
     return Boxes3D(labels, numbers[:, 0], numbers[:, 1:4], sizes, numbers[:, 7])
 
 
@@ -158,9 +158,9 @@ def _parse_groups(
         raise InvalidSubmission(f"{where}: it is empty; {groups}, are needed.")
     at = layout.index("label")
     columns = [
-        [_number(word, name, where, any_number=any_number) for word in words[place::size]]
-        for place, name in enumerate(layout)
-        if place != at
+        [_number(word, name, where, any_number=any_number) for word in words[index::size]]
+        for index, name in enumerate(layout)
+        if index != at
     ]
     labels = np.empty(len(words) // size, object)
     labels[:] = words[at::size]
@@ -183,6 +183,6 @@ def _to_integers(labels: NDArray[np.object_], where: str, *, cut: bool) -> NDArr
     for row, label in enumerate(labels):
         value = _number(label, "label", where, any_number=cut)
         if not math.isfinite(value) or (value != int(value) and not cut):
-            raise InvalidSubmission(f"{where}: label must be a whole number, but is {quote(label)}.")
+            raise InvalidSubmission(f"{where}: label must be an integer, but is {quote(label)}.")
         whole[row] = str(int(value))
     return whole

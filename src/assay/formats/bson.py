@@ -22,12 +22,12 @@ Value = int | float | str | bool | bytes | None
 
 def read_documents(path: Path) -> Iterator[bytes]:
     """Yield the documents of a file as they are stored; only a few of them are in memory at a time."""
-    for block, places in read_blocks(path):
-        yield from (bytes(block[start:end]) for start, end in pairwise(places))
+    for block, offsets in read_blocks(path):
+        yield from (bytes(block[start:end]) for start, end in pairwise(offsets))
 
 
 def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
-    """Yield a file in blocks of whole documents, each with the places where its documents start, and with their end.
+    """Yield a file in blocks of whole documents, each with the offsets where its documents start, and with their end.
 
     This is several times as fast as `read_documents`, because nothing is copied: a block is valid only until the next
     is asked for, which is read to the same memory.
@@ -36,7 +36,7 @@ def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
     with path.open("rb", buffering=0) as file:
         while count := file.readinto(memoryview(block)[filled:]):
             filled += count
-            start, size, places = 0, 0, [0]
+            start, size, offsets = 0, 0, [0]
             while start + 4 <= filled:
                 (size,) = unpack_size(block, start)
                 if size < 5:
@@ -46,8 +46,8 @@ def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
                 start += size
                 if block[start - 1]:
                     raise _damaged(path)
-                places.append(start)
-            yield block, places
+                offsets.append(start)
+            yield block, offsets
             rest = block[start:filled]
             filled = len(rest)
             if size > len(block):
@@ -68,15 +68,15 @@ def get_field(document: bytes, name: str) -> Value:
 
 def get_fields(content: bytes | bytearray, names: Sequence[str], start: int = 0) -> list[Value]:
     """Return several top-level values of the document at `start`; of fields with the same name, the first counts."""
-    found: dict[str, Value] = {}
-    place = start + 4
-    while content[place]:
-        name, kind, begin, place = _read_element(content, place)
-        if name in names and name not in found:
-            found[name] = _decode(kind, content[begin:place])
-            if len(found) == len(names):
-                return [found[name] for name in names]
-    missing = next(name for name in names if name not in found)
+    values: dict[str, Value] = {}
+    offset = start + 4
+    while content[offset]:
+        name, kind, begin, offset = _read_element(content, offset)
+        if name in names and name not in values:
+            values[name] = _decode(kind, content[begin:offset])
+            if len(values) == len(names):
+                return [values[name] for name in names]
+    missing = next(name for name in names if name not in values)
     raise SourceError(f"a BSON document has no field {missing!r}")
 
 
@@ -110,23 +110,23 @@ def starts_with(content: bytes | bytearray, start: int, name: str) -> bool:
 
 def _elements(document: bytes) -> Iterator[tuple[str, int]]:
     """Yield the name and the end of each top-level element; an element begins where the one before it ends."""
-    place = 4
-    while document[place]:
-        name, _, _, place = _read_element(document, place)
-        yield name, place
+    offset = 4
+    while document[offset]:
+        name, _, _, offset = _read_element(document, offset)
+        yield name, offset
 
 
-def _read_element(content: bytes | bytearray, place: int) -> tuple[str, int, int, int]:
-    """Return the name and type of the element at `place`, and where its value starts and ends."""
-    kind = content[place]
-    name_end = content.index(0, place + 1)
+def _read_element(content: bytes | bytearray, offset: int) -> tuple[str, int, int, int]:
+    """Return the name and type of the element at `offset`, and where its value starts and ends."""
+    kind = content[offset]
+    name_end = content.index(0, offset + 1)
     start = name_end + 1
     size = _FIXED_SIZES.get(kind)
     if size is None:
         if kind not in _SIZED:
             raise SourceError(f"a BSON document has a field of the unknown type {kind}")
         size = _SIZE.unpack_from(content, start)[0] + _SIZED[kind]
-    return content[place + 1 : name_end].decode(), kind, start, start + size
+    return content[offset + 1 : name_end].decode(), kind, start, start + size
 
 
 def _decode(kind: int, content: bytes | bytearray) -> Value:

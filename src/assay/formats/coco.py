@@ -30,7 +30,7 @@ def write_coco(coco: Coco | list[Record], path: Path) -> None:
 def pair_annotations(coco: Coco, image_id: str = "id") -> list[tuple[Record, Record]]:
     """Return (image, annotation) pairs of a file that has one annotation per image, in the same order.
 
-    `image_id` is what images call their id. Images after the last annotation are left out.
+    `image_id` is what images call their id. Images after the last annotation are excluded.
     """
     pairs = list(zip(coco["images"], coco["annotations"], strict=False))
     if len(pairs) < len(coco["annotations"]) or any(

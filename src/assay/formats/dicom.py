@@ -40,25 +40,25 @@ def read_header(content: bytes) -> dict[str, str]:
     """
     if content[128:_PREAMBLE] != b"DICM":
         return {}
-    found: dict[str, str] = {}
-    place = _PREAMBLE
-    while place + 8 <= len(content):
-        group, element = struct.unpack_from("<HH", content, place)
-        kind = content[place + 4 : place + 6]
+    fields: dict[str, str] = {}
+    offset = _PREAMBLE
+    while offset + 8 <= len(content):
+        group, element = struct.unpack_from("<HH", content, offset)
+        kind = content[offset + 4 : offset + 6]
         if group == _PIXELS or not kind.isalpha():
             break
         if kind in _LONG:
-            if place + 12 > len(content):
+            if offset + 12 > len(content):
                 break
-            (length,), start = struct.unpack_from("<I", content, place + 8), place + 12
+            (length,), start = struct.unpack_from("<I", content, offset + 8), offset + 12
         else:
-            (length,), start = struct.unpack_from("<H", content, place + 6), place + 8
+            (length,), start = struct.unpack_from("<H", content, offset + 6), offset + 8
         if length == _UNDEFINED:
             break
         name = _NAMES.get((group, element), f"{group:04X},{element:04X}")
-        found[name] = _to_text(kind, content[start : start + min(length, _MAX_VALUE)])
-        place = start + length
-    return found
+        fields[name] = _to_text(kind, content[start : start + min(length, _MAX_VALUE)])
+        offset = start + length
+    return fields
 
 
 def _to_text(kind: bytes, value: bytes) -> str:

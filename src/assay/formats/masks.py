@@ -13,7 +13,7 @@ Order = Literal["column", "row"]
 """Whether pixel 2 is below pixel 1 (`column`) or to the right of it (`row`)."""
 
 _MAX_DIGITS = 18  # so that a start plus a length still fits 64 bits
-_PAIRS = "a mask is written as pairs of whole numbers, start and length"
+_PAIRS = "a mask is written as pairs of integers, start and length"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def encode_mask(mask: Mask, *, empty: str = "") -> str:
 
 
 def _is_positive(token: str) -> bool:
-    """Whether Python reads a token as a whole number above 0, as in `1_0`."""
+    """Whether Python reads a token as an integer above 0, as in `1_0`."""
     try:
         return int(token) > 0
     except ValueError:
@@ -145,11 +145,11 @@ def _to_digits(token: str) -> str:
 
 
 def _check_pairs(tokens: list[str], where: str) -> list[str]:
-    """Return the tokens if they are pairs of whole numbers above 0."""
+    """Return the tokens if they are pairs of integers above 0."""
     for token in tokens:
         if not (token.isascii() and token.isdigit() and len(token) <= _MAX_DIGITS):
-            found = f"{quote(token)} is not a whole number of at most {_MAX_DIGITS} digits"
-            raise InvalidSubmission(f"{where}: {_PAIRS}; {found}.")
+            reason = f"{quote(token)} is not an integer of at most {_MAX_DIGITS} digits"
+            raise InvalidSubmission(f"{where}: {_PAIRS}; {reason}.")
         if not token.strip("0"):
             raise InvalidSubmission(f"{where}: {_PAIRS}, both counted from 1; one of them is 0.")
     if len(tokens) % 2:

@@ -69,8 +69,8 @@ def _clear_variable(element: _Element, field: str, order: str) -> bytes:
     fields = [names.body[at : at + step].partition(b"\0")[0].decode() for at in range(0, len(names.body), step)]
     kept = [flags, dimensions, name, length, names]
     cleared = [
-        _empty_array(order) if fields[place % len(fields)] == field else value.whole
-        for place, value in enumerate(values)
+        _empty_array(order) if fields[index % len(fields)] == field else value.whole
+        for index, value in enumerate(values)
     ]
     return _element(_MATRIX, b"".join([*(part.whole for part in kept), *cleared]), order)
 
@@ -122,8 +122,8 @@ def _sizes(element: _Element, order: str) -> dict[str, int]:
     step = struct.unpack_from(f"{order}i", length.body)[0]
     fields = [names.body[at : at + step].partition(b"\0")[0].decode() for at in range(0, len(names.body), step)]
     sizes = dict.fromkeys((f"{variable}.{field}" for field in fields), 0)
-    for place, value in enumerate(values):
-        sizes[f"{variable}.{fields[place % len(fields)]}"] += (
+    for index, value in enumerate(values):
+        sizes[f"{variable}.{fields[index % len(fields)]}"] += (
             0 if value.whole == _empty_array(order) else len(value.body)
         )
     return sizes

@@ -25,13 +25,13 @@ def parse_words(text: str, where: str, *, min_count: int = 0, max_count: int | N
 def parse_integers(
     text: str, where: str, *, min_count: int = 0, max_count: int | None = None, first_only: bool = False
 ) -> str:
-    """Return the text if its words are whole numbers or, with `first_only`, if the first one is."""
+    """Return the text if its words are integers or, with `first_only`, if the first one is."""
     words = parse_words(text, where, min_count=min_count, max_count=max_count).split()
     for word in words[:1] if first_only else words:
         try:
             int(word)
         except ValueError:
-            raise InvalidSubmission(f"{where}: whole numbers are needed, but {quote(word)} is not one.") from None
+            raise InvalidSubmission(f"{where}: words must be integers, but {quote(word)} is not.") from None
     return text
 
 

@@ -62,39 +62,39 @@ def _values(feature: bytes) -> Feature:
 
 
 def _integers(packed: bytes) -> list[int]:
-    values, place = [], 0
-    while place < len(packed):
-        value, place = _varint(packed, place)
+    values, offset = [], 0
+    while offset < len(packed):
+        value, offset = _varint(packed, offset)
         values.append(value - (1 << 64) if value >> 63 else value)
     return values
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the number and content of each field; a number outside a packed list is returned as if it were in one."""
-    place = 0
-    while place < len(message):
-        tag, place = _varint(message, place)
-        kind, start = tag & 7, place
+    offset = 0
+    while offset < len(message):
+        tag, offset = _varint(message, offset)
+        kind, start = tag & 7, offset
         if kind == 0:
-            _, place = _varint(message, place)
+            _, offset = _varint(message, offset)
         elif kind == 2:
-            length, start = _varint(message, place)
-            place = start + length
+            length, start = _varint(message, offset)
+            offset = start + length
         elif kind == 5:
-            place += 4
+            offset += 4
         else:
             raise SourceError(f"a TFRecord message has a field of the unknown wire type {kind}")
-        yield tag >> 3, message[start:place]
+        yield tag >> 3, message[start:offset]
 
 
-def _varint(message: bytes, place: int) -> tuple[int, int]:
+def _varint(message: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = message[place]
+        byte = message[offset]
         value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 128:
-            return value, place
+            return value, offset
 
 
 def _feature(values: Sequence[bytes] | Sequence[float] | Sequence[int]) -> bytes:

@@ -52,14 +52,14 @@ class ZipWriter:
         for chunk in packed.content:
             self._write(chunk)
         far = offset >= _LARGE
-        sizes_and_place = (struct.pack("<QQ", packed.size, packed.packed_size) if large else b"") + (
+        sizes_and_offset = (struct.pack("<QQ", packed.size, packed.packed_size) if large else b"") + (
             struct.pack("<Q", offset) if far else b""
         )
-        extra = struct.pack("<HH", 1, len(sizes_and_place)) + sizes_and_place if sizes_and_place else b""
+        extra = struct.pack("<HH", 1, len(sizes_and_offset)) + sizes_and_offset if sizes_and_offset else b""
         common = common[:-2] + struct.pack("<H", len(extra))
         kind = _FOLDER if name.endswith("/") else _REGULAR_FILE
-        place = struct.pack("<HHHII", 0, 0, 0, kind, _LARGE if far else offset)
-        self._directory.append(b"PK\1\2" + struct.pack("<H", 3 << 8 | 45) + common + place + encoded + extra)
+        attributes = struct.pack("<HHHII", 0, 0, 0, kind, _LARGE if far else offset)
+        self._directory.append(b"PK\1\2" + struct.pack("<H", 3 << 8 | 45) + common + attributes + encoded + extra)
 
     def close(self) -> None:
         """Write the directory that ends the file."""

@@ -175,7 +175,7 @@ class CommandRequest(Request):
 
 
 class UsageSample(Model):
-    """What a command and all it started used, so many `seconds` after its start.
+    """Resource usage of a command and its children, `seconds` after it started.
 
     `cpu` is processor time so far in seconds, `memory` resident memory in bytes, `disk` the bytes of the workspace.
     """
@@ -188,11 +188,13 @@ class UsageSample(Model):
     @classmethod
     def of_all(cls, samples: Sequence[ResourceSample]) -> "tuple[UsageSample, ...]":
         """Return the samples that a lab took."""
-        return tuple(cls(seconds=one.seconds, cpu=one.cpu, memory=one.memory, disk=one.disk) for one in samples)
+        return tuple(
+            cls(seconds=sample.seconds, cpu=sample.cpu, memory=sample.memory, disk=sample.disk) for sample in samples
+        )
 
 
 class CommandResult(Result):
-    """How a command ended and what it printed; the middle of very long output is left out.
+    """How a command ended and what it printed; the middle of very long output is omitted.
 
     `samples` has what it used over time; a command that ran for less than a second has none or one.
     """

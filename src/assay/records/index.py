@@ -150,18 +150,18 @@ def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) ->
     with closing(_open(path, run)) as connection, pause_garbage_collection():
         plans, rows = _load_plans(connection), _load_rows(connection)
         stored_plans = set(plans)
-        found, settled_before = [], time.time_ns() - _SETTLING_NS
+        summaries, settled_before = [], time.time_ns() - _SETTLING_NS
         fresh: dict[str, _Row] = {}
         new_plans: dict[str, bytes] = {}
         for folder in folders:
             row = rows.get(folder.path.name)
             stamp, changed_at = _stamp(folder)
             if row is not None and row.stamp == stamp:
-                found.append(_restore(folder, row, plans))
+                summaries.append(_restore(folder, row, plans))
                 continue
             content = _read(folder)
             trial = _parse(folder, content, plans)
-            found.append(trial)
+            summaries.append(trial)
             size = len(content.file) + len(content.state or b"") + len(content.grade or b"")
             if changed_at < settled_before and size <= _MAX_STORED:
                 fresh[folder.path.name] = _Row(stamp, trial.plan, _encode(trial))
@@ -169,7 +169,7 @@ def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) ->
                     new_plans[trial.plan] = _plan_of(json.loads(content.file))
         gone = rows.keys() - set(run.file.trials) if len(rows) > len(folders) else set[str]()
         _store(connection, new_plans, fresh, gone)
-    return found
+    return summaries
 
 
 def _open(path: Path, run: RunFolder) -> sqlite3.Connection:
@@ -262,16 +262,16 @@ def _stamp(folder: TrialFolder) -> tuple[bytes, int]:
     parts, changed_at, start = [], 0, f"{folder.path}/"
     for name in _STAMPED:
         try:
-            found = os.lstat(start + name)
+            status = os.lstat(start + name)
         except OSError:
             parts += [0, 0, 0, 0]
             continue
         # Files of an untrusted run can have any time, also one that exceeds 64 bits.
         parts += [
             number & 0x7FFF_FFFF_FFFF_FFFF
-            for number in (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+            for number in (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         ]
-        changed_at = max(changed_at, found.st_mtime_ns, found.st_ctime_ns)
+        changed_at = max(changed_at, status.st_mtime_ns, status.st_ctime_ns)
     return struct.pack("<12q", *parts), changed_at
 
 
@@ -316,7 +316,7 @@ def _encode(trial: TrialSummary) -> str:
     state = [getattr(trial.state, name) for name in _STATE_FIELDS]
     grade = None if trial.grade is None else [getattr(trial.grade, name) for name in _GRADE_FIELDS]
     # Few trials of a run differ in how they were sealed: a text that is parsed once.
-    return json.dumps([trial.file.id, trial.file.seed, state, grade], default=lambda one: json.dumps(vars(one)))
+    return json.dumps([trial.file.id, trial.file.seed, state, grade], default=lambda value: json.dumps(vars(value)))
 
 
 def _restore(folder: TrialFolder, row: _Row, plans: Mapping[str, TrialFile]) -> TrialSummary:
@@ -341,12 +341,12 @@ def _restore(folder: TrialFolder, row: _Row, plans: Mapping[str, TrialFile]) -> 
 
 def _rebuild(model: type[Stored], values: dict[str, Any]) -> Stored:
     """Return a model with values of all its fields that were validated before: what unpickling does, but faster."""
-    made = model.__new__(model)
-    _set(made, "__dict__", values)
-    _set(made, "__pydantic_fields_set__", _field_names(model))
-    _set(made, "__pydantic_extra__", None)
-    _set(made, "__pydantic_private__", None)
-    return made
+    instance = model.__new__(model)
+    _set(instance, "__dict__", values)
+    _set(instance, "__pydantic_fields_set__", _field_names(model))
+    _set(instance, "__pydantic_extra__", None)
+    _set(instance, "__pydantic_private__", None)
+    return instance
 
 
 @cache

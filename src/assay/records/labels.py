@@ -30,13 +30,13 @@ _PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
 def label_trials(files: Sequence[TrialFile]) -> list[str]:
     """Return the name of each trial's agent: its label, and what differs between trials with the same label."""
     differences: list[list[str]] = [[file.label] for file in files]
-    for aspects, same in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):
+    for aspects, group_key in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):
         for aspect in aspects:
             seen: dict[tuple[str, ...], set[str]] = defaultdict(set)
             for file in files:
-                seen[same(file)].add(aspect(file))
+                seen[group_key(file)].add(aspect(file))
             for parts, file in zip(differences, files, strict=True):
-                if len(seen[same(file)]) > 1 and (text := aspect(file)):
+                if len(seen[group_key(file)]) > 1 and (text := aspect(file)):
                     parts.append(text)
     return [_with_details(parts) for parts in differences]
 

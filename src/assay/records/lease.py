@@ -334,5 +334,5 @@ def _claim_text(claim: ClaimFile) -> str:
 
 def _claimed_epochs(folder: Path) -> list[int]:
     """Return the epochs that have claims, in order."""
-    found = (re.fullmatch(r"lease\.([0-9]{1,9})", path.name) for path in folder.iterdir())
-    return sorted(int(match[1]) for match in found if match)
+    matches = (re.fullmatch(r"lease\.([0-9]{1,9})", path.name) for path in folder.iterdir())
+    return sorted(int(match[1]) for match in matches if match)

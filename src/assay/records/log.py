@@ -149,7 +149,7 @@ class EventLog:
 
 
 def read_events(path: Path, *, strict: bool = False) -> list[Event]:
-    """Read all complete events of a log; a torn last line is left out, any other damage is a `RecordError`.
+    """Read all complete events of a log; a torn last line is ignored, any other damage is a `RecordError`.
 
     A log that does not exist yet has no events. `strict` also refuses JSON that other readers may read differently.
     """
@@ -167,7 +167,7 @@ def iterate_events(path: Path, *, strict: bool = False) -> Iterator[Event]:
 def read_events_backwards(path: Path) -> Iterator[Event]:
     """Read a log from its last event to its first, reading only as much of the file as is asked for.
 
-    A line that is just being written is left out; the chain is not checked.
+    A line that is just being written is ignored; the chain is not checked.
     """
     for line in _lines_backwards(path):
         event = _parse(line)

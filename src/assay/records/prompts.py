@@ -190,8 +190,8 @@ class PromptRecorder:
 
 def _count_shared(known: Sequence[Message], messages: Sequence[Message]) -> int:
     count = 0
-    for one, other in zip(known, messages, strict=False):
-        if one is not other and one != other:
+    for message, other in zip(known, messages, strict=False):
+        if message is not other and message != other:
             break
         count += 1
     return count

@@ -61,15 +61,15 @@ def sign(run: RunFolder, key: Path | None = None) -> Signature:
 
 
 def check_digest(
-    run: RunFolder, found: str | None, *, expected: str | None = None, key: Path | None = None
+    run: RunFolder, digest: str | None, *, expected: str | None = None, key: Path | None = None
 ) -> Iterator[RecordFinding]:
     """Compare the digest of a run with the published one, and with the one it was signed with."""
-    if found is None:
+    if digest is None:
         yield RecordFinding(_RUN, "digest", "there is none, because a record is damaged")
         return
-    if expected is not None and found != expected.strip().lower():
-        yield RecordFinding(_RUN, "digest", f"it is {found}, not {expected.strip().lower()}: records were rewritten")
-    if is_export(run) and _digest_in_index(run) != found:
+    if expected is not None and digest != expected.strip().lower():
+        yield RecordFinding(_RUN, "digest", f"it is {digest}, not {expected.strip().lower()}: records were rewritten")
+    if is_export(run) and _digest_in_index(run) != digest:
         yield RecordFinding(_RUN, "index.json", "its digest is not that of the records: they were changed since")
     try:
         signature = read_record(run.path / "signature.json", Signature)
@@ -80,8 +80,8 @@ def check_digest(
     except RecordError as error:
         yield RecordFinding(_RUN, "signature.json", str(error))
         return
-    if signature.digest != found:
-        message = f"signed as {signature.digest}, but now the digest is {found}: records were changed since, or added"
+    if signature.digest != digest:
+        message = f"signed as {signature.digest}, but now the digest is {digest}: records were changed since, or added"
         yield RecordFinding(_RUN, "signature.json", message)
     if key:
         own = _keyed_hash(key, signature.digest, signature.signed_at)

@@ -154,8 +154,7 @@ class Tape:
         before = self._past[lane].popleft()
         if not request.same_as(before.request):
             raise Diverged(
-                f"the agent does not repeat itself: it requests {_describe(request)}, "
-                f"last time it requested {_describe(before.request)}"
+                f"replay diverged: the agent requested {_describe(request)}, the record has {_describe(before.request)}"
             )
         return before
 
@@ -262,7 +261,7 @@ def join_call(start: CallStarted, end: CallFinished) -> Call:
 
 
 def _before_first_change(calls: list[Call]) -> list[Call]:
-    first = next((place for place, call in enumerate(calls) if call.changes), len(calls))
+    first = next((index for index, call in enumerate(calls) if call.changes), len(calls))
     return calls[:first]
 
 

@@ -140,10 +140,10 @@ def expected_cost(lines: Iterable[ForecastLine], runs: Iterable[RunFolder]) -> t
                 costs[_agent_and_models(trial.file.label, trial.file.models)].append(trial.state.cost)
     total, finished = 0.0, 0
     unfinished = [line for line in lines if line.models and line.seeds > line.done]
-    for key, same in groupby(sorted(unfinished, key=_key), _key):
+    for key, group in groupby(sorted(unfinished, key=_key), _key):
         if not (known := costs.get(key)):
             return None
-        total += sum(line.seeds - line.done for line in same) * sum(known) / len(known)
+        total += sum(line.seeds - line.done for line in group) * sum(known) / len(known)
         finished += len(known)
     return (total, finished) if finished else None
 

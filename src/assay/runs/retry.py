@@ -70,7 +70,7 @@ class Spending:
         """Return why no more trials may be started, or None while they may."""
         allowed, seconds = self._allowance, self._now() - self._began
         if allowed.time is not None and seconds >= allowed.time:
-            return f"the {allowed.time:g} seconds for the whole run are used"
+            return f"the run's time limit ({allowed.time:g} s) is reached"
         if allowed.cost is not None and (cost := self._cost()) >= allowed.cost:
             return f"the {allowed.cost:g} dollars for the whole run are spent ({cost:.2f})"
         return None

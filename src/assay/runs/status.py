@@ -122,13 +122,13 @@ def read_named_status(run: RunFolder, now: datetime) -> RunStatus:
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
     """Return the last events of a trial, one line each; text written by agents is not escaped."""
-    found = []
+    lines = []
     for event in read_events_backwards(folder.events):
         time = event.time.isoformat(timespec="milliseconds")
-        found.append(f"{time}  {event.kind}  {describe_event(event)}".rstrip())
-        if len(found) == count:
+        lines.append(f"{time}  {event.kind}  {describe_event(event)}".rstrip())
+        if len(lines) == count:
             break
-    return found[::-1]
+    return lines[::-1]
 
 
 def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> TrialStatus:

@@ -98,8 +98,8 @@ JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"run": run_trial, "grade": g
 
 def task_of(file: TrialFile) -> Task:
     """Return the task of a trial, with the rules of its edition."""
-    found = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).recorded_task(file.task)
-    return found.in_edition(file.edition)
+    task = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).recorded_task(file.task)
+    return task.in_edition(file.edition)
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Trial:
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
             entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
-            load = max((one for one in (state.load, read_load()) if one is not None), default=None)
+            load = max((load for load in (state.load, read_load()) if load is not None), default=None)
             changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
             if crash:
                 changes |= {"error_type": crash.error_type, "reason": f"the agent crashed: {crash.message}"}
@@ -282,7 +282,7 @@ class Trial:
             scope.cancel()
             with suppress(OSError):  # without it the trial counts as interrupted, which has the same effect
                 if number == PREEMPTED:
-                    self._end("waiting", reason="its machine was taken away; it continues on another")
+                    self._end("waiting", reason="preempted; will resume on another machine")
                 else:
                     self._end("stopped", cause="user")
             return

