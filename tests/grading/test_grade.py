@@ -112,8 +112,8 @@ def test_data_that_is_not_real_wins_no_medal_and_has_no_thresholds(variant, subm
     [
         (0.9, None, True),  # a gain of 2 of 4, more than twice the spread
         (1.1, None, False),
-        (0.9, 0.5, True),  # at its worse end the score is 3, a gain of 25 %
-        (0.9, 0.8, False),  # at its worse end the score is 3.6, a gain of exactly 10 %
+        (0.9, 0.5, True),  # at its worse end the score is 3, a gain of 25%
+        (0.9, 0.8, False),  # at its worse end the score is 3.6, a gain of exactly 10%
     ],
 )
 def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, tolerance, success, make_task, prepared):
@@ -130,7 +130,7 @@ def test_success_is_beyond_noise_and_the_published_rule_ignores_it(spread, toler
     [
         (400.0, 1.5, True),  # at its worse end the score is 160
         (9.0, 1.5, False),  # at its worse end the score is 3.6, below the baseline of 4
-        (9.0, 1.0, True),  # at its worse end the score is 4.5, a gain of 12.5 %
+        (9.0, 1.0, True),  # at its worse end the score is 4.5, a gain of 12.5%
     ],
 )
 def test_a_large_gain_in_speed_is_a_success_however_noisy_the_machine(score, tolerance, success, make_task, prepared):

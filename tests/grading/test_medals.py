@@ -108,7 +108,7 @@ def test_rank_counts_only_strictly_better_solutions(score, metric, rank):
     ("score", "baseline", "metric", "gain", "success"),
     [
         (1.2, 1.0, HIGHER, 0.2, True),
-        (1.1, 1.0, HIGHER, 0.1, False),  # exactly 10 % is not more than 10 %
+        (1.1, 1.0, HIGHER, 0.1, False),  # exactly 10% is not more than 10%
         (0.9, 1.0, HIGHER, -0.1, False),
         (0.8, 1.0, LOWER, 0.2, True),
         (1.5, 1.0, LOWER, -0.5, False),

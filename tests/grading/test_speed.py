@@ -47,9 +47,9 @@ def test_a_view_that_a_thread_changes_is_judged_by_what_was_sent(judge):
 
 
 def test_the_interval_of_a_median_follows_from_the_binomial_distribution():
-    """Worked by hand: of 16 fair coins, 3 or fewer show heads with 697 / 65536 = 1.1 %, 4 or fewer with 3.8 %."""
+    """Worked by hand: of 16 fair coins, 3 or fewer show heads with 697 / 65536 = 1.1%, 4 or fewer with 3.8%."""
     assert median_interval([*range(16, 0, -1)]) == (4, 13)
-    assert median_interval([1, 2, 3, 4, 5, 6]) == (1, 6)  # all six on one side of the median: 2 / 64 = 3.1 %
+    assert median_interval([1, 2, 3, 4, 5, 6]) == (1, 6)  # all six on one side of the median: 2 / 64 = 3.1%
     with pytest.raises(ValueError, match="5 values are too few"):
         median_interval([1, 2, 3, 4, 5])
 

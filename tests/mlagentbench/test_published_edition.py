@@ -362,7 +362,7 @@ def test_success_needs_no_distance_from_noise(home):
     data = ready(home, "ogbn-arxiv")
     truth = answers(home, "ogbn-arxiv")["label"].to_numpy()
     wrong = (truth + 1) % 40
-    for share, success in ((0.33, False), (0.36, True)):  # the published baseline is 0.3134: 10 % more is 0.34474
+    for share, success in ((0.33, False), (0.36, True)):  # the published baseline is 0.3134: 10% more is 0.34474
         right = int(np.ceil(share * len(truth)))
         submitted = pd.DataFrame({"0": np.where(np.arange(len(truth)) < right, truth, wrong)})
         grading = grade_submission(submitted.to_csv(index=False).encode(), data, home=home)

@@ -374,8 +374,8 @@ def test_findings_are_printed_as_json(finished):
         (0.66667, 0.66667, True, True),
         (0.66667, 0.66668, True, True),  # one unit of the last digit: sums in another order
         (0.66667, 0.66670, True, False),
-        (10.0, 14.9, False, True),  # 20 % of 10 and of 14.9 are 4.98
-        (10.0, 15.1, False, False),  # 20 % of 10 and of 15.1 are 5.02
+        (10.0, 14.9, False, True),  # 20% of 10 and of 14.9 are 4.98
+        (10.0, 15.1, False, False),  # 20% of 10 and of 15.1 are 5.02
         (None, None, True, True),
         (None, 0.5, True, False),
     ],

@@ -27,7 +27,7 @@ SKILL = {"starter": 0.0, "automl": 0.8}
 
 
 def grade(task: str, score: float | None, **fields: object) -> Grade:
-    """A grade as the grader would give it: rank in the panel, improvement over the starter, success above 10 %."""
+    """A grade as the grader would give it: rank in the panel, improvement over the starter, success above 10%."""
     _, _, direction, baseline = TASKS[task]
     lower = direction == "lower"
     made = Grade(

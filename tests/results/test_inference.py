@@ -118,7 +118,7 @@ def test_the_exact_interval_of_a_rate_is_that_of_many_resamples(sizes):
 
 def test_the_exact_interval_by_hand():
     # The mean of two tasks drawn from {1, 0} is 0, ½ or 1 with probabilities ¼, ½ and ¼; of six tasks like these,
-    # the number of successes is binomial with p = ½: at most 0 with probability 1/64 < 2.5 %, at most 1 with 7/64.
+    # the number of successes is binomial with p = ½: at most 0 with probability 1/64 < 2.5%, at most 1 with 7/64.
     assert inference.rate_interval({"a": [1], "b": [0]}) == inference.Interval(0, 1)
     six = {name: [float(name in "abc")] for name in "abcdef"}
     assert inference.rate_interval(six) == inference.Interval(pytest.approx(1 / 6), pytest.approx(5 / 6))

@@ -196,7 +196,7 @@ def test_the_commands_show_the_table_and_refuse_what_cannot_be_compared(assay, t
 
 
 def test_a_run_is_shown_between_the_published_rows(assay, tmp_path: Path):
-    """Medals in 11 of the 22 competitions of the low split: 50 %, and √(0.25 / 21) = 10.91 points over tasks."""
+    """Medals in 11 of the 22 competitions of the low split: 50%, and √(0.25 / 21) = 10.91 points over tasks."""
     names = Registry().names("mlebench:low")
     run = RunFolder(tmp_path / "run")
     run.add(

@@ -132,7 +132,7 @@ def test_predictions_listed_in_code_are_recognized_with_and_without_ids():
     ("metric", "text", "value"),
     [
         ("accuracy", "Validation accuracy: 0.93 after 3 epochs", "0.93"),
-        ("accuracy", "an accuracy of 93 %", "93"),
+        ("accuracy", "an accuracy of 93%", "93"),
         ("roc_auc", "ROC AUC = 0.8123", "0.8123"),
         ("rmse", "RMSE was 12.5", "12.5"),
         ("accuracy", "accuracy matters in 2 of 3 cases", None),

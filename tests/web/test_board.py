@@ -168,8 +168,8 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
     rows = pocket.locator("tbody tr")
     assert rows.count() == 4
     # By hand: rates 1, 1, 1, ½ by task, whose standard deviation is ¼, over √4; and 1, 1, 1, 0.
-    expect(rows.first).to_contain_text(re.compile(r"research.*87\.5 ± 12\.5 %.*Other Lab.*yes, regraded", re.DOTALL))
-    expect(rows.nth(1)).to_contain_text(re.compile(r"75\.0 ± 25\.0 %.*Example Lab", re.DOTALL))
+    expect(rows.first).to_contain_text(re.compile(r"research.*87\.5 ± 12\.5%.*Other Lab.*yes, regraded", re.DOTALL))
+    expect(rows.nth(1)).to_contain_text(re.compile(r"75\.0 ± 25\.0%.*Example Lab", re.DOTALL))
     expect(pocket).to_contain_text("Compared with the first, paired by task")
     expect(pocket).to_contain_text("but 4 tasks are too few for significance. +12 points of success on average")
     low_group = page.locator("section", has=page.get_by_role("heading", name="mlebench v1"))

@@ -262,7 +262,7 @@ def test_a_damaged_record_is_an_explanation_and_not_a_crash(tmp_path):
 
 def test_terminal_sequences_are_removed_and_progress_bars_keep_their_last_state():
     assert clean_text("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07") == "red link"
-    assert clean_text("10 %\r 50 %\r100 %\nnext\r\n") == "100 %\nnext\n"
+    assert clean_text("10%\r 50%\r100%\nnext\r\n") == "100%\nnext\n"
     assert clean_text("a\u202eb\x00c") == "a\ufffdb\ufffdc"
 
 

@@ -56,13 +56,13 @@ def test_a_newcomer_finds_out_who_is_better_where_and_why(viewer, open_page):
     verdict = page.get_by_role("region", name="Verdict on research and starter")
     expect(verdict).to_contain_text(re.compile("research leads starter, but 4 tasks are too few for significance"))
     expect(verdict).to_contain_text(
-        "+92 points of success on average over 4 tasks (95 % interval +67 to +100, p = 0.125)"
+        "+92 points of success on average over 4 tasks (95% interval +67 to +100, p = 0.125)"
     )
     expect(verdict).to_contain_text("Better on 4 tasks, first of all Handwritten digits from few labels and")
     expect(verdict).to_contain_text("starter did not succeed in 12 of 12 trials: 12 valid but not clearly better")
     board = page.get_by_role("region", name="Leaderboard of pocket v1")
     expect(board.get_by_role("row").nth(1)).to_contain_text(
-        re.compile(r"research.*92 % ± 8.*67–100 %.*\$0\.04", re.DOTALL)
+        re.compile(r"research.*92% ± 8.*67–100%.*\$0\.04", re.DOTALL)
     )
     check_accessibility(page)
 
@@ -156,10 +156,10 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         expect(grid.get_by_role("link", name="research: all 1 trials").first).to_have_text("S1")
         page.get_by_label("Published results").check()
         published = board.locator("tr.published")
-        expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8 %.*± 0\.4, seeds", re.DOTALL))
+        expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8%.*± 0\.4, seeds", re.DOTALL))
         page.wait_for_load_state()  # the script that submits the form at a choice
         page.get_by_label("Split").select_option("low")
-        expect(published.first).to_contain_text(re.compile(r"Disarray.*90\.9 %", re.DOTALL))
+        expect(published.first).to_contain_text(re.compile(r"Disarray.*90\.9%", re.DOTALL))
         expect(grid.locator("tbody tr")).to_have_count(1)
         expect(page.get_by_label("Published results")).to_be_checked()
         check_accessibility(page)
@@ -205,7 +205,7 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     expect(page.get_by_role("img", name="Highest similarity of 12 trials")).to_contain_text("12")
     check_accessibility(page)
     page.get_by_role("region", name="Similar pairs").get_by_role("link").first.click()
-    expect(page.get_by_role("heading", name="100 % similar")).to_be_visible()
+    expect(page.get_by_role("heading", name="100% similar")).to_be_visible()
     expect(page.locator(".code-side .shared").first).to_contain_text("import pandas as pd")
     check_accessibility(page)
 
@@ -259,7 +259,7 @@ def test_pages_follow_a_run_without_being_reloaded_and_tables_do_not_jump(tmp_pa
         expect(together.get_by_role("region", name="Leaderboard 1 of mlebench v1")).to_be_visible()
         board = together.get_by_role("region", name="Leaderboard 2 of pocket v1")
         both = board.get_by_role("row").filter(has_text="research")
-        expect(both).to_contain_text(re.compile(r"100\.0 %.*2 of 2 1 pending.*earlier, running", re.DOTALL))
+        expect(both).to_contain_text(re.compile(r"100\.0%.*2 of 2 1 pending.*earlier, running", re.DOTALL))
         check_accessibility(together)
         row = listed.get_by_role("row").filter(has_text="running")
         assert row.get_by_role("cell").all_inner_texts()[-3:] == ["4", "–", "1"]

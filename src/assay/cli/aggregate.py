@@ -61,7 +61,7 @@ def aggregate_command(
         except UsageError as problem:
             raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
     if json_:
-        head = {"format": "aggregate/2", "split": split, "interval": f"95 %: {INTERVAL_METHOD}"}
+        head = {"format": "aggregate/2", "split": split, "interval": f"95%: {INTERVAL_METHOD}"}
         contents = [head | {"agent": agent} | asdict(result) for agent, result in results.items()]
         echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2))
         return
@@ -87,7 +87,7 @@ def _print_aggregate(result: Aggregate, error: ErrorKind) -> None:
         for name, rate in result.rates.items()
     ]
     errors = [TableColumn(f"± {kind}", right=True, leave_out=2) for kind in ERROR_KINDS]
-    shown = [TableColumn(name) for name in ("rate, %", "mean ± error", "95 % interval")]
+    shown = [TableColumn(name) for name in ("rate, %", "mean ± error", "95% interval")]
     print_table([*shown, *errors, TableColumn("by seed", shrinks=True, prose=True, leave_out=1)], rows)
     if result.variants:
         echo(f"No medals: these are results on {', '.join(result.variants)} data, which no human team has seen.")
@@ -108,7 +108,7 @@ def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
     if medals and result.detectable is not None:
         lines.append(
             f"Power: {result.competitions} competitions like these show differences in medals of "
-            f"{result.detectable:.0f} points or more, with 80 % power."
+            f"{result.detectable:.0f} points or more, with 80% power."
         )
     if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
         lines.append("Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")

@@ -277,7 +277,7 @@ def _print_grade(task: Task, grade: Grade) -> None:
     elif task.leaderboard:
         echo(f"  {grade.medal or 'no'} medal, {'above' if grade.above_median else 'not above'} the median team")
         if grade.percentile is not None:
-            echo(f"  better than {grade.percentile:.1f} % of {task.leaderboard.teams} human teams")
+            echo(f"  better than {grade.percentile:.1f}% of {task.leaderboard.teams} human teams")
     if grade.improvement is not None:
         echo(f"  {grade.improvement:+.1%} over the starter's {grade.baseline:.5g}{_verdict(task, grade)}")
     notes = []
@@ -296,6 +296,6 @@ def _verdict(task: Task, grade: Grade) -> str:
     if task.leaderboard:
         return ""
     if grade.success_published and not grade.success:
-        return ": no success (more than +10 %, but within noise)"
+        return ": no success (more than +10%, but within noise)"
     needed = "" if grade.edition in task.success_as_published else ", beyond noise"
-    return f": {'success' if grade.success else 'no success'} (needs more than +10 %{needed})"
+    return f": {'success' if grade.success else 'no success'} (needs more than +10%{needed})"

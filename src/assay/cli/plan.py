@@ -195,7 +195,7 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
         }
         echo(json.dumps(content, indent=2))
         return
-    echo(f"To show a difference of {100 * difference:g} points in success between two agents with 80 % power:")
+    echo(f"To show a difference of {100 * difference:g} points in success between two agents with 80% power:")
     echo()
     print_table(
         ["seeds", "tasks", "trials per agent"],
@@ -204,7 +204,7 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
     echo()
     if own is not None:
         echo(f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}: show differences of {100 * own:.1f} points or more.")
-    echo(f"Paired by task, two-sided at 5 %. Variance from {origin}: tasks {variance.tasks:.3f}, "
+    echo(f"Paired by task, two-sided at 5%. Variance from {origin}: tasks {variance.tasks:.3f}, "
          f"trials {variance.trials:.3f}.")  # fmt: skip
     if source is None:
         echo("The two agents are taken as independent, which is cautious; a run of both, with --from, shows how far.")

@@ -67,7 +67,7 @@ def table(folders: tuple[Path, ...], earlier: bool, json_: bool) -> None:
             errors = [f"{rate.mean:.2f} ± {rate.errors['tasks'] or 0:.2f}" for rate in rates.values()]
             intervals = [f"{rate.low:.1f} to {rate.high:.1f}" for rate in rates.values()]
             lines.append(["  clustered by task", "", "", "", *errors])
-            lines.append(["  95 % interval over tasks", "", "", "", *intervals])
+            lines.append(["  95% interval over tasks", "", "", "", *intervals])
     print_table(_HEADER, lines)
     echo("Share of competitions with a medal. ±: standard error over seeds, as published; it takes the tasks as fixed.")
     echo("*: leakage is known. Only rows whose reports are known can be given an error clustered by task.")

@@ -227,7 +227,7 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
 def _is_published_success(
     board: Leaderboard | None, measured: Measured | None, medal: Medal | None, improvement: float | None
 ) -> bool | None:
-    """Return whether a medal was won or, without a leaderboard, the baseline was beaten by more than 10 %."""
+    """Return whether a medal was won or, without a leaderboard, the baseline was beaten by more than 10%."""
     if board:
         return medal is not None
     if measured:
@@ -236,7 +236,7 @@ def _is_published_success(
 
 
 def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
-    """Return whether a gain of more than 10 % is left at the worse end of the score's interval, beyond the spread.
+    """Return whether a gain of more than 10% is left at the worse end of the score's interval, beyond the spread.
 
     A measured score is a ratio, whose interval is as wide in both directions as a factor: a tolerance of 1.5 is too
     much to trust a gain of 2, but not one of 100.
@@ -324,17 +324,17 @@ def rank_in_panel(score: float, panel: Sequence[Solution], metric: Metric) -> in
 
 
 def compute_improvement(score: float, baseline: float, metric: Metric) -> float | None:
-    """Return how much better than the baseline the score is, as a share of it: 0.1 is 10 % better.
+    """Return how much better than the baseline the score is, as a share of it: 0.1 is 10% better.
 
     None for a baseline of 0, which nothing can be relative to, and for a score that is not finite.
     """
     if baseline == 0 or not math.isfinite(score):
         return None
-    return round(_gain(score, baseline, metric) / abs(baseline), 9)  # so that 1.1 against 1.0 is exactly 10 %
+    return round(_gain(score, baseline, metric) / abs(baseline), 9)  # so that 1.1 against 1.0 is exactly 10%
 
 
 def beats_baseline(improvement: float | None) -> bool:
-    """Return whether an improvement counts as success: more than 10 % over the baseline."""
+    """Return whether an improvement counts as success: more than 10% over the baseline."""
     return improvement is not None and improvement > _MIN_IMPROVEMENT
 
 

@@ -58,10 +58,10 @@ class Grade(BaseModel):
     improvement: float | None = Field(None, description="gain over the baseline as a share of it; negative is worse")
     success: bool | None = Field(
         None,
-        description="a medal, or without a leaderboard more than 10 % over the baseline and, unless the edition "
+        description="a medal, or without a leaderboard more than 10% over the baseline and, unless the edition "
         "follows the published rule, beyond noise",
     )
-    success_published: bool | None = Field(None, description="a medal, or more than 10 % over the baseline")
+    success_published: bool | None = Field(None, description="a medal, or more than 10% over the baseline")
     beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
     tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")

@@ -177,7 +177,7 @@ def _first(found: Sequence[CompetitionResult], wanted: int, name: str) -> list[C
 
 
 def _detectable(medals: Mapping[str, Sequence[float]]) -> float | None:
-    """Return what a comparison with an independent agent that varies as much would find with 80 % power."""
+    """Return what a comparison with an independent agent that varies as much would find with 80% power."""
     error = inference.task_error(medals)
     if not error:
         return None

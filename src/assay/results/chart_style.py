@@ -88,7 +88,7 @@ def score_scale(needed: Sequence[float], panel: Sequence[float], direction: Dire
 
 
 def improvement_scale(values: Sequence[float]) -> Scale:
-    """Return a scale with zero and room for labels; symmetric-logarithmic where improvements exceed 100 %."""
+    """Return a scale with zero and room for labels; symmetric-logarithmic where improvements exceed 100%."""
     low, high = min(*values, 0.0, 0.0), max(*values, 0.0, 0.0)
     if max(high, -low) > 1:
         ticks = (0.0, *(sign * 10.0**power for power in range(-1, 7) for sign in (-1, 1)))

@@ -176,7 +176,7 @@ def draw_improvements(made: Sequence[Cell], palette: Palette) -> str | None:
 
 
 def draw_success(lines: Sequence[Standing], palette: Palette) -> str | None:
-    """Draw the success rate of each agent with its 95 % interval; None where success is not defined."""
+    """Draw the success rate of each agent with its 95% interval; None where success is not defined."""
     require_altair()
     import altair as alt
 

@@ -36,7 +36,7 @@ class EvaluatedTrial:
 class Gains:
     """One agent on one task.
 
-    `success` is as published: more than 10 % over the measured mean of the starter. `beyond_noise` is the share of
+    `success` is as published: more than 10% over the measured mean of the starter. `beyond_noise` is the share of
     trials whose gain is also beyond the spread of the starter's own seeds and the error of a measured time.
     `improvement` is the mean over valid submissions, as in the paper, and `improvement_of_all` over all finished
     trials, with 0 for those without a valid submission. A value is None if no baseline was measured for this task on

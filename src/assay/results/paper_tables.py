@@ -96,7 +96,7 @@ def to_json(
         "format": "paper-report/1",
         "title": title,
         "made_at": created_at.isoformat(timespec="seconds"),
-        "interval": "Wilson score, 95 %",
+        "interval": "Wilson score, 95%",
         "parts": [_part(paper) for paper in papers],
         "published": {suite: one.model_dump(mode="json") for suite, one in published.items() if suite in suites},
     }
@@ -219,8 +219,8 @@ def _failed(cause: str, effort: Effort) -> str:
 def _legend(paper: Paper, published: PublishedFigures | None) -> "list[Text]":
     """Return the notes that apply to the tables."""
     lines = [
-        "Success: more than 10 % over the starter's measured mean, or a medal where there is a leaderboard; share of "
-        "all finished trials, with a 95 % Wilson interval.",
+        "Success: more than 10% over the starter's measured mean, or a medal where there is a leaderboard; share of "
+        "all finished trials, with a 95% Wilson interval.",
         "Beyond noise: also better than the starter by more than two standard deviations of its seeds.",
         "Improvement: mean ± standard error of valid submissions; invalid as 0: mean of all finished trials.",
         "Means over tasks weight all tasks equally. problem: share of trials in which it occurred.",

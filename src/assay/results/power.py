@@ -22,7 +22,7 @@ class Design:
 
 
 def find_designs(variance: DifferenceVariance, difference: float) -> list[Design]:
-    """Return designs that show a difference of two success rates with 80 % power, for several numbers of seeds."""
+    """Return designs that show a difference of two success rates with 80% power, for several numbers of seeds."""
     return [Design(seeds, tasks_needed(difference, variance.spread(seeds))) for seeds in SEEDS]
 
 

@@ -191,7 +191,7 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: Axis, 
 
     parts = []
     for value in rows:
-        label = f"{100 * value:.0f} %" if percent else format_number(value)
+        label = f"{100 * value:.0f}%" if percent else format_number(value)
         parts += [
             Markup('<line class="axis" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(
                 left, y(value), width - 12, y(value)
@@ -221,7 +221,7 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: Axis, 
 
 
 def draw_histogram(counts: Sequence[int], threshold: float) -> Markup:
-    """Return counts in equal parts of 0 to 100 % as bars, with a line at the threshold."""
+    """Return counts in equal parts of 0 to 100% as bars, with a line at the threshold."""
     bar, height, top, bottom = 44, 160, 18, 134
     parts = []
     for place, count in enumerate(counts):
@@ -235,7 +235,7 @@ def draw_histogram(counts: Sequence[int], threshold: float) -> Markup:
         if count:
             parts.append(Markup('<text x="{}" y="{:.1f}" text-anchor="middle">{}</text>').format(x + 20, y - 4, count))
         percent = 100 * place // len(counts)
-        parts.append(Markup('<text class="muted" x="{}" y="{}">{} %</text>').format(x, height - 10, percent))
+        parts.append(Markup('<text class="muted" x="{}" y="{}">{}%</text>').format(x, height - 10, percent))
     at = 6 + threshold * bar * len(counts)
     parts.append(Markup('<line class="level" x1="{0:.1f}" y1="4" x2="{0:.1f}" y2="{1}"/>').format(at, bottom))
     label = f"Highest similarity of {sum(counts)} trials"

@@ -85,7 +85,7 @@ class Cases(Protocol):
 async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
     """Return how many times faster than the reference the code is: the median ratio of their times over all pairs.
 
-    The tolerance is half the width of the median's 95 % interval, as a share of the score.
+    The tolerance is half the width of the median's 95% interval, as a share of the score.
     """
     cases = cast(Cases, load_plugin(prepared.task.folder / "cases.py"))
     race = _Race(prepared, cases, code, home, sandbox)
