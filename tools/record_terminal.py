@@ -31,8 +31,9 @@ COMMANDS = (
 WIDTHS = (80, 120)
 HEAD = """# The first ten minutes
 
-What a terminal of 80 columns shows; times depend on the machine. `tools/record_terminal.py` makes this page and checks
-that no line is torn.
+<!-- Recorded by tools/record_terminal.py on a terminal of 80 columns; do not edit. -->
+
+A first session, command by command. Times depend on the machine.
 """
 
 
