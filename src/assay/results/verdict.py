@@ -14,7 +14,7 @@ from assay.results.paired import PROFILE, AgentSummary, Comparison, PairedDiffer
 from assay.results.report import describe_failures, short_task_name
 
 _FEWEST_TASKS = 6
-"""A sign-flip test over fewer tasks has no p-value below 5 %: the smallest is 2 / 2⁵ = 0.0625."""
+"""A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625."""
 _MAX_NAMED = 3
 _MAX_TASKS = 5
 _PAIR_FIELDS = (
