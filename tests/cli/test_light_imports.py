@@ -17,7 +17,7 @@ AGENT_RUNTIME = {
     "anthropic",
     "flaml",
 }
-HEAVY = {"sklearn", "scipy", "pandas", "altair", "jinja2", "matplotlib"}
+HEAVY = {"sklearn", "scipy", "pandas", "jinja2", "matplotlib"}
 
 SHOW_MODULES = """
 import sys

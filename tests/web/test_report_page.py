@@ -44,7 +44,7 @@ def test_one_file_shows_the_sum_the_conditions_and_every_trial(page_of, open_fil
     trial = page.locator("#t3-trial")
     trial.locator("summary").first.click()
     expect(trial.get_by_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")).to_be_visible()
-    expect(trial.locator("svg.tree")).to_be_visible()
+    expect(trial.locator(".fig-tree")).to_be_visible()
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))
     found = Axe().run(page).response["violations"]

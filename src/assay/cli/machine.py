@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _EXTRAS = {
     "agents": "inspect_ai",
     "local": "xllamacpp",
-    "web": "altair",
+    "web": "jinja2",
     "mlebench": "PIL",
     "kaggle": "kaggle",
     "slurm": "submitit",

@@ -24,10 +24,11 @@ from assay.core.errors import AssayError, MissingDependency
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import one_line
 
-__all__ = ["COLORS", "STYLESHEET", "Axis", "Figure", "Key", "Look", "Mark", "Rows"]
+__all__ = ["COLORS", "STYLESHEET", "Axis", "Figure", "Key", "Look", "Mark", "Rows", "Unit"]
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
+Unit = Literal["number", "integer", "percent", "change", "points", "duration", "money", "size"]
 
 COLORS = 8
 """How many colors there are; color-blind readers can tell them apart, by lightness if not by hue (Okabe and Ito)."""
@@ -37,7 +38,7 @@ STYLESHEET = Path(__file__).with_name("figure.css")
 
 _DURATIONS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800)
 _LARGEST = 1e300
-_CHARACTER, _LINE, _TICKS, _MAX_LABEL = 7, 14, 18, 30
+_CHARACTER, _LINE, _TICKS, _MAX_LABEL = 7.4, 14, 18, 30
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Axis:
     """
 
     title: str = ""
-    unit: Literal["number", "integer", "percent", "change", "duration", "money", "size"] = "number"
+    unit: Unit = "number"
     low: float | None = None
     high: float | None = None
     scale: Literal["linear", "log", "symlog"] = "linear"
@@ -84,6 +85,8 @@ class Axis:
                 return format_size(round(value))
             case "money":
                 return f"${value:.2f}"
+            case "points":
+                text = f"{100 * value:+.10g}" if value else "0"
             case "percent" | "change":
                 text = f"{100 * value:{'+' if self.unit == 'change' and value else ''},.10g}%"
             case "number" | "integer":
@@ -183,9 +186,9 @@ class Figure:
     pad: int = 8
     marks: list[Mark] = field(default_factory=list)
 
-    def dot(self, x: float, y: float, *, size: float = 4.5, **look: Unpack[Look]) -> None:
-        """Add a dot with a radius in pixels."""
-        self.marks.append(Mark("dot", [(x, y)], look, size))
+    def dot(self, x: float, y: float, *, size: float = 4.5, label: str = "", **look: Unpack[Look]) -> None:
+        """Add a dot with a radius in pixels, and a few letters in it."""
+        self.marks.append(Mark("dot", [(x, y)], look, size, label))
 
     def tick(self, x: float, y: float, *, size: float = 8, **look: Unpack[Look]) -> None:
         """Add a short line across a row, which reaches `size` pixels up and down."""
@@ -365,6 +368,7 @@ class _Drawing:
             case "dot":
                 classes = _classes("" if "hollow" in style else "fill", color, style)
                 part = _element("circle", classes, title, cx=x, cy=y, r=mark.size)
+                part += _text(x, y + 3, mark.words, "middle", "fig-label", title) if mark.words else ""
             case "tick":
                 part = _line(_classes("line", color, style), x, y - mark.size, x, y + mark.size, title)
             case "line" | "band":

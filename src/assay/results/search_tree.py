@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.core.figure import Axis, Figure
 from assay.core.home import Home
 from assay.core.text import cut_middle, one_line, strip_control
 from assay.records import Journal, RunFolder, TrialFolder, read_events, read_journal
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 _MAX_CODE = 20_000
 _MAX_OUTPUT = 2_000
 _MAX_PAGE = 4_000_000
-_STEP_X, _STEP_Y, _RADIUS, _MARGIN = 26, 44, 8, 14
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SearchTree:
     seed: int
     prefix: str
     nodes: tuple[TreeNode, ...]
-    svg: "Markup"
+    figure: Figure
 
 
 def collect_trees(run: RunFolder) -> list[SearchTree]:
@@ -84,8 +84,8 @@ def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *,
             )
         )
     file = folder.file
-    svg = draw_tree(journal, places, prefix)
-    return SearchTree(folder.path.name, title, file.label, file.seed, prefix, tuple(shown), svg)
+    figure = draw_tree(journal, places, prefix)
+    return SearchTree(folder.path.name, title, file.label, file.seed, prefix, tuple(shown), figure)
 
 
 def place_nodes(journal: Journal) -> dict[int, tuple[float, int]]:
@@ -125,28 +125,23 @@ def find_best_path(journal: Journal) -> set[int]:
     return path
 
 
-def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: str) -> "Markup":
-    """Return the tree as SVG: a dot per node, linked to its entry in the list below."""
-    from markupsafe import Markup, escape
-
-    points = {id: (_MARGIN + column * _STEP_X, _MARGIN + depth * _STEP_Y) for id, (column, depth) in places.items()}
-    width = max(x for x, _ in points.values()) + _MARGIN
-    height = max(y for _, y in points.values()) + _MARGIN
-    parts = []
+def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: str) -> Figure:
+    """Draw the tree: a dot per node, linked to its entry in the list below."""
+    width, depth = (max(ends) for ends in zip(*places.values(), strict=True))
+    x, y = Axis(low=0, high=width, ticks=()), Axis(low=0, high=depth, ticks=(), reverse=True)
+    size = {"width": round(26 * width + 28), "height": 44 * depth, "pad": 14}
+    figure = Figure("tree", "Tree of nodes", x, y, **size)
     path = find_best_path(journal)
-    for id, (x, y) in points.items():
+    for id, place in places.items():
         for number, parent in enumerate(journal.nodes[id].parents):
-            above_x, above_y = points[parent]
-            kind = "second" if number else "path" if id in path else "first"
-            parts.append(f'<line class="{kind}" x1="{above_x:g}" y1="{above_y:g}" x2="{x:g}" y2="{y:g}"/>')
-    for id, (x, y) in points.items():
+            style = "muted dashed thin" if number else "good" if id in path else "muted thin"
+            figure.line([places[parent], place], style=style)
+    for id, place in places.items():
         node = journal.nodes[id]
-        words = escape(one_line(f"{id} {node.operator}: {node.metric if node.good else node.reason}", 120))
-        circle = f'<circle class="{_kind(node, journal.best)}" cx="{x:g}" cy="{y:g}" r="{_RADIUS}"/>'
-        text = f'<text x="{x:g}" y="{y + 3:g}" text-anchor="middle">{id}</text>'
-        parts.append(f'<a href="#{prefix}-{id}">{circle}{text}<title>{words}</title></a>')
-    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
-    return Markup(f'<svg class="tree" role="group" aria-label="Tree of nodes" {size}>{"".join(parts)}</svg>')
+        style = {"best-node": "hollow good", "buggy": "hollow bad"}.get(_kind(node, journal.best), "hollow muted")
+        hover = one_line(f"{id} {node.operator}: {node.metric if node.good else node.reason}", 120)
+        figure.dot(*place, size=8, label=str(id), style=style, hover=hover, link=f"#{prefix}-{id}")
+    return figure
 
 
 def _preformat(text: str, max_length: int) -> "Markup":

@@ -134,7 +134,7 @@ def run(source: StudyInput, settings: SimilaritySettings) -> StudyResult:
     ]
     samples = {sample.name: sample for sample in (*sources, *others)}
     code = [pair_code(match, samples) for match in matches[: settings.top]]
-    return StudyResult(sentences, tables, [_draw_histogram(counts, threshold)], code)
+    return StudyResult(sentences, tables, [draw_histogram(counts, threshold)], code)
 
 
 def pair_code(match: Match, samples: Mapping[str, CodeSample]) -> CodePair:
@@ -190,17 +190,21 @@ def _make_histogram_table(counts: Sequence[int]) -> Table:
     return Table("histogram", columns, tuple(rows))
 
 
-def _draw_histogram(counts: Sequence[int], threshold: float) -> Figure:
+def draw_histogram(counts: Sequence[int], threshold: float) -> Figure:
     """Return how many trials have their highest similarity in each tenth, and where they are flagged."""
     figure = Figure(
         "similarity",
         f"Highest similarity of {plural(sum(counts), 'trial')}",
         x=Axis("highest similarity", "percent", low=0.0, high=1.0),
         y=Axis("trials", "integer", low=0.0),
+        width=560,
         height=150,
     )
     for tenth, count in enumerate(counts):
-        figure.bar((tenth / 10 + 0.005, 0.0), (tenth / 10 + 0.095, float(count)), color=0, hover=plural(count, "trial"))
+        flagged, low = tenth / 10 >= threshold - 1e-9, tenth / 10
+        figure.bar((low + 0.005, 0.0), (low + 0.095, count), color=int(flagged), hover=plural(count, "trial"))
+        if count:
+            figure.text(low + 0.05, count, str(count), anchor="middle", shift=(0, -4))
     figure.rule(x=threshold, label="flagged")
     return figure
 

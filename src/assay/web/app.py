@@ -31,17 +31,26 @@ import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core.errors import AssayError, MissingDependency
+from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
 from assay.results.comparison import MEASURES
 from assay.results.inference import INTERVAL_METHOD
 from assay.results.verdict import make_verdict
+from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
 from assay.web.curves import CurveQuery, StepGrader, make_curves_page
@@ -67,27 +76,28 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
     site = _Site(runs, is_stopping)
     return Starlette(
         routes=[
-            Route("/", site.page(site.index), methods=["GET"]),
-            Route("/leaderboard", site.page(site.combined), methods=["GET"]),
+            Route("/", site.index, methods=["GET"]),
+            Route("/leaderboard", site.combined, methods=["GET"]),
             Route("/updates", site.updates, methods=["GET"]),
-            Route("/run/{run}", site.page(site.overview), methods=["GET"]),
+            Route("/run/{run}", site.overview, methods=["GET"]),
             Route("/run/{run}/updates", site.updates, methods=["GET"]),
-            Route("/run/{run}/compare", site.page(site.compare), methods=["GET"]),
-            Route("/run/{run}/pair/{first}/{second}", site.page(site.pair), methods=["GET"]),
-            Route("/run/{run}/curves", site.page(site.curves), methods=["GET"]),
+            Route("/run/{run}/compare", site.compare, methods=["GET"]),
+            Route("/run/{run}/pair/{first}/{second}", site.pair, methods=["GET"]),
+            Route("/run/{run}/curves", site.curves, methods=["GET"]),
             Route("/run/{run}/curves/updates", site.updates, methods=["GET"]),
-            Route("/run/{run}/failures", site.page(site.failures), methods=["GET"]),
-            Route("/run/{run}/similar", site.page(site.similar), methods=["GET"]),
-            Route("/run/{run}/similar/{first}/{second}", site.page(site.similar_pair), methods=["GET"]),
-            Route("/run/{run}/task/{suite}/{task}", site.page(site.task), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}", site.page(site.trial), methods=["GET"]),
+            Route("/run/{run}/failures", site.failures, methods=["GET"]),
+            Route("/run/{run}/similar", site.similar, methods=["GET"]),
+            Route("/run/{run}/similar/{first}/{second}", site.similar_pair, methods=["GET"]),
+            Route("/run/{run}/task/{suite}/{task}", site.task, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}", site.trial, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/updates", site.updates, methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/prompt/{event:int}", site.page(site.prompt), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/text/{event:int}/{place:int}", site.page(site.text), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/files/{event:int}", site.page(site.files), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}", site.page(site.file), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}/raw", site.page(site.raw), methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/eval", site.page(site.eval_log), methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/prompt/{event:int}", site.prompt, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/text/{event:int}/{place:int}", site.text, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}", site.files, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}", site.file, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}/raw", site.raw, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/eval", site.eval_log, methods=["GET"]),
+            Route("/static/figure.css", site.figure_style, methods=["GET"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         exception_handlers={HTTPException: site.missing, AssayError: site.unreadable},
@@ -95,20 +105,12 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
 
 
 class _Site:
-    """The pages of some runs. Pages are computed in threads, so that one that takes long does not stop the others."""
+    """The pages of some runs. Starlette calls what is not a coroutine in a thread, so that no page stops the others."""
 
     def __init__(self, runs: Runs, is_stopping: Callable[[], bool]) -> None:
         self._runs, self._is_stopping = runs, is_stopping
         self._environment = make_environment()
         self._grader = StepGrader(is_stopping)
-
-    def page(self, compute: Callable[[Request], Response]) -> Callable[[Request], Response]:
-        """Return an endpoint; Starlette calls it in a thread because it is not a coroutine."""
-
-        def endpoint(request: Request) -> Response:
-            return compute(request)
-
-        return endpoint
 
     def index(self, request: Request) -> Response:
         """All runs, or the only one."""
@@ -253,6 +255,10 @@ class _Site:
             raise MissingDependency("The log for Inspect", "agents") from None
         return _download(iter([read_trial_log(view.folder, name)]), f"{name}.eval")
 
+    def figure_style(self, request: Request) -> Response:
+        """The style of figures."""
+        return FileResponse(STYLESHEET, media_type="text/css")
+
     async def updates(self, request: Request) -> Response:
         """Send a message whenever a file of the run or trial changes."""
         run, trial = request.path_params.get("run"), request.path_params.get("trial")
@@ -356,6 +362,7 @@ def make_environment() -> "Environment":
     )
     environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
+    environment.globals["draw_histogram"] = draw_histogram
     environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
     environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)

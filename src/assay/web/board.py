@@ -20,6 +20,7 @@ from typing import Any
 
 from assay.core.disk import random_token, write_json
 from assay.core.errors import MissingDependency, UsageError
+from assay.core.figure import STYLESHEET
 from assay.core.progress import NoProgress, Progress
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
@@ -32,7 +33,7 @@ from assay.web.conditions import Conditions, find_conditions
 from assay.web.leaderboard import Line, make_lines
 
 _STATIC = Path(__file__).parent / "static"
-_FILES = ("view.css", "trace.css", "view.js", "icon.svg")
+_FILES = (STYLESHEET, *(_STATIC / name for name in ("view.css", "trace.css", "view.js", "icon.svg")))
 _MARKER = "board.json"
 _PAGE_SIZE = 1_000_000
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
@@ -109,8 +110,8 @@ def _refuse_foreign(out: Path) -> None:
 
 def _copy_static(site: Path) -> None:
     (site / "static").mkdir(parents=True)
-    for name in _FILES:
-        shutil.copyfile(_STATIC / name, site / "static" / name)
+    for path in _FILES:
+        shutil.copyfile(path, site / "static" / path.name)
     (site / ".nojekyll").touch()  # GitHub Pages serves files as they are
     for name in ("entries", "trials", "bundles"):
         (site / name).mkdir()

@@ -48,7 +48,7 @@ class StepGrader:
                 return self._known[key]
             if key in self._waiting:
                 return None
-        stored = load_progress(folder, task, Home.default(), outcome)
+        stored = _read(load_progress, folder, task, outcome)
         with self._lock:
             if stored is not None:
                 self._known[key] = stored
@@ -71,16 +71,23 @@ class StepGrader:
                     self._thread = None
                     return
                 key, trial = next(iter(self._waiting.items()))
-            progress = _grade(*trial)
+            progress = _read(read_progress, *trial)
+            assert progress is not None
             with self._lock:
                 self._known[key] = progress
                 del self._waiting[key]
                 self.finished += 1
 
 
-def _grade(folder: TrialFolder, task: Task, outcome: Outcome) -> Progress | str:
+def _read(
+    read: Callable[[TrialFolder, Task, Home, Outcome], Progress | None],
+    folder: TrialFolder,
+    task: Task,
+    outcome: Outcome,
+) -> Progress | str | None:
+    """Return the progress of a trial, or why it cannot be graded."""
     try:
-        return read_progress(folder, task, Home.default(), outcome)
+        return read(folder, task, Home.default(), outcome)
     except (AssayError, OSError) as error:
         return str(error)
 

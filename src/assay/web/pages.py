@@ -13,20 +13,21 @@ from assay.records.content_store import ContentStore
 from assay.records.events import SnapshotTaken, ValidationResult
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
+from assay.results import figures
 from assay.results.comparison import CONDITIONS, MEASURES, Measure
+from assay.results.figures import draw_scores
 from assay.results.outcome import Outcome
 from assay.results.report import describe_caveats
 from assay.results.search_tree import make_tree
 from assay.results.verdict import Verdict, make_verdict
 from assay.web.data_preview import preview_data
-from assay.web.drawing import Mark, draw_forest, draw_score_line
+from assay.web.drawing import draw_forest
 from assay.web.pair import match_trials
 from assay.web.runs import RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.trace import Block, Entry, Trace, make_trace
 
 _MAX_TRIALS_OF_A_GROUP = 40
-_COLORS = 8
 _MAX_VERDICTS = 3
 MAX_MARKS = 8
 """Cells with more trials count the marks of their trials: a page with thousands of links takes seconds to paint."""
@@ -168,8 +169,7 @@ def _find_example(view: RunView, task: str, verdict: Verdict) -> tuple[Outcome, 
 
 def number_colors(view: RunView) -> dict[str, int]:
     """Return the number of each agent's color, the same on every page."""
-    agents = dict.fromkeys(one.agent for one in view.outcomes)
-    return {agent: place % _COLORS for place, agent in enumerate(agents)}
+    return figures.number_colors(one.agent for one in view.outcomes)
 
 
 def judge_trial(outcome: Outcome) -> tuple[str, str]:
@@ -242,7 +242,8 @@ def make_task(view: RunView, name: str) -> dict[str, Any]:
     for section in view.sections:
         trials = [one for one in section.outcomes if one.task == name]
         if trials:
-            parts.append((section.rules, trials, _draw_task(view, trials, colors)))
+            teams = list(task.leaderboard.percentiles.values()) if task.leaderboard else []
+            parts.append((section.rules, trials, draw_scores(trials, task.measured, colors, teams, width=720)))
     shown = [rules for rules, _, _ in parts]
     # Quirks are kept by the editions that name them; repairs say what an edition does instead.
     notes = {edition: rules for edition, rules in task.rules.items() if rules.quirks or rules.repairs}
@@ -348,27 +349,3 @@ def _explain(outcome: Outcome, folder: TrialFolder) -> FailedTrial:
 def _agents(view: RunView, query: CompareQuery) -> list[str]:
     outcomes = [one for run in (view, *query.others) for one in run.outcomes]
     return list(dict.fromkeys(one.agent for one in outcomes))
-
-
-def _draw_task(view: RunView, trials: Sequence[Outcome], colors: Mapping[str, int]) -> object:
-    task = view.tasks[trials[0].task]
-    dots = [
-        Mark(one.score, f"{one.agent}, seed {one.seed}: {one.score:.6g}", colors[one.agent])
-        for one in trials
-        if one.score is not None
-    ]
-    measured = task.measured
-    panel = [Mark(one.score, f"{one.name}: {one.score:.6g}") for one in measured.panel] if measured else []
-    grade = next((one.grade for one in trials if one.grade), None)
-    levels = []
-    if grade:
-        named = (
-            ("gold", grade.gold_threshold),
-            ("silver", grade.silver_threshold),
-            ("bronze", grade.bronze_threshold),
-            ("median", grade.median_threshold),
-            ("starter", grade.baseline),
-        )
-        levels = [Mark(value, name) for name, value in named if value is not None]
-    teams = list(task.leaderboard.percentiles.values()) if task.leaderboard else []
-    return draw_score_line(dots, panel, levels, higher=trials[0].direction == "higher", teams=teams)

@@ -2,15 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.errors import MissingDependency
+from assay.core.figure import STYLESHEET, Figure
 from assay.results import figures, wording
-from assay.results.chart_style import DARK, skip_schema_checks
 from assay.results.comparison import Comparison
 from assay.results.disclosure import Disclosure
 from assay.results.outcome import Outcome, RuleSet
@@ -41,7 +41,7 @@ class Strip:
     """The figure of one task."""
 
     cell: Cell
-    svg: "Markup"
+    figure: Figure
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class ReportSection:
     attempts: list[str]
     strips: list[Strip]
     legend: str
-    improvements: "Markup"
-    success: "Markup"
-    curves: "Markup"
+    improvements: Figure | None
+    success: Figure | None
+    curves: Figure | None
     reasons: list[FailureReason]
     trials: list[list[Outcome]]
 
@@ -97,13 +97,12 @@ def render_page(
     """
     template = _environment().get_template("report.html.jinja")
     counted = [outcome for outcome in outcomes if outcome.counts]
-    palette = figures.agent_colors(counted)
+    palette = figures.number_colors(outcome.agent for outcome in counted)
     by_rules = group_by(outcomes, lambda o: o.rules)
-    with skip_schema_checks():
-        sections = [_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)]
+    sections = [_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)]
     return template.render(
         title=title,
-        styles=[_style("trace.css"), _style("report.css")],
+        styles=[_style(STYLESHEET), _style(_STATIC / "trace.css"), _style(_STATIC / "report.css")],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=sections,
         counted=counted,
@@ -126,31 +125,27 @@ def render_page(
         tokens=sum(outcome.tokens for outcome in outcomes),
         cost=_total_cost(outcomes),
         palette=palette,
-        dark=DARK,
     )
 
 
 def write_figures(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], folder: Path) -> list[Path]:
     """Write the figures of the report as SVG and PNG files, and return their paths."""
     from assay.core.disk import atomic_write
-    from assay.results.chart_style import to_png
 
-    palette = figures.agent_colors([outcome for outcome in outcomes if outcome.counts])
+    palette = figures.number_colors(outcome.agent for outcome in outcomes if outcome.counts)
     written = []
     folder.mkdir(parents=True, exist_ok=True)
     for same in group_by(outcomes, lambda o: o.rules):
         rules = re.sub(r"[^A-Za-z0-9.-]+", "-", str(same[0].rules))
-        with skip_schema_checks():
-            drawn = _draw_all(same, panels, palette)
-        for name, svg in drawn.items():
-            for suffix, content in (("svg", svg.encode()), ("png", to_png(svg))):
+        for name, figure in _draw_all(same, panels, palette).items():
+            for suffix, content in (("svg", figure.to_svg().encode()), ("png", figure.to_png())):
                 path = folder / f"{rules}-{name}.{suffix}"
                 atomic_write(path, content)
                 written.append(path)
     return written
 
 
-def _draw_all(same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, str]) -> dict[str, str]:
+def _draw_all(same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int]) -> dict[str, Figure]:
     """Return the figures of trials with the same rules by file name."""
     cells, standings = summarize_cells(same), summarize_standings(same)
     drawn = {
@@ -158,10 +153,21 @@ def _draw_all(same: Sequence[Outcome], panels: Mapping[str, Measured], palette: 
         "improvement": figures.draw_improvements(cells, palette),
         "attempts": figures.draw_attempts(standings, palette),
     }
-    for task in group_by((outcome for outcome in same if outcome.counts), lambda o: o.task):
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", wording.short_task_name(task[0].task))
-        drawn[f"scores-{name}"] = figures.draw_scores(task, panels.get(task[0].task), palette)
-    return {name: svg for name, svg in drawn.items() if svg is not None}
+    for task, figure in _draw_scores(same, panels, palette).items():
+        drawn[f"scores-{re.sub(r'[^A-Za-z0-9._-]+', '-', wording.short_task_name(task))}"] = figure
+    return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def _draw_scores(
+    same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int]
+) -> dict[str, Figure]:
+    """Return the figure of each task on which a trial has a score."""
+    by_task = group_by((outcome for outcome in same if outcome.counts), lambda o: o.task)
+    return {
+        task[0].task: figures.draw_scores(task, panels.get(task[0].task), palette)
+        for task in by_task
+        if any(outcome.score is not None for outcome in task)
+    }
 
 
 def _format_power(by_rules: Sequence[Sequence[Outcome]]) -> str:
@@ -176,30 +182,23 @@ def _total_cost(outcomes: Sequence[Outcome]) -> float | None:
 
 
 def _section(
-    same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, str], prefix: str
+    same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int], prefix: str
 ) -> ReportSection:
-    made, lines, by_task = summarize_cells(same), summarize_standings(same), group_by(same, lambda o: o.task)
-    counted = group_by((outcome for outcome in same if outcome.counts), lambda o: o.task)
-    drawn = [figures.draw_scores(task, panels.get(task[0].task), palette) for task in counted]
-    tasks = group_by(made, lambda c: c.task)
-    improvements, success = figures.draw_improvements(made, palette), figures.draw_success(lines, palette)
+    cells, standings = summarize_cells(same), summarize_standings(same)
+    tasks, scores = group_by(cells, lambda cell: cell.task), _draw_scores(same, panels, palette)
     return ReportSection(
         name=prefix,
         rules=same[0].rules,
         tasks=tasks,
-        standings=lines,
-        attempts=describe_attempts(lines),
-        strips=[
-            Strip(task[0], _inline(svg, f"{prefix}-task{place}", f"Scores on {task[0].title}"))
-            for place, (task, svg) in enumerate(zip(tasks, drawn, strict=True))
-            if svg is not None
-        ],
-        legend=_legend("".join(svg for svg in drawn if svg)),
-        improvements=_inline(improvements, f"{prefix}-improvement", "Improvement by task and agent"),
-        success=_inline(success, f"{prefix}-success", "Success rate by agent"),
-        curves=_inline(figures.draw_attempts(lines, palette), f"{prefix}-attempts", "Success in several attempts"),
+        standings=standings,
+        attempts=describe_attempts(standings),
+        strips=[Strip(task[0], scores[task[0].task]) for task in tasks if task[0].task in scores],
+        legend=_legend(scores.values()),
+        improvements=figures.draw_improvements(cells, palette),
+        success=figures.draw_success(standings, palette),
+        curves=figures.draw_attempts(standings, palette),
         reasons=_group_reasons(same),
-        trials=by_task,
+        trials=group_by(same, lambda o: o.task),
     )
 
 
@@ -223,34 +222,25 @@ def _group_reasons(outcomes: Sequence[Outcome]) -> list[FailureReason]:
     return sorted(found, key=lambda reason: -reason.trials)
 
 
-def _legend(drawn: str) -> str:
+def _legend(drawn: Iterable[Figure]) -> str:
     """Return how to read the score figures, as far as it applies."""
-    panel = " Gray ticks: reference solutions." if ">panel of " in drawn else ""
-    beyond = " ◂: number of reference solutions beyond the left edge." if ">◂ " in drawn else ""
-    medals = ", and the scores of the median human team and of medals" if ">gold " in drawn else ""
-    dots = f"Dots: trials, with mean and standard error. Dashed lines: the starter{medals}."
-    return f"Right is better. {dots}{panel}{beyond}"
+    marks = [mark for figure in drawn for mark in figure.marks]
+    panel = any(mark.kind == "tick" and mark.look.get("style") == "gray" for mark in marks)
+    beyond = any(mark.words.startswith("◂") for mark in marks)
+    medals = any(mark.words.startswith("gold ") for mark in marks)
+    sentences = [
+        "Right is better. Dots: trials, with mean and standard error. Dashed lines: the starter",
+        ", and the scores of the median human team and of medals." if medals else ".",
+        " Gray ticks: reference solutions." if panel else "",
+        " ◂: number of reference solutions beyond the left edge." if beyond else "",
+    ]
+    return "".join(sentences)
 
 
-def _inline(svg: str | None, prefix: str, words: str) -> "Markup":
-    """Return a figure for a page with other figures: unique ids, no namespaces, a label for screen readers.
-
-    It is trusted as markup because text from outside was escaped by the drawing library.
-    """
-    from markupsafe import Markup, escape
-
-    if svg is None:
-        return Markup("")
-    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg, count=2)
-    svg = re.sub(r'(\sid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    svg = re.sub(r'\s(role|aria-[a-z]+)="[^"]*"', "", svg)  # parts without names of their own: the label says it all
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(wording.one_line(words))}" ', 1))
-
-
-def _style(name: str) -> "Markup":
+def _style(path: Path) -> "Markup":
     from markupsafe import Markup
 
-    return Markup((_STATIC / name).read_text(encoding="utf-8"))
+    return Markup(path.read_text(encoding="utf-8"))
 
 
 def _environment() -> "Environment":
