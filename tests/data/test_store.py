@@ -167,7 +167,7 @@ def test_a_failing_prepare_py_leaves_nothing(alone: Home, toy: MakeTask) -> None
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("pd.DataFrame({'id': [1]})['species']", r"lacks what line 3 of toy/prepare\.py needs \(species\)"),
+        ("pd.DataFrame({'id': [1]})['species']", r"is missing what line 3 of toy/prepare\.py needs \(species\)"),
         (
             "pd.DataFrame({'id': [1]}).drop(columns='species')",
             r"line 3 of toy/prepare\.py needs \(\['species'\] not found",

@@ -148,7 +148,7 @@ class TestFreesoundAudioTagging2019(Competition):
             pass
         with pytest.raises(SourceError) as caught:
             prepare_local(self._task(url), Home(tmp_path / "home"), raw)
-        for part in (f"{self.name} needs {META}", "Kaggle's archive lacks", url, "cannot be reached", "--raw"):
+        for part in (f"{self.name} needs {META}", "is not in Kaggle's archive", url, "cannot be reached", "--raw"):
             assert part in str(caught.value)
 
     def test_columns_may_be_in_any_order_in_fixed(self, miniatures: Miniatures) -> None:
