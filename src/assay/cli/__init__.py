@@ -4,7 +4,6 @@ Start reading at `main` below. Each command has a module, which is imported only
 """
 
 import errno
-import gc
 import importlib
 import os
 import sys
@@ -14,6 +13,7 @@ import click
 
 from assay import __version__
 from assay.core.errors import AssayError
+from assay.core.garbage import pause_garbage_collection
 
 __all__ = ["COMMANDS", "assay", "main", "show_error"]
 
@@ -70,10 +70,8 @@ class Commands(click.Group):
         """Import the module of one command."""
         if cmd_name not in COMMANDS:
             return None
-        gc.disable()  # Modules stay for good: searching them for garbage only costs time.
-        module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name][0]}")
-        gc.freeze()
-        gc.enable()
+        with pause_garbage_collection(keep=True):
+            module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 

@@ -1,10 +1,11 @@
 """`assay config`, `assay doctor` and `assay completion`: this machine, its settings, and the shell."""
 
-import importlib.util
 import json
 import os
 import platform
+import re
 import sys
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 import click
@@ -17,15 +18,8 @@ from assay.core.layout import TableColumn
 if TYPE_CHECKING:
     from assay.lab.doctor import Diagnosis
 
-_EXTRAS = {
-    "agents": "inspect_ai",
-    "local": "xllamacpp",
-    "web": "jinja2",
-    "mlebench": "PIL",
-    "kaggle": "kaggle",
-    "slurm": "submitit",
-    "ray": "ray",
-}
+_DEVELOPMENT = ("docs", "lint", "test")
+"""Extras for working on Assay itself."""
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_API_KEY", "KAGGLE_KEY")
 
 
@@ -106,14 +100,29 @@ def _check_machine() -> "list[Diagnosis]":
         Diagnosis("cores", "ok", f"{len(os.sched_getaffinity(0))} usable"),
         Diagnosis("load", "degraded" if busy else "ok", busy or f"{load} runnable processes per core"),
     ]
-    for extra, module in _EXTRAS.items():
-        if importlib.util.find_spec(module):
+    for extra in metadata.metadata("mlassay").get_all("Provides-Extra", []):
+        if extra in _DEVELOPMENT:
+            continue
+        if all(map(_is_installed, _packages_of(extra))):
             found.append(Diagnosis(f"extra {extra}", "ok", "installed"))
         else:
             found.append(Diagnosis(f"extra {extra}", "degraded", "not installed", f"pip install 'mlassay[{extra}]'"))
     keys = [name for name in _KEYS if os.environ.get(name)]
     found.append(Diagnosis("API keys", "ok" if keys else "degraded", ", ".join(keys) or "none in the environment"))
     return found
+
+
+def _packages_of(extra: str) -> list[str]:
+    needs = [need.partition(";") for need in metadata.requires("mlassay") or ()]
+    return [re.split(r"[^\w.-]", need)[0] for need, _, marker in needs if f'extra == "{extra}"' in marker]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 @click.command("completion")

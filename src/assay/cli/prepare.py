@@ -12,8 +12,8 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.text import plural
 from assay.data.acquire import default_variant
-from assay.data.machine_memory import find_memory_shortage
 from assay.data.store import Prepared, prepare
+from assay.lab.host.memory import find_memory_shortage
 
 
 @click.command("prepare")

@@ -8,12 +8,6 @@ from assay.core.quantities import format_duration
 from assay.core.text import did_you_mean, one_line
 
 MAX_LENGTH = 500
-# For hints only: Inspect decides which providers exist, and packages can add to them.
-PROVIDERS = (
-    "anthropic", "azureai", "bedrock", "cloudflare", "deepseek", "fireworks", "google", "grok", "groq", "hf",
-    "llama-cpp-python", "local", "mistral", "moonshot", "ollama", "openai", "openai-api", "openrouter", "perplexity",
-    "sambanova", "scripted", "sglang", "together", "vllm",
-)  # fmt: skip
 
 
 def setup_error(name: str, error: Exception) -> AssayError:
@@ -97,9 +91,13 @@ def _unknown_provider(name: str) -> str | None:
     provider, _, model = name.partition("/")
     if not provider or not model:
         return f"{name!r} is not a model; write PROVIDER/MODEL, e.g. openai/gpt-5 or anthropic/claude-sonnet-4-5"
-    if provider in PROVIDERS:
-        return None
-    return f"Unknown provider {provider!r} of model {name}; {did_you_mean(provider, PROVIDERS)}"
+    from inspect_ai._util.registry import registry_find, registry_info
+
+    clients = registry_find(lambda entry: entry.type == "modelapi")
+    known = sorted(registry_info(client).name.removeprefix("inspect_ai/") for client in clients)
+    return (
+        None if provider in known else f"Unknown provider {provider!r} of model {name}; {did_you_mean(provider, known)}"
+    )
 
 
 def _without_markup(message: str) -> str:

@@ -1,6 +1,5 @@
 """Imports what every trial needs, in the fork server that the processes of all trials are forked from."""
 
-import gc
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -9,6 +8,7 @@ import anyio._core._signals
 from pydantic import BaseModel
 
 from assay.core.errors import LabError
+from assay.core.garbage import share_with_forks
 from assay.grading.metrics import classification, combine, probability, ranking, regression
 from assay.grading.submission.read import refuse_signatures
 from assay.lab.sandboxes import bubblewrap, bwrap_args
@@ -34,7 +34,4 @@ for _model in _subclasses(BaseModel):
     if _model.__module__.startswith("assay."):
         _model.model_rebuild()
 
-# Garbage collection would write to objects that never go away, and so make each process copy their pages.
-gc.collect()
-gc.freeze()
-gc.set_threshold(10_000)
+share_with_forks()

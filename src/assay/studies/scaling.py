@@ -24,8 +24,8 @@ from assay.core.quantities import format_duration, format_size, parse_duration, 
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
 from assay.core.values import format_percent
-from assay.data.machine_memory import machine_memory
 from assay.lab.host import gpu_numbers
+from assay.lab.host.memory import machine_memory
 from assay.records import TrialFile
 from assay.results import inference
 from assay.results.comparison import RATES, Measure, measure_outcome

@@ -173,6 +173,12 @@ class _Mount:
     ours: Path
 
 
+def own_groups() -> Iterator[Path]:
+    """Yield the folders of the groups that this process is in, up to the topmost that it can see."""
+    for mount in _mounts():
+        yield from (folder for folder in (mount.ours, *mount.ours.parents) if folder.is_relative_to(mount.point))
+
+
 def _mounts() -> Iterator[_Mount]:
     groups: dict[frozenset[str], str] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
