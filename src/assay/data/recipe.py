@@ -115,12 +115,12 @@ def _own_files(task: Task, edition: str) -> set[Path]:
     unused = {task.folder / other for other in task.editions if other != edition}
     for folder in (task.folder, task.folder / edition):
         unused |= {folder / name for name in (*_NOT_USED, "synthetic.py", *(() if task.timed else ("starter",)))}
-    found: set[Path] = set()
-    for place, folders, files in os.walk(task.folder):
-        folder = Path(place)
+    paths: set[Path] = set()
+    for root, folders, files in os.walk(task.folder):
+        folder = Path(root)
         folders[:] = [name for name in folders if name != "__pycache__" and folder / name not in unused]
-        found |= {folder / name for name in files} - unused
-    return found
+        paths |= {folder / name for name in files} - unused
+    return paths
 
 
 def _hash_files(task: Task, paths: Iterable[Path]) -> dict[str, str]:

@@ -39,13 +39,13 @@ def hash_description(task: Task, describe: ChosenKind, description: str | None) 
 
 
 def _own_text(task: Task, folder: Path) -> str:
-    places = [
+    paths = [
         folder / task.suite / f"{task.name}.md",
         folder / f"{task.name}.md",
         folder / task.name / "description.md",
     ]
-    for place in places:
-        if place.is_file():
-            return place.read_text("utf-8")
-    looked = ", ".join(str(place.relative_to(folder)) for place in places)
+    for path in paths:
+        if path.is_file():
+            return path.read_text("utf-8")
+    looked = ", ".join(str(path.relative_to(folder)) for path in paths)
     raise UsageError(f"{folder} has no description of {task.id}; expected one of: {looked}")

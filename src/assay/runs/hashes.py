@@ -22,14 +22,14 @@ from assay.tasks import Task
 
 def hash_inputs(task: Task, data: Prepared, environment: Path, agent: str) -> dict[str, str]:
     """Return the hashes of a trial's task, data, environment and agent, and of Assay itself."""
-    found = {
+    digests = {
         "task": hash_of_folder(task.folder),
         "data": hash_of_data(data),
         "environment": hash_of_environment(environment),
         "agent": hash_of_agent(agent),
         "code": hash_of_code(),
     }
-    return {what: digest for what, digest in found.items() if digest is not None}
+    return {what: digest for what, digest in digests.items() if digest is not None}
 
 
 def current_versions() -> dict[str, str]:
@@ -93,14 +93,14 @@ def _find_change(file: TrialFile) -> str | None:
 
 def _hash_of_sources(path: Path) -> str:
     """Return a hash of a Python file and of the files of its folder that it imports, directly or indirectly."""
-    folder, found, to_read = path.absolute().parent, dict[str, str](), [path.absolute()]
+    folder, digests, to_read = path.absolute().parent, dict[str, str](), [path.absolute()]
     while to_read:
         file = to_read.pop()
         name = file.relative_to(folder).as_posix()
-        if name not in found:
-            found[name] = hash_file(file)
+        if name not in digests:
+            digests[name] = hash_file(file)
             to_read += _imported_files(file, folder)
-    return hashlib.sha256(json.dumps(sorted(found.items())).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
 def _imported_files(file: Path, folder: Path) -> list[Path]:
@@ -109,15 +109,15 @@ def _imported_files(file: Path, folder: Path) -> list[Path]:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
         return []  # importing the agent says what is wrong with it
-    places: list[Path] = []
+    modules: list[Path] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            places += [folder.joinpath(*alias.name.split(".")) for alias in node.names]
+            modules += [folder.joinpath(*alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = folder if node.level == 0 else file.parents[node.level - 1]
             module = start.joinpath(*node.module.split(".")) if node.module else start
-            places += [module, *(module / alias.name for alias in node.names)]
-    candidates = [path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")]
+            modules += [module, *(module / alias.name for alias in node.names)]
+    candidates = [path for candidate in modules for path in (candidate.with_suffix(".py"), candidate / "__init__.py")]
     return [path for path in candidates if path.is_relative_to(folder) and path.is_file()]
 
 

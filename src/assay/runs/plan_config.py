@@ -165,8 +165,8 @@ def load_preset(name: str) -> Preset:
 
 def preset_names() -> list[str]:
     """Return the names of all presets."""
-    found = files("assay.runs").joinpath("presets").iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in found if file.name.endswith(".toml"))
+    presets = files("assay.runs").joinpath("presets").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in presets if file.name.endswith(".toml"))
 
 
 def flat_settings(config: PlanConfig) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def build_plan(
     return Plan(
         tasks=tasks,
         agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
-        models=tuple({str(one): {**one, **config.roles} for one in config.models or ()}.values()),
+        models=tuple({str(models): {**models, **config.roles} for models in config.models or ()}.values()),
         model_settings=config.model_settings,
         prices={name: price.model_dump(exclude_none=True) for name, price in (config.prices or {}).items()},
         seeds=config.seeds or DEFAULT_SEEDS,

@@ -24,9 +24,9 @@ refuse_signatures(b"", "nothing")  # compiles its patterns
 
 
 def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for one in model.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+    for subclass in model.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 # Validators are built on first use, so that small commands start fast; a trial uses most of them.

@@ -53,9 +53,9 @@ class Registry:
         if split in self.suites:
             return list(self.suites[split][0].tasks)
         suite, _, name = split.rpartition(":")
-        found = self.suites.get(suite or "mlebench")
-        if found and name in found[0].splits:
-            return list(found[0].splits[name])
+        loaded = self.suites.get(suite or "mlebench")
+        if loaded and name in loaded[0].splits:
+            return list(loaded[0].splits[name])
         if Path(split).is_file():
             return [line.rpartition("/")[2] for line in _read_names(Path(split))]
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
@@ -72,10 +72,10 @@ class Registry:
 
     def task(self, name: str) -> Task:
         """Return the one task named `suite/task`, or `task` if that is unique."""
-        found = self.select(name)
-        if len(found) != 1:
-            raise UsageError(f"{name} stands for {len(found)} tasks; name one, such as {found[0].id}")
-        return found[0]
+        tasks = self.select(name)
+        if len(tasks) != 1:
+            raise UsageError(f"{name} stands for {len(tasks)} tasks; name one, such as {tasks[0].id}")
+        return tasks[0]
 
     def recorded_task(self, name: str) -> Task:
         """Return the task that a record names `suite/task`, never interpreted as anything else, such as a file."""
@@ -119,7 +119,7 @@ class Registry:
         if matches:
             raise UsageError(f"{name} is ambiguous; use {' or '.join(matches)}")
         if Path(name).is_file():
-            return [found for line in _read_names(Path(name)) for found in self.select(line)]
+            return [task for line in _read_names(Path(name)) for task in self.select(line)]
         near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
         hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
         raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
@@ -203,12 +203,12 @@ def find_overrides(task: Task, edition: str) -> list[str]:
     rules = task.rules.get(edition, EditionRules())
     submission = task.submission.model_dump(exclude_unset=True)
     metric = task.metric.model_dump(exclude_unset=True)
-    found = _find_changes("submission", submission, merge_rules(submission, rules.submission))
+    changes = _find_changes("submission", submission, merge_rules(submission, rules.submission))
     merged = merge_rules(metric, rules.metric)
-    found += _find_changes("metric.params", metric.pop("params", {}), merged.pop("params", {}))
-    found += _find_changes("metric", metric, merged)
+    changes += _find_changes("metric.params", metric.pop("params", {}), merged.pop("params", {}))
+    changes += _find_changes("metric", metric, merged)
     reads_as_published = edition in task.lenient and (task.folder / "published.py").is_file()
-    return [*found, "published.py"] if reads_as_published else found
+    return [*changes, "published.py"] if reads_as_published else changes
 
 
 def _find_changes(prefix: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

@@ -152,9 +152,9 @@ class Metric(Model):
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
 
-    def better(self, one: float, other: float) -> bool:
-        """Whether score `one` is strictly better than `other`."""
-        return one > other if self.direction == "higher" else one < other
+    def better(self, score: float, other: float) -> bool:
+        """Whether `score` is strictly better than `other`."""
+        return score > other if self.direction == "higher" else score < other
 
 
 class Quirk(Model):
