@@ -19,13 +19,13 @@ HOUSES = Registry().task("pocket/house-price")
 
 
 @pytest.fixture(scope="module")
-def search(prepared_home, tmp_path_factory) -> RunFolder:
+def search(pocket_home, tmp_path_factory) -> RunFolder:
     """A finished run of the random search with three pipelines."""
     plan = Plan(tasks=(HOUSES,), agents=((AGENT, {"steps": 3}),), budget={"steps": 3, "time": 300.0})
     run = RunFolder(tmp_path_factory.mktemp("search") / "run")
-    run.add(plan.trials(prepared_home))
+    run.add(plan.trials(pocket_home))
     (trial,) = run.trials()
-    run_trial(trial.path, prepared_home)
+    run_trial(trial.path, pocket_home)
     assert trial.state.status == "done", trial.state.reason
     return run
 
@@ -44,19 +44,19 @@ def test_the_report_has_the_tree_of_any_agent_that_records_nodes(search):
 
 
 @pytest.mark.slow
-def test_its_nodes_can_be_graded_and_its_own_best_is_what_it_submitted(search, prepared_home):
+def test_its_nodes_can_be_graded_and_its_own_best_is_what_it_submitted(search, pocket_home):
     (trial,) = search.trials()
     nodes = journal(trial)
-    scores = {row.node: row.score for row in read_progress(trial, HOUSES, prepared_home)}
+    scores = {row.node: row.score for row in read_progress(trial, HOUSES, pocket_home)}
     assert sorted(scores) == [0, 1, 2] and len(set(scores.values())) == 3
     assert nodes.best.metric == min(node.metric for node in nodes.nodes)
     assert scores[nodes.best.id] == trial.grade.score
 
 
 @pytest.mark.slow
-def test_its_oracle_is_the_best_of_all_nodes_after_each_step(search, prepared_home):
+def test_its_oracle_is_the_best_of_all_nodes_after_each_step(search, pocket_home):
     (trial,) = search.trials()
-    rows = read_progress(trial, HOUSES, prepared_home)
+    rows = read_progress(trial, HOUSES, pocket_home)
     scores = {row.node: row.score for row in rows}
     # A lower error is better.
     expected = [min(scores[node] for node in range(step)) for step in (1, 2, 3)]
@@ -64,7 +64,7 @@ def test_its_oracle_is_the_best_of_all_nodes_after_each_step(search, prepared_ho
 
 
 @pytest.mark.slow
-def test_an_interrupted_search_resumes_to_the_same_nodes(search, prepared_home):
+def test_an_interrupted_search_resumes_to_the_same_nodes(search, pocket_home):
     (trial,) = search.trials()
     before, score = journal(trial), trial.grade.score
     events = read_events(trial.events)
@@ -73,7 +73,7 @@ def test_an_interrupted_search_resumes_to_the_same_nodes(search, prepared_home):
     trial.events.write_bytes(b"".join(lines[: second + 1]))
     for derived in ("state.json", "grade.json", "submission/manifest.json"):
         (trial.path / derived).unlink()
-    run_trial(trial.path, prepared_home)
+    run_trial(trial.path, pocket_home)
     after = read_events(trial.events)
     assert not any(isinstance(event, Restarted) for event in after)
     assert journal(trial) == before and trial.grade.score == score
