@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -85,6 +86,7 @@ def test_the_index_has_what_the_records_have(run, home):
 
 COUNT_OPENED = """
 import sys
+import zlib
 from pathlib import Path
 from assay.core.home import Home
 from assay.records import RunFolder, read_trials
@@ -148,14 +150,20 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     elif how == "a flipped bit":
         content = path.read_bytes()
-        position = content.rindex(b"0.0, 0.0, 5, ") + len(b"0.0, 0.0, 5") - 1  # its steps
+        position = content.rindex(b'"steps":5') + len(b'"steps":5') - 1
         path.write_bytes(content[:position] + b"6" + content[position + 1 :])
+    elif how == "other fields":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            *values, state, grade, _ = connection.execute("select * from trials limit 1").fetchone()
+            state = state.replace('"steps"', '"paces"')
+            checksum = zlib.crc32(repr((*values, state, grade)).encode())
+            changes = (state, checksum, values[0])
+            connection.execute("update trials set state = ?, checksum = ? where name = ?", changes)
     else:
         statement = {
             "another version": "pragma user_version = 99",
             "no table": "drop table trials",
             "another type": "update trials set stamp = 5",
-            "other fields": "update about set fields = '[]'",
             "no plan": "delete from plans",
             "a changed plan": "update plans set content = cast(replace(content, 'starter', 'stranger') as blob)",
             "another trial's row": "update trials set name = name || 'x'",
