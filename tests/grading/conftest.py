@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from task_metrics import find_anywhere
 
 from assay.core.home import Home
 from assay.grading import Grade, grade_submission
@@ -106,7 +107,7 @@ def make_task() -> MakeTask:
                 "source": {"about": "made up", "license": "MIT"},
                 "submission": form | submission,
                 "metric": {
-                    "name": metric,
+                    "name": find_anywhere(metric),
                     "direction": direction,
                     "params": params or {},
                     "answers": takes or {},

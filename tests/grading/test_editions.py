@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from task_metrics import find_in_tasks
 
 from assay.core.errors import InvalidSubmission
 from assay.core.home import Home
@@ -87,9 +88,10 @@ def test_answers_may_call_a_column_otherwise(lenient, make_task, graded):
 @pytest.mark.parametrize("lenient", [True, False])
 @pytest.mark.parametrize("quoted", ['"1"', "1"])
 def test_a_metric_is_given_columns_of_the_answers_in_the_order_of_its_rows(lenient, quoted, make_task, graded):
-    task = make_task(metric="mae", takes={"mask": "used"}, lenient=lenient)
+    task = make_task(metric=find_in_tasks("mcrmse"), takes={"mask": "used"}, lenient=lenient)
     answers = "id,price,used\n1,1,False\n2,5,True\n3,7,True\n"
-    assert graded(task, answers, f"id,price\n3,7\n2,8\n{quoted},100\n").score == 1.5
+    # Errors of 3 and 0 in the two rows that are used: sqrt(9 / 2).
+    assert graded(task, answers, f"id,price\n3,7\n2,8\n{quoted},100\n").score == pytest.approx(2.12132, abs=1e-5)
     groups = make_task(metric="grouped_log_mae", takes={"groups": "kind"}, lenient=lenient)
     answers = "id,price,kind\n1,1,a\n2,5,b\n3,7,b\n"
     # Errors of 1 in group a and 1, 3 in group b: (ln 1 + ln 2) / 2.
@@ -110,7 +112,7 @@ def test_a_metric_may_be_given_several_columns_as_one(lenient, make_task, graded
 def test_a_metric_may_take_the_place_of_each_row_in_the_file(make_task, graded):
     """stanford-covid-vaccine, as published: whether a predicted row counts is looked up by its place in the file."""
     task = make_task(
-        metric="mcrmse", takes={"mask": "keep", "ids": "id"}, places="submission_rows", lenient=True
+        metric=find_in_tasks("mcrmse"), takes={"mask": "keep", "ids": "id"}, places="submission_rows", lenient=True
     )  # fmt: skip
     answers = "id,price,keep\na,1,True\nb,2,True\nc,3,False\n"
     assert graded(task, answers, "id,price\na,1\nb,2\nc,3\n").score == 0

@@ -127,7 +127,7 @@ def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
         expected = "submission.csv lacks id '2'."
     else:
         expected = "submission.csv has no row that counts."
-    assert outcome(f"id,price\n{first},0.1\n{second},0.2\n", answers, params={"unscored": -1}, **rules) == expected
+    assert outcome(f"id,price\n{first},0.1\n{second},0.2\n", answers, **rules) == expected
 
 
 def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outcome):

@@ -10,20 +10,18 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
+from task_metrics import task_metric
 
 from assay.core.errors import InvalidSubmission
 from assay.formats.texts import MISSING_WORDS
-from assay.grading.metrics.classification import (
-    accuracy,
-    log_loss,
-    macro_f1,
-    matthews_corrcoef,
-    micro_f1_single_label,
-    quadratic_weighted_kappa,
-    top1_error,
-)
-from assay.grading.metrics.probability import kl_divergence, probabilistic_f1, weighted_multilabel_log_loss
+from assay.grading.metrics.classification import accuracy, log_loss, macro_f1, quadratic_weighted_kappa
 
+matthews_corrcoef = task_metric("matthews_corrcoef")
+micro_f1_single_label = task_metric("micro_f1_single_label")
+top1_error = task_metric("top1_error")
+kl_divergence = task_metric("kl_divergence")
+probabilistic_f1 = task_metric("probabilistic_f1")
+weighted_multilabel_log_loss = task_metric("weighted_multilabel_log_loss")
 FLOAT_PRECISION = 2.220446049250313e-16
 PAIRS_OF_CLASSES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1)
 CHANCE = st.floats(0.001, 0.999)

@@ -12,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
+from task_metrics import task_metric
 
 from assay.formats import parse_boxes, parse_points, parse_rectangles
-from assay.grading.metrics.detection import coco_map_iou40, map_iou50_siim, point_in_box_f1
 
+coco_map_iou40 = task_metric("coco_map_iou40")
+map_iou50_siim = task_metric("map_iou50_siim")
+point_in_box_f1 = task_metric("point_in_box_f1")
 SIDE = st.integers(1, 6)
 CORNERS = st.tuples(st.integers(0, 5), st.integers(0, 5), SIDE, SIDE).map(
     lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
@@ -209,7 +212,7 @@ def test_the_published_vinbigdata_rule_equals_pycocotools_with_its_errors(images
     # Ids from 0: pycocotools takes the id 0 of a match for no match, on either side.
     truth, prediction = of(images, 0), of(images, 1)
     quirks = {"corners_as_sizes": True, "first_truth_never_counts": True}
-    score = coco_map_iou40(truth, prediction, **quirks, places=range(len(truth)))
+    score = coco_map_iou40(truth, prediction, **quirks, positions=range(len(truth)))
     expected = coco_by_pycocotools(images, corners_as_sizes=True, first_id=0)
     assert score == pytest.approx(expected, nan_ok=True)
 
@@ -220,8 +223,8 @@ def test_rows_of_one_picture_are_joined_when_they_are_named():
     truth = boxes("1 1 0 0 9 9", "1 1 0 0 9 9", "1 1 0 0 9 9")
     found = boxes("1 0.9 0 0 9 9", "1 0.8 0 0 9 9", "1 0.7 50 50 60 60")
     assert coco_map_iou40(truth, found, images=["a", "a", "b"]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, images=["a", "a", "b"], places=[1, 2, 0]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, images=["a", "a", "b"], places=[0, 1, 2]) == 1
+    assert coco_map_iou40(truth, found, images=["a", "a", "b"], positions=[1, 2, 0]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, found, images=["a", "a", "b"], positions=[0, 1, 2]) == 1
 
 
 def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():

@@ -8,12 +8,15 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import MultiLabelBinarizer
+from task_metrics import task_metric
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.metrics.classification import roc_auc
+from assay.grading.metrics.classification import mean_column_roc_auc, roc_auc
 from assay.grading.metrics.multilabel import map_at_k, multilabel_mean_f1, multilabel_micro_f1
-from assay.grading.metrics.ranking import jigsaw_bias_auc, label_weighted_lrap, mean_column_roc_auc, weighted_roc_auc
 
+jigsaw_bias_auc = task_metric("jigsaw_bias_auc")
+label_weighted_lrap = task_metric("label_weighted_lrap")
+weighted_roc_auc = task_metric("weighted_roc_auc")
 SCORED = st.lists(st.tuples(st.booleans(), st.integers(-6, 6)), max_size=40)
 LABELS = st.lists(st.sampled_from("abcdef"), max_size=4)
 LABELLED = st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=12)
@@ -37,9 +40,9 @@ def test_mean_column_auc_leaves_out_unscored_rows():
     # The last row would spoil both columns; without it the AUCs are 1 and 1/2.
     truth = np.array([[0, 0], [1, 1], [-1, -1]])
     prediction = np.array([[0.1, 0.3], [0.2, 0.3], [0.9, 0.0]])
-    assert mean_column_roc_auc(truth, prediction, unscored=-1) == 0.75
-    assert math.isnan(mean_column_roc_auc(np.full((3, 2), -1), np.zeros((3, 2)), unscored=-1))
-    assert math.isnan(mean_column_roc_auc(np.array([-1]), np.array([0.5]), unscored=-1))
+    scored = task_metric("mean_column_roc_auc")
+    assert scored(truth, prediction) == 0.75
+    assert math.isnan(scored(np.full((3, 2), -1), np.zeros((3, 2))))
 
 
 def test_mean_column_auc_has_no_value_where_a_column_has_one_class():
@@ -228,7 +231,9 @@ def test_ids_in_their_official_form_score_zero_against_answers_that_lost_their_z
     """The sample of h-and-m-personalized-fashion-recommendations scores 0.0."""
     answers, official = text("706016001 372860001"), text("0706016001 0372860001")
     assert map_at_k(answers, official, k=12) == 0.0
-    assert map_at_k(answers, official, k=12, ignore_leading_zeros=True) == 1.0
+    recommended = task_metric("map_at_k")
+    assert recommended(answers, official, k=12) == 0.0
+    assert recommended(answers, official, k=12, ignore_leading_zeros=True) == 1.0
 
 
 def test_rows_without_a_true_label_do_not_count():

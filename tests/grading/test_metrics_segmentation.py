@@ -1,7 +1,6 @@
 """Metrics of masks give the numbers worked out by hand, and those of the masks drawn in full."""
 
 import math
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,12 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import directed_hausdorff
+from task_metrics import task_metric
 
 from assay.core.errors import InvalidSubmission
 from assay.formats import mask_from_pixels, parse_mask
-from assay.grading.metrics import segmentation
-from assay.grading.metrics.segmentation import dice_hausdorff, fbeta_pixel, global_dice, mean_dice, mean_iou_precision
+from assay.grading.metrics.segmentation import global_dice, mean_dice
 
+dice_hausdorff = task_metric("dice_hausdorff")
+fbeta_pixel = task_metric("fbeta_pixel")
+mean_iou_precision = task_metric("mean_iou_precision")
 IMAGES = hnp.arrays(bool, st.tuples(st.integers(1, 4), st.just(2), st.integers(1, 5), st.integers(1, 5)))
 """Truth and prediction (second axis) of one to four images of one size."""
 
@@ -228,9 +230,8 @@ def test_the_distance_equals_that_of_scipy(pair):
     one, other = (np.argwhere(volume) / volume.shape for volume in pair)
     expected = max(directed_hausdorff(one, other)[0], directed_hausdorff(other, one)[0]) / math.sqrt(3)
     rows = labelled(len(truth), "a")
-    for max_pairs in (0, segmentation._MAX_PAIRS):  # with a tree, and from all pairs of voxels
-        with patch.object(segmentation, "_MAX_PAIRS", max_pairs):
-            score = dice_hausdorff(drawn(truth), drawn(prediction), **rows, dice_weight=0, hausdorff_weight=1)
+    for method in ({"max_pairs": 0}, {}):  # with a tree, and from all pairs of voxels
+        score = dice_hausdorff(drawn(truth), drawn(prediction), **rows, dice_weight=0, hausdorff_weight=1, **method)
         assert score == pytest.approx(1 - expected)
 
 

@@ -7,10 +7,12 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from task_metrics import task_metric
 
 from assay.core.errors import InvalidSubmission
-from assay.grading.metrics.sequence import kendall_tau_pooled, normalized_edit_distance
 
+kendall_tau_pooled = task_metric("kendall_tau_pooled")
+normalized_edit_distance = task_metric("normalized_edit_distance")
 ORDERS = st.lists(st.integers(1, 12).flatmap(lambda size: st.permutations(range(size))), min_size=1, max_size=8)
 
 

@@ -9,10 +9,13 @@ import sklearn.metrics
 import sklearn.preprocessing
 from hypothesis import given
 from hypothesis import strategies as st
+from task_metrics import task_metric
 
 from assay.core.errors import AssayError, InvalidSubmission
-from assay.grading.metrics.text import bits_per_byte, mean_levenshtein, mean_word_jaccard, nq_micro_f1
+from assay.grading.metrics.text import mean_levenshtein, mean_word_jaccard
 
+bits_per_byte = task_metric("bits_per_byte")
+nq_micro_f1 = task_metric("nq_micro_f1")
 TEXT = st.text(alphabet="ab é", max_size=8)
 WORDS = st.lists(st.sampled_from(["a", "B", "b", "नमस्ते", "c"]), max_size=5).map(" ".join)
 ANSWER = st.sampled_from(["", "YES", "NO", "3:7", "8:9"])

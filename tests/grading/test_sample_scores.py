@@ -8,6 +8,7 @@ import math
 import random
 
 import pytest
+from task_metrics import find_in_tasks
 
 PRECISION = 2.220446049250313e-16
 SHARE, NUMBER, CLASS = {"type": "number", "min": 0, "max": 1}, {"type": "number"}, {"type": "category"}
@@ -59,7 +60,7 @@ def test_unscored_rows_do_not_change_that(score):
     draw, skip = random.Random(0), {"column": "c0", "value": -1}
     truth = [["-1"] * 6 if row % 3 == 0 else [str(draw.randrange(2)) for _ in range(6)] for row in range(120)]
     assert score("mean_column_roc_auc", 6, NUMBER, truth.__getitem__, "0.5", skip=skip) == 0.5
-    assert score("mean_column_roc_auc", 6, NUMBER, truth.__getitem__, "0.5", {"unscored": -1}) == 0.5
+    assert score(find_in_tasks("mean_column_roc_auc"), 6, NUMBER, truth.__getitem__, "0.5") == 0.5
 
 
 def test_a_constant_has_a_weighted_area_of_its_own(score):
@@ -137,7 +138,7 @@ def test_a_perfect_answer_scores_what_the_published_grader_gives(make_task, grad
     assert graded(make_task(columns={"c0": NUMBER}, **grouped), answers, answers).not_finite == "-inf"
     osic = make_task(
         columns={"FVC": NUMBER, "Confidence": {"type": "number", "missing": 0}},
-        ids="subset", metric="laplace_log_likelihood", takes={"mask": "scored"}, lenient=True,
+        ids="subset", metric="laplace_log_likelihood", lenient=True,
     )  # fmt: skip
-    answers = "id,FVC,Confidence,scored\na_1,2000,100,True\na_2,,100,False\n"
-    assert graded(osic, answers, "id,FVC,Confidence\na_1,2000,100\na_2,5,\n").score == -4.95174
+    answers = "id,FVC,Confidence\na_1,2000,100\n"
+    assert graded(osic, answers, answers).score == -4.95174

@@ -17,7 +17,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.grading.grade import grade_submission
-from assay.grading.metrics import evaluate
+from assay.grading.metrics import METRICS, evaluate, find_metric
 from assay.grading.result import Grade
 from assay.lab import Limits, Setup, open_lab
 from assay.lab.environments import find_environment
@@ -320,12 +320,17 @@ def test_documented_categories_never_match_and_half_the_score_is_drawn(home):
     assert grade(home, "fathomnet", truth.assign(osd=1).to_csv(index=False)).score == 0.5
 
 
+def published_metric(name):
+    return find_metric(Registry().task(f"mlagentbench/{name}").in_edition("published"))
+
+
 def test_fathomnet_score_by_hand():
     truth = np.array([["[1.0, 2.0]", 1], ["[3.0]", 0], ["[4.0]", 0]], dtype=object)
     submitted = np.array([["x [1.0, 2.0]", 0.9], ["[3.0]", 0.1], ["5", 0.9]], dtype=object)
     # Average precision: (1/2 + 2/3) / 2, 1 and 0. AUC: of two pairs one is won and one tied, so 0.75.
     precision = ((1 / 2 + 2 / 3) / 2 + 1 + 0) / 3
-    assert evaluate("fathomnet_score", truth, submitted, {"k": 20}) == pytest.approx(0.5 * (precision + 0.5))
+    score = evaluate(published_metric("fathomnet"), truth, submitted, {"k": 20})
+    assert score == pytest.approx(0.5 * (precision + 0.5))
 
 
 def test_dice_is_averaged_over_images_and_empty_ones_score_1(home):
@@ -371,16 +376,37 @@ def test_success_needs_no_distance_from_noise(home):
 
 def test_perplexity_by_hand():
     # 30 bits for 10 tokens are 3 bits each: as unsure as among 8 equally likely tokens.
-    assert evaluate("perplexity", np.array([[0.0, 1.0]]), np.array([[30.0, 10.0]]), {}) == 8
-    assert evaluate("perplexity", np.array([[0.0, 1.0]]), np.array([[30.0, 20.0]]), {}) == pytest.approx(8**0.5)
-    assert evaluate("perplexity", np.array([[0.0, 1.0]]), np.array([[1e6, 1.0]]), {}) == np.inf
+    assert (
+        evaluate(
+            published_metric("babylm"),
+            np.array([[0.0, 1.0]]),
+            np.array([[30.0, 10.0]]),
+            {},
+        )
+        == 8
+    )
+    assert evaluate(
+        published_metric("babylm"),
+        np.array([[0.0, 1.0]]),
+        np.array([[30.0, 20.0]]),
+        {},
+    ) == pytest.approx(8**0.5)
+    assert (
+        evaluate(
+            published_metric("babylm"),
+            np.array([[0.0, 1.0]]),
+            np.array([[1e6, 1.0]]),
+            {},
+        )
+        == np.inf
+    )
 
 
 def test_argmax_accuracy_by_hand():
     truth = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
     submitted = np.array([[0.2, 0.1, 0.1], [0.5, 0.4, 0.1], [0, 0, 1], [0.3, 0.3, 0.3]])
     assert (
-        evaluate("argmax_accuracy", truth, submitted, {}) == 0.75
+        evaluate(METRICS.load("argmax_accuracy"), truth, submitted, {}) == 0.75
     )  # the second row is wrong, of equal values the first counts
 
 

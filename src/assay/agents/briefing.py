@@ -3,6 +3,7 @@
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.quantities import format_duration, format_size
+from assay.grading.metrics import describe_metric
 from assay.tasks import Budget, Task
 from assay.tasks.rules import Submission
 
@@ -36,7 +37,7 @@ def task_prompt(task: Task, description: str, budget: Budget, check: str = "") -
         starter=f". The starter code is in {starter}" if starter else "",
         submission=_describe_submission(task.submission),
         check=f" {check}" if check else "",
-        metric=task.metric.name.replace("_", " "),
+        metric=describe_metric(task),
         direction=task.metric.direction,
         budget=_describe_budget(budget),
         cores="one core" if task.resources.cores == 1 else f"{task.resources.cores} cores",

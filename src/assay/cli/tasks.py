@@ -130,13 +130,15 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
 
 
 def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:
+    from assay.grading.metrics import describe_metric
+
     resources = task.resources
     lab = f"{plural(resources.cores, 'core')}, {format_size(resources.memory)} memory, environment {task.environment}"
     if task.miniature.environment:
         lab += f" ({task.miniature.environment} on miniatures)"
     return [
         ("kind", task.kind),
-        ("metric", _metric(task)),
+        ("metric", f"{describe_metric(task)} ({task.metric.direction} is better)"),
         ("submission", f"{task.submission.file} ({task.submission.form})"),
         ("budget", f"{format_duration(task.budget.time)}, {task.budget.steps} steps"),
         ("lab", lab),

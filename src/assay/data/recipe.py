@@ -62,6 +62,7 @@ _NOT_USED = {
     "description.md",
     "obfuscated.md",
     "task.toml",
+    "metric.py",
     "measured.json",
     "measured-miniature.json",
     "panel.py",

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
+from assay.core.plugins import Plugins, split_path
 from assay.core.text import describe_validation_error
-from assay.grading.metrics import evaluate
-from assay.grading.reported import judge_reported
+from assay.grading.metrics import evaluate, find_metric
 from assay.grading.result import Grade, Judgement, Medal, NotFinite
 from assay.grading.submission.read import choose_parser, open_submission
 from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, Task
@@ -33,6 +33,7 @@ SubmissionSource = bytes | Path | None
 
 NOTHING_SUBMITTED = "Nothing was submitted."
 
+JUDGES = Plugins[Callable[[bytes], float]]("judges", "judge")
 _DECIMALS = 5
 _MIN_IMPROVEMENT = 0.10
 _CHANCE_DEVIATIONS = 2.0
@@ -115,12 +116,12 @@ def judge_table(source: SubmissionSource, prepared: "Prepared") -> Judgement:
     task = prepared.task
     if source is None:
         return Judgement(why=NOTHING_SUBMITTED)
-    if task.judged == "reported":
-        return judge_reported(source, _name(source, task), task)
     parser = choose_parser(prepared)
     try:
+        if split_path(task.judged):
+            return Judgement(score=JUDGES.load(task.judged, task.folder)(_read(source, task)))
         parsed = parser.read(source, _name(source, task))
-        score = evaluate(task.metric.name, parsed.truth, parsed.values, task.metric.params | parsed.parameters)
+        score = evaluate(find_metric(task), parsed.truth, parsed.values, task.metric.params | parsed.parameters)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
     if not (math.isfinite(score) or parser.accepts_any_score):

@@ -9,12 +9,12 @@ from pydantic import BaseModel
 
 from assay.core.errors import LabError
 from assay.core.garbage import share_with_forks
-from assay.grading.metrics import classification, combine, probability, ranking, regression
+from assay.grading.metrics import classification, combine, regression
 from assay.grading.submission.read import refuse_signatures
 from assay.lab.sandboxes import bubblewrap, bwrap_args
 from assay.runs import trial
 
-__all__ = ["anyio", "bubblewrap", "classification", "combine", "probability", "ranking", "regression", "trial"]
+__all__ = ["anyio", "bubblewrap", "classification", "combine", "regression", "trial"]
 
 # Caches bwrap's version, which takes a process to find out. If there is no bwrap, the trial reports it.
 with suppress(LabError):

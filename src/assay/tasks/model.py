@@ -272,7 +272,7 @@ class Task(TaskFile):
             return self
         rules, lenient = self.rules.get(edition, EditionRules()), edition in self.lenient
         submission = merge_rules(self.submission.model_dump(exclude_unset=True), rules.submission)
-        metric = merge_rules(self.metric.model_dump(exclude_unset=True), rules.metric)
+        metric = merge_rules(self.metric.as_written(), rules.metric)
         data = {**self.data.model_dump(exclude_unset=True), **rules.data}
         data = {key: value for key, value in data.items() if value != ""}
         source = {**self.source.model_dump(exclude_unset=True), **rules.source}

@@ -202,7 +202,7 @@ def find_overrides(task: Task, edition: str) -> list[str]:
     """Return the rules in which an edition departs from the task's own, such as `submission.more_columns`."""
     rules = task.rules.get(edition, EditionRules())
     submission = task.submission.model_dump(exclude_unset=True)
-    metric = task.metric.model_dump(exclude_unset=True)
+    metric = task.metric.as_written()
     changes = _find_changes("submission", submission, merge_rules(submission, rules.submission))
     merged = merge_rules(metric, rules.metric)
     changes += _find_changes("metric.params", metric.pop("params", {}), merged.pop("params", {}))

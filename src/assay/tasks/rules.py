@@ -6,16 +6,17 @@ grades carry the names of the quirks.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from assay.core.plugins import split_path
 from assay.core.quantities import Bytes, Model, Seconds
 
-Judged = Literal["table", "speed", "checkpoint", "reported"]
+Judged = Literal["table", "speed", "checkpoint"] | Annotated[str, Field(pattern=r"\.py:\w+$")]
 """How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab.
 
-`reported` is for published graders that believe a number which the submission states; see `grading.reported`.
+`path.py:name`, relative to the task's folder, is a function that returns the score of a submitted file's content.
 """
 
 Scalar = bool | int | float | str
@@ -142,7 +143,8 @@ class Submission(Model):
 class Metric(Model):
     """The named function that turns answers and submission into a score."""
 
-    name: str
+    name: str = Field(description="of a registered metric, or `metric.py:NAME` for one in the task's folder")
+    file: str | None = Field(default=None, description="the part of `name` before the colon")
     direction: Literal["higher", "lower"]
     params: dict[str, Scalar | tuple[Scalar, ...]] = Field(default={})
     answers: dict[str, str | tuple[str, ...]] = Field(
@@ -151,6 +153,21 @@ class Metric(Model):
     places: str | None = Field(
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_name(cls, content: Any) -> Any:
+        path = split_path(content["name"]) if isinstance(content, Mapping) and "name" in content else None
+        return {**content, "file": str(path[0]), "name": path[1]} if path else content
+
+    @property
+    def reference(self) -> str:
+        """The name by which the metric is loaded."""
+        return f"{self.file}:{self.name}" if self.file else self.name
+
+    def as_written(self) -> dict[str, Any]:
+        """Return the section as `task.toml` has it, for the rules of an edition to change."""
+        return {**self.model_dump(exclude_unset=True, exclude={"file"}), "name": self.reference}
 
     def better(self, score: float, other: float) -> bool:
         """Whether `score` is strictly better than `other`."""

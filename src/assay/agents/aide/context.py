@@ -8,6 +8,7 @@ from assay.agents.prompts import Templates
 from assay.agents.replies import code_block
 from assay.agents.workbench import Workbench
 from assay.core.text import cut_middle
+from assay.grading.metrics import describe_metric
 
 _PREVIEW_SECONDS = 120.0
 _MAX_PREVIEW = 6_000
@@ -25,7 +26,7 @@ async def make_system_prompt(bench: Workbench, templates: Templates) -> str:
         data=data,
         packages=cut_middle(", ".join(packages), _MAX_PACKAGES),
         starter=_describe_starter(bench, templates),
-        metric=task.metric.name.replace("_", " "),
+        metric=describe_metric(task),
         direction=task.metric.direction,
         submission=task.submission.file,
     )

@@ -19,6 +19,7 @@ from assay.agents.replies import UnreadableReply
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
 from assay.core.text import one_line
+from assay.grading.metrics import describe_metric
 from assay.records.events import GAVE_UP
 from assay.tasks import Task
 
@@ -103,7 +104,7 @@ class _Search:
         prompt = self._templates.fill(
             "decision",
             description=one_line(self._bench.description, max_length) if max_length else task.title,
-            metric=task.metric.name.replace("_", " "),
+            metric=describe_metric(task),
             tried="\n".join(f"- {line}" for line in self._tried[-SHOWN_TRIES:]) or "- nothing yet",
             question=question,
             options="; ".join(explained) or ", ".join(options),

@@ -1,60 +1,83 @@
-"""Metrics by name. Each is a pure function of arrays: `metric(truth, prediction, **params) -> float`.
+"""Metrics: pure functions of arrays, `metric(truth, prediction, **params) -> float`, with facts about them.
 
 A metric takes arrays of equal shape, truth first: one row per graded row, and a second axis where a task has several
-target columns. It returns NaN where its formula has no value. Modules are imported when one of their metrics is used.
+target columns. It returns NaN where its formula has no value. Those that several tasks share are here, registered under
+`assay.metrics`; one that serves a single task is in its folder, and is named `metric.py:NAME`.
 """
 
-import importlib
-from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from assay.core.errors import UsageError
-from assay.core.text import did_you_mean
+from assay.core.plugins import Plugins
+from assay.tasks import Task
 
-_FAMILIES = {
-    "classification": (
-        "accuracy", "argmax_accuracy", "log_loss", "macro_f1", "matthews_corrcoef", "micro_f1_single_label",
-        "quadratic_weighted_kappa", "roc_auc", "top1_error",
-    ),
-    "detection": ("coco_map_iou40", "map_3d_iou", "map_iou50_siim", "point_in_box_f1"),
-    "multilabel": ("fathomnet_score", "map_at_k", "multilabel_mean_f1", "multilabel_micro_f1"),
-    "probability": ("kl_divergence", "probabilistic_f1", "weighted_multilabel_log_loss"),
-    "ranking": ("jigsaw_bias_auc", "label_weighted_lrap", "mean_column_roc_auc", "weighted_roc_auc"),
-    "regression": (
-        "grouped_log_mae", "haversine_p50_p95", "laplace_log_likelihood", "mae", "mcrmse", "mean_angular_error",
-        "mean_column_rmsle", "mean_column_spearman", "pearson", "rmse", "rmsle", "smape",
-    ),
-    "segmentation": ("dice_hausdorff", "fbeta_pixel", "global_dice", "mean_dice", "mean_iou_precision"),
-    "sequence": ("kendall_tau_pooled", "normalized_edit_distance"),
-    "text": ("bits_per_byte", "mean_levenshtein", "mean_word_jaccard", "nq_micro_f1", "perplexity"),
-}  # fmt: skip
-_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names}
+DependsOn = Literal["values", "probabilities", "order", "labels", "sets", "rankings", "objects", "masks", "text"]
+"""What decides a score: how far numbers are off, probabilities, only the order of numbers, one label per row, a set of
+labels per row, labels from best to worst, objects located in images, masks of pixels, or text."""
 
 
-class MetricFunction(Protocol):
-    """The signature that all metrics share."""
+@dataclass(frozen=True)
+class MetricFunction:
+    """A metric and what is known about it.
 
-    def __call__(self, truth: NDArray[Any], prediction: NDArray[Any], **params: Any) -> float: ...
+    `title` names it in plain words, with parameters in braces; `direction` says which scores are better, and `range`
+    has the lowest and the highest possible one.
+    """
+
+    function: Callable[..., float]
+    title: str
+    direction: Literal["higher", "lower"]
+    depends_on: DependsOn
+    range: tuple[float, float]
+
+    def __call__(self, truth: Any, prediction: Any, **params: Any) -> float:
+        """Return the score."""
+        return self.function(truth, prediction, **params)
+
+    @property
+    def best(self) -> float:
+        """The best possible score."""
+        return self.range[1] if self.direction == "higher" else self.range[0]
 
 
-def evaluate(name: str, truth: NDArray[Any], prediction: NDArray[Any], params: Mapping[str, Any]) -> float:
-    """Return the score of `prediction` by the metric called `name`."""
+METRICS = Plugins[MetricFunction]("metrics", "metric", lambda value: isinstance(value, MetricFunction))
+
+
+def metric(
+    title: str, direction: Literal["higher", "lower"], *, depends_on: DependsOn, range: tuple[float, float] = (0, 1)
+) -> Callable[[Callable[..., float]], MetricFunction]:
+    """Make a function a metric: `@metric("root mean squared error", "lower", depends_on="values")`."""
+    return lambda function: MetricFunction(function, title, direction, depends_on, range)
+
+
+def find_metric(task: Task) -> MetricFunction:
+    """Return the metric of a task under its edition's rules."""
+    section = task.metric
+    content = (task.folder / section.file).read_bytes() if section.file else b""
+    return _load(section.reference, task.folder, content)
+
+
+def describe_metric(task: Task) -> str:
+    """Return a task's metric in plain words, such as `mean average precision at 5`."""
+    return find_metric(task).title.format(**task.metric.params)
+
+
+def evaluate(
+    function: MetricFunction, truth: NDArray[Any], prediction: NDArray[Any], params: Mapping[str, Any]
+) -> float:
+    """Return the score of `prediction`."""
     if truth.shape != prediction.shape:
         # Broadcasting would turn this bug into a plausible number.
         raise ValueError(f"truth has shape {truth.shape}, prediction {prediction.shape}")
-    return float(metric(name)(truth, prediction, **params))
+    return float(function(truth, prediction, **params))
 
 
-def metric(name: str) -> MetricFunction:
-    """Return the metric called `name`."""
-    if name not in _FAMILY_OF:
-        raise UsageError(f"no metric is called {name!r}; {did_you_mean(name, names())}")
-    family = importlib.import_module(f"{__name__}.{_FAMILY_OF[name]}")
-    return cast(MetricFunction, getattr(family, name))
-
-
-def names() -> list[str]:
-    """Return the names of all metrics."""
-    return sorted(_FAMILY_OF)
+@lru_cache(maxsize=128)
+def _load(reference: str, folder: Path, content: bytes) -> MetricFunction:
+    """Load a metric; cached by the `content` of its file, because lists of submissions are graded in one process."""
+    return METRICS.load(reference, folder)

@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from assay.core.errors import InvalidSubmission
 from assay.formats.texts import MISSING_WORDS
+from assay.grading.metrics import metric
+from assay.grading.metrics.combine import mean_over_columns
 
 
+@metric("accuracy", "higher", depends_on="labels")
 def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equal: bool = False) -> float:
     """The share of rows that are exactly right: `mean(truth == prediction)`.
 
@@ -29,6 +32,7 @@ def accuracy(truth: NDArray[Any], prediction: NDArray[Any], *, missing_words_equ
     return float(np.mean(right.reshape(len(right), -1).all(axis=1)))
 
 
+@metric("accuracy of the most probable class", "higher", depends_on="labels")
 def argmax_accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The share of rows whose largest value is in the same column on both sides; the first of equal ones counts.
 
@@ -39,36 +43,7 @@ def argmax_accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return float(np.mean(truth.argmax(axis=1) == prediction.argmax(axis=1)))
 
 
-def top1_error(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """The share of rows whose first guess is wrong: `1 - accuracy`.
-
-    Classes are whole numbers. A row of text is a list of guesses separated by whitespace, best first, of which only the
-    first counts. NaN for no rows, and where a row of text does not begin with a whole number.
-    """
-    try:
-        return 1 - accuracy(_first_guess(truth), _first_guess(prediction))
-    except (ValueError, IndexError):
-        return float("nan")
-
-
-def _first_guess(values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind in "biuf":
-        return values
-    classes = np.array([int(guesses.split()[0]) for guesses in values])
-    if len(classes) and classes.dtype.kind not in "iu":  # the published grader of inaturalist-2019-fgvc6 fails on them
-        raise InvalidSubmission("A class must be a whole number of at most 64 bits.")
-    return classes
-
-
-def micro_f1_single_label(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """F1 of right and wrong pooled over all classes, for one class per row.
-
-    Each wrong row is one false positive and one false negative, so `2 right / (2 right + wrong + wrong)` is the
-    accuracy. NaN for no rows.
-    """
-    return accuracy(truth, prediction)
-
-
+@metric("macro-averaged F1 score", "higher", depends_on="labels")
 def macro_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The plain mean over classes of `F1 = 2 hits / (times true + times predicted)`.
 
@@ -77,26 +52,11 @@ def macro_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """
     if len(truth) == 0:
         return float("nan")
-    hits, true, predicted = _class_counts(truth, prediction)
+    hits, true, predicted = count_classes(truth, prediction)
     return float(np.mean(2 * hits / (true + predicted)))
 
 
-def matthews_corrcoef(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """The correlation of truth and prediction, for two classes or more; 0 where either is the same in every row.
-
-    With n rows of which h are right, and class c true in t(c) and predicted in p(c) of them:
-    `(n h - sum t p) / sqrt((n² - sum t²) (n² - sum p²))`. NaN for no rows.
-    """
-    if len(truth) == 0:
-        return float("nan")
-    rows = len(truth)
-    hits, true, predicted = _class_counts(truth, prediction)
-    together = rows * int(hits.sum()) - int(true @ predicted)
-    spread = (rows**2 - int(true @ true)) * (rows**2 - int(predicted @ predicted))
-    return together / math.sqrt(spread) if spread else 0.0
-
-
-def _class_counts(truth: NDArray[Any], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def count_classes(truth: NDArray[Any], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """For each class that occurs: how often it is rightly predicted, true, and predicted."""
     classes, place = np.unique(np.concatenate([truth, prediction]), return_inverse=True)
     true, predicted = place[: len(truth)], place[len(truth) :]
@@ -105,6 +65,7 @@ def _class_counts(truth: NDArray[Any], prediction: NDArray[Any]) -> tuple[NDArra
     return count[0], count[1], count[2]
 
 
+@metric("quadratic weighted kappa", "higher", depends_on="labels", range=(-1, 1))
 def quadratic_weighted_kappa(
     truth: NDArray[Any], prediction: NDArray[Any], *, distance_by_position: bool = False
 ) -> float:
@@ -130,6 +91,7 @@ def quadratic_weighted_kappa(
     return 1 - observed / expected if expected else float("nan")
 
 
+@metric("area under the ROC curve", "higher", depends_on="order")
 def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The chance that a random positive is scored above a random negative, ties counting half.
 
@@ -143,6 +105,12 @@ def roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
         return float("nan")
     false_rate, hit_rate = roc_curve(positive, prediction)
     return float(np.trapezoid(hit_rate, false_rate))
+
+
+@metric("mean column-wise area under the ROC curve", "higher", depends_on="order")
+def mean_column_roc_auc(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The plain mean of the columns' ROC AUC. NaN where a column of truth holds only one class."""
+    return mean_over_columns(roc_auc, truth, prediction)
 
 
 def roc_curve(positive: NDArray[np.bool_], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -176,6 +144,7 @@ def _count_up_to(positive: NDArray[np.bool_], prediction: NDArray[Any]) -> tuple
     return np.cumsum(classes)[last], last + 1
 
 
+@metric("log loss", "lower", depends_on="probabilities", range=(0, math.inf))
 def log_loss(
     truth: NDArray[Any],
     prediction: NDArray[Any],

@@ -1,6 +1,7 @@
 """Derive a metric from another: over some of the rows, column by column, group by group."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,8 @@ def mean_over_groups(score: Score, groups: NDArray[Any], truth: NDArray[Any], pr
 def mean(values: list[float] | NDArray[Any]) -> float:
     """Return the mean of all numbers in `values`; NaN for none."""
     return float(np.mean(values)) if np.size(values) else float("nan")
+
+
+def exact_mean(values: Sequence[float]) -> float:
+    """Return the mean of numbers whose sum is rounded once; NaN for none."""
+    return math.fsum(values) / len(values) if values else math.nan

@@ -5,10 +5,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.grading.metrics.classification import roc_auc
+from assay.grading.metrics import metric
 from assay.grading.metrics.combine import mean
 
 
+@metric("micro-averaged F1 score", "higher", depends_on="sets")
 def multilabel_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, unknown_labels_free: bool = False) -> float:
     """F1 of the pairs of row and label, pooled over all rows: `2 hits / (pairs true + pairs predicted)`.
 
@@ -27,6 +28,7 @@ def multilabel_micro_f1(truth: NDArray[Any], prediction: NDArray[Any], *, unknow
     return 2 * hits / pairs if pairs else float("nan")
 
 
+@metric("mean F1 score over rows", "higher", depends_on="sets")
 def multilabel_mean_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The plain mean over rows of `F1 = 2 hits / (labels true + labels predicted)`, 1 for a row without any.
 
@@ -39,14 +41,8 @@ def multilabel_mean_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     return mean(scores)
 
 
-def map_at_k(
-    truth: NDArray[Any],
-    prediction: NDArray[Any],
-    *,
-    k: int,
-    separator: str | None = None,
-    ignore_leading_zeros: bool = False,
-) -> float:
+@metric("mean average precision at {k}", "higher", depends_on="rankings")
+def map_at_k(truth: NDArray[Any], prediction: NDArray[Any], *, k: int, separator: str | None = None) -> float:
     """The mean over rows of the average precision of the first `k` guesses.
 
     A row is text with labels separated by whitespace, guesses best first. At each place that names a true label for the
@@ -56,25 +52,10 @@ def map_at_k(
 
     `separator` separates labels, any whitespace by default; with " ", as in the published graders of
     h-and-m-personalized-fashion-recommendations, hotel-id-2021-fgvc8 and whale-categorization-playground, a doubled
-    space is an empty guess that takes a place. `ignore_leading_zeros` finds 0706016001 right where 706016001 is true.
-    The published grader of h-and-m does not, although its answers have lost the zeros that the official ids begin with.
+    space is an empty guess that takes a place.
     """
-    true_labels, guesses = _label_lists(truth, separator), _label_lists(prediction, separator)
-    if ignore_leading_zeros:
-        true_labels, guesses = _without_leading_zeros(true_labels), _without_leading_zeros(guesses)
-    rows = zip(true_labels, guesses, strict=True)
+    rows = zip(_label_lists(truth, separator), _label_lists(prediction, separator), strict=True)
     return mean([_average_precision(set(true), guessed[:k], k) for true, guessed in rows if true])
-
-
-def fathomnet_score(truth: NDArray[Any], prediction: NDArray[Any], *, k: int = 20) -> float:
-    """The mean of `map_at_k` of labels and of `2 (AUC - 0.5)` of scores, as the scorer of mlagentbench/fathomnet does.
-
-    The first column is text with labels separated by single spaces, the second 0 or 1 in truth and a score in
-    prediction. NaN where truth has only one of the two.
-    """
-    truth, prediction = truth.reshape(-1, 2), prediction.reshape(-1, 2)
-    labels = map_at_k(truth[:, 0], prediction[:, 0], k=k, separator=" ")
-    return 0.5 * (labels + 2 * (roc_auc(truth[:, 1].astype(float), prediction[:, 1].astype(float)) - 0.5))
 
 
 def _average_precision(true: set[str], guesses: list[str], k: int) -> float:
@@ -95,8 +76,3 @@ def _label_sets(truth: NDArray[Any], prediction: NDArray[Any]) -> Iterator[tuple
 def _label_lists(rows: NDArray[Any], separator: str | None = None) -> Iterator[list[str]]:
     for row in rows.tolist():
         yield str(row).split(separator) if row not in (None, "") else []
-
-
-def _without_leading_zeros(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    for labels in rows:
-        yield [label.lstrip("0") for label in labels]
