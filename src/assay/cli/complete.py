@@ -27,17 +27,17 @@ def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete run folders and exported runs."""
-    from assay.cli.output import list_runs
+    from assay.records import list_newest_runs
 
     bundles = [str(path) for path in sorted(Path().glob("*.zip"))]
-    return _matching([*map(str, list_runs(Path())), *bundles], incomplete)
+    return _matching([*map(str, list_newest_runs(Path())), *bundles], incomplete)
 
 
 def complete_trials(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete run folders and the folders of their trials."""
-    from assay.cli.output import list_runs
+    from assay.records import list_newest_runs
 
-    runs = list_runs(Path())
+    runs = list_newest_runs(Path())
     trials = [str(path.parent) for run in runs for path in sorted(run.glob("trials/*/trial.json"))]
     return _matching([*map(str, runs), *trials], incomplete)
 

@@ -68,17 +68,13 @@ _COLORS = {
 
 def find_newest_run() -> Path:
     """Return the newest run below this folder, and say which it is."""
-    found = list_runs(Path())
-    if not found:
+    from assay.records import list_newest_runs
+
+    runs = list_newest_runs(Path())
+    if not runs:
         raise click.UsageError("There is no run below this folder; pass the folder of one")
-    echo(f"Using the newest run: {found[0]}", err=True)
-    return found[0]
-
-
-def list_runs(folder: Path) -> list[Path]:
-    """Return the run folders in `folder` and in its `runs/`, the newest first."""
-    files = [*folder.glob("*/run.json"), *folder.glob("runs/*/run.json")]
-    return [path.parent for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)]
+    echo(f"Using the newest run: {runs[0]}", err=True)
+    return runs[0]
 
 
 run_argument = click.argument(

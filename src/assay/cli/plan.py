@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, list_runs, open_registry, open_run, print_table
+from assay.cli.output import as_json, echo, open_registry, open_run, print_table
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
 from assay.core.layout import TableColumn
-from assay.records import RunFolder
+from assay.records import RunFolder, list_newest_runs
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
@@ -144,7 +144,7 @@ def _model_settings(plan: "Plan") -> list[str]:
 def _earlier_runs(out: Path | None) -> list[Path]:
     """Return the runs whose trials tell what others may cost: those below this folder, and the one planned for."""
     planned = [out] if out and (out / "run.json").exists() else []
-    return list({path.resolve(): path for path in [*planned, *list_runs(Path())]})
+    return list({path.resolve(): path for path in [*planned, *list_newest_runs(Path())]})
 
 
 def _print_unready(unready: Mapping[str, str]) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.complete import complete_trials
-from assay.cli.output import as_json, echo, list_runs, print_table
+from assay.cli.output import as_json, echo, print_table
 from assay.core.errors import RecordError, UsageError
 from assay.core.layout import TableColumn
 from assay.core.text import one_line, plural
-from assay.records import RunFolder, TrialFolder, read_trials
+from assay.records import RunFolder, TrialFolder, list_newest_runs, read_trials
 
 if TYPE_CHECKING:
     from assay.records import Event
@@ -34,7 +34,7 @@ def ls_command(folder: Path, json_: bool) -> None:
       assay ls
       assay ls /data/experiments
     """
-    rows = [_summarize(path) for path in list_runs(folder)]
+    rows = [_summarize(path) for path in list_newest_runs(folder)]
     if json_:
         echo(json.dumps(rows, indent=2))
         return

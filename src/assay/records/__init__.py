@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from assay.records.budget import Clock as Clock
     from assay.records.budget import OutOfBudget as OutOfBudget
     from assay.records.events import Event as Event
+    from assay.records.find import find_runs as find_runs
+    from assay.records.find import list_newest_runs as list_newest_runs
     from assay.records.index import TrialSummary as TrialSummary
     from assay.records.index import read_trials as read_trials
     from assay.records.labels import label_plans as label_plans

@@ -6,7 +6,7 @@ Everything is read from the run folders again when a file of them changes, and n
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.garbage import pause_garbage_collection
-from assay.records import RunFolder, TrialFolder, TrialSummary
+from assay.records import RunFolder, TrialFolder, TrialSummary, find_runs
 from assay.results.collect import collect_with_tasks
 from assay.results.comparison import Comparison, Measure, compare_agents, select_trials
 from assay.results.outcome import Outcome, RuleSet
@@ -25,7 +25,6 @@ from assay.web.leaderboard import Line, make_lines
 
 Value = TypeVar("Value")
 
-_MAX_DEPTH = 6
 _MAX_KEPT = 64
 _QUICK = 10_000
 """Pairs of agents times trials that are compared before a page is sent: a few tenths of a second."""
@@ -280,30 +279,6 @@ class Runs:
             if path != folder and path.is_relative_to(folder):
                 return path.relative_to(folder).as_posix()
         return path.name
-
-
-def find_runs(folder: Path) -> Iterator[Path]:
-    """Yield the run folders at or below a folder, without following links and without looking into runs."""
-    if (folder / "run.json").is_file():
-        yield folder
-        return
-    pending = [(folder, 0)]
-    while pending:
-        parent, depth = pending.pop()
-        try:
-            with os.scandir(parent) as entries:
-                below = sorted(
-                    entry.path
-                    for entry in entries
-                    if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-                )
-        except OSError:
-            continue
-        for path in map(Path, below):
-            if (path / "run.json").is_file():
-                yield path
-            elif depth < _MAX_DEPTH and path.name not in ("node_modules", "site-packages", "__pycache__"):
-                pending.append((path, depth + 1))
 
 
 def _key(path: Path) -> str:
