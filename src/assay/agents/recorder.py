@@ -157,7 +157,7 @@ class Recorder:
         replayed = self._tape.replays(lane)
         call = await self._tape.call(
             request,
-            perform_live,  # type: ignore[arg-type]  # every result type is a member of the union
+            perform_live,
             step=self.clock.steps,
             used=lambda: self.clock.used,
             changes=changes,

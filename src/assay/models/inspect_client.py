@@ -10,7 +10,8 @@ from inspect_ai.tool import ToolChoice, ToolFunction
 
 from assay.core.errors import AssayError, PromptTooLong
 from assay.models import local as _local  # noqa: F401 - registers the provider
-from assay.models import provider_state, scripted
+from assay.models import provider_state
+from assay.models import scripted as _scripted  # noqa: F401 - registers the provider
 from assay.models.convert import from_inspect, generate_config, sampling_config, to_inspect_all, tool_info
 from assay.models.errors import request_error, setup_error, timeout_error
 from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, Usage
@@ -58,7 +59,8 @@ class InspectClient:
         config = sampling_config(sampling, self._settings) if sampling else GenerateConfig()
 
         async def generate() -> Reply:
-            scripted.request.set(scripted.RequestAttempts(number))
+            if number_request := getattr(self._model.api, "number_request", None):
+                number_request(number)
             provider_state.restore(messages, self._name)
             started = time.monotonic()
             output = await self._model.generate(conversation, offered, _tool_choice(choice, tools), config)

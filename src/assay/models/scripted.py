@@ -97,7 +97,7 @@ class RequestAttempts:
     attempts: int = 0
 
 
-request: ContextVar[RequestAttempts] = ContextVar("request")
+_request: ContextVar[RequestAttempts] = ContextVar("request")
 
 
 class ScriptedError(Exception):
@@ -126,11 +126,15 @@ class Scripted(ModelAPI):
         self._replies = () if function else read_replies(Path(path))
         self._function = load_function(Path(path), function) if function else None
 
+    def number_request(self, number: int) -> None:
+        """Say which request of its trial the next one is; retries of it have the same number."""
+        _request.set(RequestAttempts(number))
+
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         """Return the reply to the current request of the trial."""
-        current = request.get()
+        current = _request.get()
         current.attempts += 1
         reply = self._reply(input, tools, current.number)
         if reply.error and (reply.times is None or current.attempts <= reply.times):

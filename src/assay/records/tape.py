@@ -30,7 +30,6 @@ from assay.records.events import (
     InfrastructureFailed,
     LabOpened,
     Restarted,
-    Result,
     SnapshotTaken,
     Started,
     Submitted,
@@ -38,7 +37,7 @@ from assay.records.events import (
 from assay.records.log import EventLog
 from assay.records.prompts import Prompts
 
-AResult = TypeVar("AResult", bound=Result)
+AResult = TypeVar("AResult", bound=AnyResult)
 
 
 @dataclass(frozen=True)
