@@ -13,14 +13,16 @@ from assay.tasks import load_plugin
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(r"^(?:\$ )?assay (.*)$", re.MULTILINE)
 COMMANDS = sorted({match for page in PAGES for match in COMMAND.findall(page.read_text().replace("\\\n", ""))})
+OWN_FILES = re.compile(r"study \w+\.py:")
+"""Commands that need a file which their page contains; other tests run them."""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if not OWN_FILES.match(command)])
 def test_every_command_on_a_page_exists_with_its_options(command):
     words = shlex.split(command, comments=True)
     if words[0] == "--tasks":
         words = words[2:]
-    name = words[:2] if words[0] in ("board", "lab", "new", "published", "study") else words[:1]
+    name = words[:2] if words[0] in ("board", "lab", "new", "study") else words[:1]
     help_text = CliRunner().invoke(assay, [*name, "--help"]).output
     assert "Examples:" in help_text
     for option in [word for word in words if word.startswith("--")]:

@@ -284,7 +284,7 @@ def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay, tmp
     assert "text_id,full_text,cohesion" in seen[0][0] and "text_id,full_text\n" in seen[1][0]
     assert "final MCRMSE on validation set" in seen[3][0] and seen[5][0] == "mine"
     assert trial.grade is not None and trial.grade.edition == "published"
-    report = assay("report", tmp_path / "run", "--published").stdout
+    report = assay("study", "paper", tmp_path / "run", "--published").stdout
     assert report.count("≈ feedback is roughly comparable") == 1 and report.count("is not comparable") == 4
 
 

@@ -11,7 +11,7 @@ from scipy.stats import sem
 from assay.core.errors import UsageError
 from assay.results.aggregate import RATES, aggregate_reports, read_reports, read_reports_by_agent
 from assay.results.inference import pass_all_k, pass_at_k
-from assay.studies.published import load_known_medals
+from assay.suites.mlebench.studies.published import load_known_medals
 from assay.tasks import Registry
 
 FLAGS = list(RATES.values())

@@ -1,28 +1,27 @@
 """The tables of the MLAgentBench paper: figures worked by hand, printed tables, and published figures."""
 
-import io
 import json
 import math
 from datetime import date
 from statistics import fmean
 
 import pytest
-from rich.console import Console
-from synthetic_outcomes import MADE_AT, failed, grade, outcome
+from synthetic_outcomes import failed, grade, outcome
 
+from assay.core.text import strip_control
 from assay.grading.grade import is_beyond_spread
 from assay.models.messages import Usage
-from assay.results import paper_tables
-from assay.results.collect import find_published_figures
-from assay.results.paper import EvaluatedTrial, evaluate_trials, summarize_paper
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.results.trajectory import Trajectory
+from assay.suites.mlagentbench.studies.figures import EvaluatedTrial, evaluate_trials, summarize_paper
+from assay.suites.mlagentbench.studies.paper import find_published_figures, make_tables
 from assay.tasks import Measured, Metric, Registry
 
 WENT = Trajectory(submitted=True, end="final answer", seconds=90.0, waited=0.0, steps=10)
 FELL = Trajectory(
     submitted=False, end="crash", seconds=30.0, waited=0.0, steps=2, troubles=frozenset({"crash"}), fatal="crash"
 )
+NOTES = ("Success:", "Beyond noise:", "Improvement:", "Means over")
 PUBLISHED = load_published_figures(Registry().suites["mlagentbench"][1])
 
 
@@ -44,9 +43,10 @@ def only(trials):
 
 
 def printed(trials, published=None, width=80):
-    console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(paper_tables.paper_table(summarize_paper(trials), published or {}))
-    return console.file.getvalue()
+    """Return what a terminal of some width shows."""
+    result = make_tables(summarize_paper(trials), published or {})
+    tables = [table.to_text(width) for table in result.tables]
+    return strip_control("\n\n".join([*result.sentences, *tables]))
 
 
 def test_success_is_a_share_of_all_finished_trials_with_and_without_noise():
@@ -112,8 +112,11 @@ def test_an_unknown_price_is_not_zero():
     effort = only(trials).efforts["research"]
     assert effort.cost is None and effort.cost_by_role == {"main": 0.5, "fast": None}
     assert "unknown" in printed(trials)
-    (part,) = json.loads(paper_tables.to_json(summarize_paper(trials), {}, "x", MADE_AT))["parts"]
-    assert part["efforts"][0]["cost_mean"] is None and part["efforts"][0]["cost_by_role"] == {"main": 0.5, "fast": None}
+    rows = {
+        row["measure"]: row["research"]
+        for row in make_tables(summarize_paper(trials), {}).table("efforts").to_records()
+    }
+    assert (rows["cost"], rows["  cost, main"], rows["  cost, fast"]) == (None, 0.5, None)
 
 
 def test_failures_are_listed_by_cause():
@@ -127,9 +130,11 @@ def test_failures_are_listed_by_cause():
 def test_tables_fit_eighty_columns_and_foreign_text_is_not_interpreted():
     agents = [f"research,retrieval=True · provider/some-model-{n}" for n in range(3)] + ["[red]x[/red]\x1b[2J"]
     text = printed([valid(1.1, agent=agent) for agent in agents], {"pocket": PUBLISHED})
-    assert max(map(len, text.splitlines())) <= 80
+    rows = [line for line in text.splitlines() if not line.startswith(("Published", "(hidden", "≠ ", "≈ ", *NOTES))]
+    assert max(map(len, rows)) <= 80
     assert "[red]x" in text and "\x1b" not in text
-    assert "42.9" in text and "≠ clrs" in text
+    assert "(hidden to fit the width: " in text and "≠ clrs" in text
+    assert "42.9" in printed([valid(1.1)], {"pocket": PUBLISHED}, width=140)
 
 
 def test_no_trials_are_not_an_error():
@@ -168,11 +173,11 @@ def test_published_columns_have_the_published_means():
         (PUBLISHED.success, PUBLISHED.mean_success),
         (PUBLISHED.improvement, PUBLISHED.mean_improvement),
     ):
-        for place, model in enumerate(PUBLISHED.columns):
-            column = [row[place] for row in rows.values()]
+        for number, model in enumerate(PUBLISHED.columns):
+            column = [row[number] for row in rows.values()]
             # The paper's mean of its baseline is not that of the thirteen figures it prints.
             if model != "Starter":
-                assert fmean(column) == pytest.approx(means[place], abs=0.06), model
+                assert fmean(column) == pytest.approx(means[number], abs=0.06), model
 
 
 def test_every_task_of_the_suite_has_published_figures():
@@ -196,19 +201,15 @@ def test_a_suite_without_published_figures_has_none(scripted_run, tmp_path):
 
 
 def test_the_command_prints_the_tables_and_the_same_as_json(assay, scripted_run):
-    result = assay("report", scripted_run.path, "--paper")
+    result = assay("study", "paper", scripted_run.path)
     assert result.returncode == 0, result.stderr
-    for words in ("tiny v1, success rate", "tiny v1, average improvement", "tiny v1, effort", "problem: out of memory"):
+    for words in ("tiny v1, success and improvement", "tiny v1, effort", "problem: out of memory"):
         assert words in result.stdout
-    report = json.loads(assay("report", scripted_run.path, "--published", "--json").stdout)
-    (part,) = report["parts"]
+    tables = json.loads(assay("study", "paper", scripted_run.path, "--published", "--json").stdout)["tables"]
     expected = only(evaluate_trials(scripted_run))
-    assert [row["agent"] for row in part["efforts"]] == list(expected.efforts)
-    assert [row["tokens_mean"] for row in part["efforts"]] == [each.tokens.mean for each in expected.efforts.values()]
-    assert report["format"] == "paper-report/1" and report["published"] == {}
-
-
-@pytest.mark.parametrize("other", [["--csv"], ["--html", "page.html"]])
-def test_the_tables_are_not_available_as_csv_or_html(assay, scripted_run, other):
-    result = assay("report", scripted_run.path, "--paper", *other)
-    assert result.returncode == 2 and "can only be used with --json" in result.stderr
+    assert [row["agent"] for row in tables["means"]["rows"]] == list(expected.agents)
+    (tokens,) = [row for row in tables["efforts"]["rows"] if row["measure"] == "tokens"]
+    assert {agent: tokens[agent] for agent in expected.efforts} == {
+        agent: effort.tokens.mean for agent, effort in expected.efforts.items()
+    }
+    assert not any(name.startswith("published") for name in tables)

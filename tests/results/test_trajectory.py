@@ -23,8 +23,8 @@ from assay.records.events import (
     Started,
     Submitted,
 )
-from assay.results.paper import EvaluatedTrial, evaluate_trials, find_failure_cause
 from assay.results.trajectory import TROUBLES, read_trajectory, summarize_trajectory
+from assay.suites.mlagentbench.studies.figures import EvaluatedTrial, evaluate_trials, find_failure_cause
 from assay.tasks import Budget
 
 BUDGET = Budget(time=60, steps=20)

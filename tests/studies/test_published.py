@@ -11,9 +11,9 @@ import pytest
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
 from assay.records import RunFolder, State, TrialFile, TrialFolder
-from assay.results.outcome import Outcome
-from assay.studies.earlier_leaderboard import load_earlier_rows
-from assay.studies.published import (
+from assay.results.frame import TrialRow
+from assay.suites.mlebench.studies.earlier import load_earlier_rows
+from assay.suites.mlebench.studies.published import (
     SPLITS,
     LeaderboardRow,
     load_leaderboard,
@@ -70,9 +70,10 @@ def test_the_earlier_leaderboard_is_shown_with_the_rule_of_its_errors_and_what_c
     assert len(unchanged) == 8 and {row.rule for row in unchanged} == {"standard error over seeds"}
     paper = rows["AIDE", "o1-preview"]
     assert paper.earlier.rates["all"] == (16.9, 1.1) and paper.changes["all"] == "mean and error"
-    shown = assay("published", "table", "--earlier").stdout
-    assert "Of 17 rows, 3 have another error and the same means, and 6 have other means." in shown
-    assert len(json.loads(assay("published", "table", "--earlier", "--json").stdout)["rows"]) == 17
+    printed = assay("study", "leaderboard", "--earlier").stdout
+    assert "Of 17 rows, 3 have another error and the same means, and 6 have other means." in printed
+    tables = json.loads(assay("study", "leaderboard", "--earlier", "--json").stdout)["tables"]
+    assert len(tables["earlier"]["rows"]) == 17 and len(tables["now"]["rows"]) == 9
 
 
 def test_the_known_row_is_recomputed_to_the_published_figures():
@@ -105,17 +106,17 @@ def test_every_row_has_published_reports():
 
 @pytest.mark.parametrize("inside", [".", "runs"])
 def test_a_complete_row_is_proven_and_recomputed(tmp_path: Path, checkout: dict[str, str], inside: str):
-    found = verify(tmp_path / inside, checkout)
-    assert found.files == {"proven": 2, "pointer": 0, "different": 0, "missing": 0}
-    (one,) = found.rows
-    assert one.differences == ()
-    assert one.rates["all"].mean == pytest.approx(50)
+    verified = verify(tmp_path / inside, checkout)
+    assert verified.files == {"proven": 2, "pointer": 0, "different": 0, "missing": 0}
+    (row,) = verified.rows
+    assert row.differences == ()
+    assert row.rates["all"].mean == pytest.approx(50)
 
 
 def test_a_figure_that_differs_is_named(tmp_path: Path, checkout: dict[str, str]):
     wrong = replace(ROW, rates=ROW.rates | {"medium": (51.0, 40.0)})
-    (one,) = verify(tmp_path, checkout, wrong).rows
-    assert one.differences == (
+    (row,) = verify(tmp_path, checkout, wrong).rows
+    assert row.differences == (
         "medium: 50.00 instead of 51.00",
         "medium: ± 50.00 over seeds instead of ± 40.00",
     )
@@ -133,10 +134,10 @@ def test_a_file_that_is_not_the_published_one_leaves_its_row_out(
     tmp_path: Path, checkout: dict[str, str], change: Callable[[Path], object], state: str
 ):
     change(tmp_path / "runs" / "toy_group2" / "grading_report.json")
-    found = verify(tmp_path, checkout)
-    assert found.files["proven"] == found.files[state] == 1
-    assert (found.rows, found.incomplete) == ((), (ROW.name,))
-    assert bool(found.wrong) == (state == "different")
+    verified = verify(tmp_path, checkout)
+    assert verified.files["proven"] == verified.files[state] == 1
+    assert (verified.rows, verified.incomplete) == ((), (ROW.name,))
+    assert bool(verified.wrong) == (state == "different")
 
 
 def test_a_report_of_a_terabyte_is_not_read(tmp_path: Path, checkout: dict[str, str]):
@@ -151,7 +152,7 @@ def test_a_folder_without_reports_is_an_error(tmp_path: Path):
         verify_reports(tmp_path, TOY_SPLITS)
 
 
-def medal(name: str, won: bool, **fields: object) -> Outcome:
+def medal(name: str, won: bool, **fields: object) -> TrialRow:
     """A finished trial of a competition."""
     grade = Grade.model_validate(
         dict.fromkeys(("score", "gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold"), 1.0)
@@ -159,11 +160,11 @@ def medal(name: str, won: bool, **fields: object) -> Outcome:
         | {"competition_id": name, "any_medal": won, "submission_exists": True, "valid_submission": True}
         | {"created_at": "", "submission_path": "", "task": f"mlebench/{name}", "edition": "v1", "variant": "real"}
     )
-    made = Outcome(
+    row = TrialRow(
         task=f"mlebench/{name}", title=name, metric="auc", direction="higher", agent="mine", seed=1, edition="v1",
         variant="real", status="done", cause=None, why=None, grade=grade, elapsed=1.0, steps=1, sealed=True,
     )  # fmt: skip
-    return replace(made, **fields)
+    return replace(row, **fields)
 
 
 def test_an_agent_is_rated_on_the_splits_it_has_completely():
@@ -183,16 +184,18 @@ def test_only_real_data_in_edition_v1_is_comparable():
 
 
 def test_the_commands_show_the_table_and_refuse_what_cannot_be_compared(assay, tmp_path: Path):
-    shown = assay("published", "table").stdout
-    assert "43.56 ± 0.89" in shown and "43.56 ± 5.29" in shown
-    rows = json.loads(assay("published", "table", "--json").stdout)["rows"]
-    assert [row["agent"] for row in rows if row["recomputed"]] == ["Famou-Agent", "Operand ensemble"]
-    refused = assay("published", "verify", tmp_path)
+    printed = assay("study", "leaderboard").stdout
+    assert "43.56 ± 0.89" in printed and "43.56 ± 5.29" in printed
+    tables = json.loads(assay("study", "leaderboard", "--json").stdout)["tables"]
+    assert len(tables["leaderboard"]["rows"]) == 26
+    recomputed = {row["agent"] for row in tables["recomputed"]["rows"]}
+    assert recomputed == {"Famou-Agent", "Operand ensemble"}
+    refused = assay("study", "leaderboard", "--verify", tmp_path)
     assert refused.returncode == 2 and "none of the published reports" in refused.stderr
     first = next(iter(load_report_hashes()))
     (tmp_path / first).parent.mkdir(parents=True)
     (tmp_path / first).write_text("{}")
-    assert assay("published", "verify", tmp_path).returncode == 1
+    assert assay("study", "leaderboard", "--verify", tmp_path).returncode == 1
 
 
 def test_a_run_is_shown_between_the_published_rows(assay, tmp_path: Path):
@@ -214,9 +217,9 @@ def test_a_run_is_shown_between_the_published_rows(assay, tmp_path: Path):
             held = TrialFolder(trial.path, lease)
             held.write_grade(medal(name, won=names.index(name) < 11).grade)
             held.write_state(State(status="done"))
-    shown = assay("published", "compare", run.path)
-    assert shown.returncode == 0, shown.stderr
-    rows = shown.stdout.splitlines()
-    mine = next(row for row in rows if row.startswith("> mine"))
-    assert mine.split()[2:] == ["50.00", "±", "10.91", "–", "–", "–"]
-    assert "clustered by task for the run (>), over seeds for published rows" in rows[-1]
+    printed = assay("study", "leaderboard", run.path)
+    assert printed.returncode == 0, printed.stderr
+    lines = printed.stdout.splitlines()
+    agent = next(line for line in lines if line.startswith(">"))
+    assert agent.split() == [">", "mine", "–", "–", "–", "50.00", "±", "10.91", "–", "–", "–"]
+    assert "clustered by task for the run (>), over seeds for published rows" in lines[-1]

@@ -50,7 +50,6 @@ COMMANDS = {
     "view": ("view", "Show runs in the browser, live while they are in progress."),
     "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
     "study": ("study", "Study the results of runs beyond their scores."),
-    "published": ("published", "Show, verify and compare with the published leaderboard of MLE-bench."),
     "verify": ("verify", "Verify the records of a run and regrade its submissions."),
     "sign": ("verify", "Print and store the digest of a run's records."),
     "export": ("export", "Export a run as a zip file, grading reports or Inspect logs."),

@@ -166,7 +166,7 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
     from assay.results.power import find_designs, variance_of_outcomes, variance_of_sample
 
     if source is None:
-        from assay.studies.published import load_known_medals
+        from assay.suites.mlebench.studies.published import load_known_medals
 
         (agent, medals), *_ = load_known_medals().items()
         sample = {task: [float(medal != "none") for medal in by_seed] for task, by_seed in medals.items()}

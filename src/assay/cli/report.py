@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.complete import complete_runs
-from assay.cli.output import as_json, echo, find_newest_run, make_console, open_run, print_tables
+from assay.cli.output import as_json, echo, find_newest_run, open_run, print_tables
 from assay.core.disk import atomic_write
 from assay.core.errors import MissingDependency, UsageError
 from assay.core.progress import ProgressBars
@@ -51,11 +51,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Kind of standard error: clustered by task, over seeds, or as if all attempts were independent.",
 )
-@click.option("--paper", is_flag=True, help="Show the tables of the MLAgentBench paper: success, improvement, effort.")
 @click.option(
     "--violations", is_flag=True, help="Also show success with flagged trials as failures; see assay study violations."
 )
-@click.option("--published", is_flag=True, help="Like --paper, next to the figures published for the suite.")
 def report_command(
     paths: tuple[Path, ...],
     json_: bool,
@@ -66,8 +64,6 @@ def report_command(
     html: Path | None,
     figures: Path | None,
     error: "ErrorKind",
-    paper: bool,
-    published: bool,
     violations: bool,
 ) -> None:
     """Show the results of runs as a table, CSV, JSON, Markdown, LaTeX, HTML or figures.
@@ -83,7 +79,6 @@ def report_command(
       assay report runs/first --csv --trials > trials.csv
       assay report runs/first --latex > table.tex
       assay report runs/first --figures figures
-      assay report runs/first --paper --published
     """
     formats = {"--json": json_, "--csv": csv_, "--markdown": markdown, "--latex": latex}
     chosen = [name for name, given in formats.items() if given]
@@ -91,19 +86,14 @@ def report_command(
         raise UsageError(f"Pass only one of {' and '.join(chosen)}")
     if trials and not (csv_ or html):
         raise UsageError("--trials requires --csv or --html")
-    if (paper or published) and (csv_ or markdown or latex or html or figures):
-        raise UsageError("--paper and --published can only be used with --json")
     runs = [open_run(path) for path in paths or [find_newest_run()]]
-    if paper or published:
-        for run in runs:
-            print_paper(run, with_published=published, json_=json_)
-    elif chosen:
+    if chosen:
         text = _format_data(runs, chosen[0], trials and not html, error)
         echo(text, nl=not text.endswith("\n"))
     elif not html and not figures:
         print_report(*runs, error=error)
     if violations:
-        if paper or published or chosen:
+        if chosen:
             raise UsageError("--violations adds to the table; it cannot be used with other formats")
         _print_violations(runs)
     if html:
@@ -152,20 +142,6 @@ def print_report(*runs: RunFolder, error: "ErrorKind" = "tasks") -> None:
         echo("No trials yet.")
     if removed:
         echo(f"Removed from the run by its user: {', '.join(f'{n} {status}' for status, n in removed.items())}.")
-
-
-def print_paper(run: RunFolder, *, with_published: bool, json_: bool) -> None:
-    """Print the tables of the MLAgentBench paper for a run, with the published figures if wanted."""
-    from assay.results import paper_tables
-    from assay.results.collect import find_published_figures
-    from assay.results.paper import evaluate_trials, summarize_paper
-
-    figures = find_published_figures(run) if with_published else {}
-    papers = summarize_paper(evaluate_trials(run))
-    if json_:
-        echo(paper_tables.to_json(papers, figures, run.name, datetime.now(UTC)), nl=False)
-    else:
-        make_console().print(paper_tables.paper_table(papers, figures))
 
 
 def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = False) -> None:

@@ -246,7 +246,7 @@ def _show(ctx: click.Context, study: Study[Any], settings: StudySettings, result
 
 
 def _choose_table(result: StudyResult, name: str | None) -> "Table":
-    names = [table.name for table in result.tables]
+    names = [table.name for table in (*result.tables, *result.more)]
     if name is not None and name not in names:
         raise UsageError(f"There is no table {name!r}; {did_you_mean(name, names)}")
     return result.table(name or names[0])

@@ -3,7 +3,6 @@
 from assay.records import RunFolder, TrialFile, TrialSummary, read_trials
 from assay.results.frame import TrialRow, read_frame
 from assay.results.frame import make_registry as make_registry
-from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.tasks import Measured, Registry, Task
 
 
@@ -29,13 +28,6 @@ def find_panels(*runs: RunFolder) -> dict[str, Measured]:
     """Return the measured reference panels of the tasks of some runs."""
     tasks = load_tasks([trial.file for run in runs for trial in read_trials(run)])
     return {name: task.measured for name, task in tasks.items() if task.measured}
-
-
-def find_published_figures(*runs: RunFolder) -> dict[str, PublishedFigures]:
-    """Return the published figures of the suites of some runs."""
-    tasks = load_tasks([trial.file for run in runs for trial in read_trials(run)]).values()
-    figures_by_suite = {task.suite: load_published_figures(task.folder.parent) for task in tasks}
-    return {suite: figures for suite, figures in figures_by_suite.items() if figures}
 
 
 def load_tasks(files: list[TrialFile]) -> dict[str, Task]:

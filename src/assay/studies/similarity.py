@@ -134,7 +134,7 @@ def run(source: StudyInput, settings: SimilaritySettings) -> StudyResult:
     ]
     samples = {sample.name: sample for sample in (*sources, *others)}
     code = [pair_code(match, samples) for match in matches[: settings.top]]
-    return StudyResult(sentences, tables, [draw_histogram(counts, threshold)], code)
+    return StudyResult(sentences, tables, [draw_histogram(counts, threshold)], code=code)
 
 
 def pair_code(match: Match, samples: Mapping[str, CodeSample]) -> CodePair:

@@ -74,18 +74,20 @@ class CodePair:
 class StudyResult:
     """What a study found; the first table and the first figure are what it is about.
 
-    `code` is for pages only. A study that `failed` found something wrong: its command exits with 1.
+    Tables in `more` are for JSON and CSV only, `code` is for pages only. The command of a study that `failed`, because
+    it detected something wrong, exits with 1.
     """
 
     sentences: Sequence[str] = ()
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
+    more: Sequence[Table] = ()
     code: Sequence[CodePair] = ()
     failed: bool = False
 
     def table(self, name: str) -> Table:
         """Return the table with this name."""
-        return next(table for table in self.tables if table.name == name)
+        return next(table for table in (*self.tables, *self.more) if table.name == name)
 
     def to_dict(self, study: str, settings: StudySettings) -> dict[str, Any]:
         """Return everything but figures as plain data, in the format `study/2`."""
@@ -94,7 +96,7 @@ class StudyResult:
             "study": study,
             "settings": settings.model_dump(mode="json"),
             "sentences": list(self.sentences),
-            "tables": {table.name: table.to_dict() for table in self.tables},
+            "tables": {table.name: table.to_dict() for table in (*self.tables, *self.more)},
         }
 
     def to_markdown(self) -> str:

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from assay.results.outcome import Outcome, RuleSet
 from assay.results.published_figures import load_published_figures
-from assay.studies.published import SPLITS, load_leaderboard
+from assay.suites.mlebench.studies.published import SPLITS, load_leaderboard
 from assay.tasks import Task
 
 _ALL = "all"

@@ -10,16 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from assay.core.errors import UsageError
 from assay.results.aggregate import CompetitionResult, RateSummary, aggregate_reports, read_reports
-from assay.results.outcome import Outcome
-from assay.results.statistics import group_by
+from assay.results.frame import TrialRow, group_by
 
 SPLITS = ("low", "medium", "high", "all")
+_FOLDER = Path(__file__).parent
 ReportState = Literal["proven", "pointer", "different", "missing"]
 _POINTER = b"version https://git-lfs"
 _MAX_REPORT = 50 * 10**6
@@ -27,7 +26,7 @@ _MAX_REPORT = 50 * 10**6
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """One published row: the share of competitions with a medal by split, in per cent, with the error over seeds."""
+    """One published row: the share of competitions with a medal by split, in percent, with the error over seeds."""
 
     agent: str
     models: str
@@ -84,7 +83,7 @@ def read_row(cells: Mapping[str, str]) -> LeaderboardRow:
 @cache
 def load_known_medals() -> dict[str, dict[str, list[str]]]:
     """Return the medals of the rows whose reports are known: row -> competition -> medal by seed."""
-    text = (resources.files(__package__) / "known_medals.json").read_text(encoding="utf-8")
+    text = (_FOLDER / "known_medals.json").read_text(encoding="utf-8")
     medals: dict[str, dict[str, list[str]]] = json.loads(text)
     return medals
 
@@ -92,8 +91,9 @@ def load_known_medals() -> dict[str, dict[str, list[str]]]:
 @cache
 def load_known_counts() -> dict[str, dict[str, tuple[int, int]]]:
     """Return the medals of rows of which only the number is known, not the seeds: row -> competition -> won, seeds."""
-    text = (resources.files(__package__) / "known_medal_counts.json").read_text(encoding="utf-8")
-    return {row: {name: (won, seeds) for name, (won, seeds) in some.items()} for row, some in json.loads(text).items()}
+    text = (_FOLDER / "known_medal_counts.json").read_text(encoding="utf-8")
+    rows: dict[str, dict[str, list[int]]] = json.loads(text)
+    return {row: {name: (won, seeds) for name, (won, seeds) in counts.items()} for row, counts in rows.items()}
 
 
 def recompute_known(splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
@@ -102,7 +102,8 @@ def recompute_known(splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, 
     Where only their number is known, there is no error over seeds.
     """
     medals = {
-        agent: {name: _results(name, some) for name, some in row.items()} for agent, row in load_known_medals().items()
+        agent: {name: _results(name, by_seed) for name, by_seed in row.items()}
+        for agent, row in load_known_medals().items()
     }
     counted = {
         agent: {name: _results(name, ["any"] * won + ["none"] * (seeds - won)) for name, (won, seeds) in row.items()}
@@ -158,26 +159,26 @@ def verify_reports(
     return Verification(counts, wrong, tuple(rows), tuple(incomplete))
 
 
-def rate_agents(outcomes: Sequence[Outcome], splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
+def rate_agents(outcomes: Sequence[TrialRow], splits: Mapping[str, Sequence[str]]) -> dict[str, dict[str, RateSummary]]:
     """Return the medal rates of each agent, for the splits of which it has every competition."""
-    finished = [one for one in outcomes if not one.pending and one.rules.suite == "mlebench"]
-    rules = {(one.edition, one.variant) for one in finished}
+    finished = [row for row in outcomes if not row.pending and row.rules.suite == "mlebench"]
+    rules = {(row.edition, row.variant) for row in finished}
     if not finished:
         raise UsageError("the run has no finished trial of mlebench, so there is nothing to compare")
     if rules != {("v1", "real")}:
-        shown = ", ".join(f"{edition}/{variant}" for edition, variant in sorted(rules))
+        names = ", ".join(f"{edition}/{variant}" for edition, variant in sorted(rules))
         raise UsageError(
-            f"only edition v1 on real data is comparable with the published leaderboard; this run has {shown}"
+            f"only edition v1 on real data is comparable with the published leaderboard; this run has {names}"
         )
     rated: dict[str, dict[str, RateSummary]] = {}
-    for same in group_by(finished, lambda one: one.agent):
+    for own in group_by(finished, lambda row: row.agent):
         results: dict[str, list[CompetitionResult]] = {}
-        for one in same:
-            name = one.task.partition("/")[2]
-            won = one.grade is not None and one.valid and one.grade.any_medal
+        for row in own:
+            name = row.task.partition("/")[2]
+            won = row.grade is not None and row.valid and row.grade.any_medal
             results.setdefault(name, []).append(CompetitionResult(competition_id=name, any_medal=won))
         whole = [split for split in SPLITS if all(name in results for name in splits[split])]
-        rated[same[0].agent] = {split: _rate(results, splits[split], splits) for split in whole}
+        rated[own[0].agent] = {split: _rate(results, splits[split], splits) for split in whole}
     return rated
 
 
@@ -200,9 +201,9 @@ def _check_row(row: LeaderboardRow, paths: Sequence[Path], splits: Mapping[str, 
         mean, error = row.rates[split]
         if abs(rate.mean - mean) >= 0.01:
             differences.append(f"{split}: {rate.mean:.2f} instead of {mean:.2f}")
-        found = rate.errors["seeds"]
-        if found is not None and abs(found - error) >= 0.01:
-            differences.append(f"{split}: ± {found:.2f} over seeds instead of ± {error:.2f}")
+        computed = rate.errors["seeds"]
+        if computed is not None and abs(computed - error) >= 0.01:
+            differences.append(f"{split}: ± {computed:.2f} over seeds instead of ± {error:.2f}")
     return RowCheck(row, rates, tuple(differences))
 
 
@@ -219,5 +220,5 @@ def _results(name: str, medals: Sequence[str]) -> list[CompetitionResult]:
 
 def read_csv(name: str) -> list[dict[str, str]]:
     """Return the rows of a table of published figures."""
-    text = (resources.files(__package__) / name).read_text(encoding="utf-8")
+    text = (_FOLDER / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

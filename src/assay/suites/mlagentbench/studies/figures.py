@@ -1,26 +1,18 @@
 """The figures of the MLAgentBench paper for the trials of a run: success, improvement and effort.
 
 Success and improvement are by task and agent. Every finished trial counts: one that crashed, or submitted nothing or an
-invalid file, is a failure with a cause and is never left out.
+invalid file, is a failure with a cause and is never excluded.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.core.values import Estimate, Rate
 from assay.models.messages import Usage
 from assay.records import RunFolder
-from assay.results.collect import collect_outcomes
-from assay.results.inference import wilson_interval
-from assay.results.outcome import Outcome, RuleSet
-from assay.results.statistics import (
-    Estimate,
-    Rate,
-    estimate_mean,
-    estimate_success,
-    group_by,
-    summarize_cells,
-)
+from assay.results.estimate import estimate_mean, estimate_rate, estimate_success, summarize_tasks
+from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
 from assay.results.trajectory import TROUBLES, Trajectory, Trouble, read_trajectory
 
 
@@ -28,7 +20,7 @@ from assay.results.trajectory import TROUBLES, Trajectory, Trouble, read_traject
 class EvaluatedTrial:
     """The outcome of a trial and how the agent worked."""
 
-    outcome: Outcome
+    outcome: TrialRow
     trajectory: Trajectory
 
 
@@ -90,14 +82,14 @@ def evaluate_trials(run: RunFolder) -> list[EvaluatedTrial]:
     """Return every trial of a run that counts in results, in the order of the plan."""
     return [
         EvaluatedTrial(outcome, read_trajectory(folder))
-        for outcome, folder in zip(collect_outcomes(run), run.trials(), strict=True)
+        for outcome, folder in zip(read_frame(run), run.trials(), strict=True)
         if outcome.counts
     ]
 
 
 def summarize_paper(trials: Sequence[EvaluatedTrial]) -> list[Paper]:
     """Return the figures of the paper, separately for each set of rules."""
-    return [_paper(same) for same in group_by(trials, lambda trial: trial.outcome.rules)]
+    return [_paper(group) for group in group_by(trials, lambda trial: trial.outcome.rules)]
 
 
 def find_failure_cause(trial: EvaluatedTrial) -> str | None:
@@ -131,8 +123,8 @@ def _paper(trials: Sequence[EvaluatedTrial]) -> Paper:
     )
 
 
-def _gains(outcomes: Sequence[Outcome]) -> Gains:
-    (cell,) = summarize_cells(outcomes)
+def _gains(outcomes: Sequence[TrialRow]) -> Gains:
+    (cell,) = summarize_tasks(outcomes)
     known = all(outcome.improvement is not None for outcome in outcomes if outcome.valid) and all(
         outcome.grade.baseline is not None for outcome in outcomes if outcome.grade
     )
@@ -174,11 +166,13 @@ def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
 
 
 def _share(hits: Iterable[bool]) -> Rate:
-    found = list(hits)
-    return Rate(sum(found), len(found), *wilson_interval(sum(found), len(found)))
+    counted = list(hits)
+    rate = estimate_rate(sum(counted), len(counted))
+    assert rate is not None, "trials are grouped, so there is at least one"
+    return rate
 
 
 def _mean(values: Iterable[float]) -> Estimate:
-    found = estimate_mean(values)
-    assert found is not None, "trials are grouped, so there is at least one"
-    return found
+    estimate = estimate_mean(values)
+    assert estimate is not None, "trials are grouped, so there is at least one"
+    return estimate

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from assay.studies.published import SPLITS, LeaderboardRow, load_leaderboard, read_csv, read_row
+from assay.suites.mlebench.studies.published import SPLITS, LeaderboardRow, load_leaderboard, read_csv, read_row
 
 FILE = "published_leaderboard_2025.csv"
 _ROUNDING = 0.011
@@ -34,15 +34,15 @@ class EarlierRow:
 def load_earlier_rows() -> tuple[EarlierRow, ...]:
     """Return the leaderboard as it was in November 2025, best first, each row with what it became."""
     today = {(row.agent, row.models, row.hours): row for row in load_leaderboard()}
-    found = []
+    rows = []
     for cells in read_csv(FILE):
         earlier = read_row(cells)
         now = today[cells["now"], earlier.models, earlier.hours]
         slack = {split: _slack(cells[split], cells[f"{split}_error"]) for split in SPLITS}
         changes = {split: what for split in SPLITS if (what := _compare(earlier, now, split, slack[split]))}
         same_reports = not any(what.startswith("mean") for what in changes.values())
-        found.append(EarlierRow(earlier, now, changes, find_rule(earlier, now, slack) if same_reports else None))
-    return tuple(found)
+        rows.append(EarlierRow(earlier, now, changes, find_rule(earlier, now, slack) if same_reports else None))
+    return tuple(rows)
 
 
 def find_rule(earlier: LeaderboardRow, now: LeaderboardRow, slack: Mapping[str, float]) -> str | None:
