@@ -114,11 +114,11 @@ def _print_violations(runs: Sequence[RunFolder]) -> None:
 def _format_data(runs: Sequence[RunFolder], form: str, trials: bool, error: "ErrorKind") -> str:
     from assay.results.estimate import summarize_tasks
     from assay.results.frame import read_frame
-    from assay.results.report import report_data, score_table, to_latex, to_markdown
+    from assay.results.report import report_data, score_table, to_latex, to_markdown, trials_table
 
     frame = read_frame(*runs)
     if trials:
-        return frame.to_table().to_csv()
+        return trials_table(frame).to_csv()
     if form == "--json":
         return json.dumps(report_data(frame, _title(runs), datetime.now(UTC)), indent=2, allow_nan=False)
     if form == "--csv":

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,9 @@ from assay.core.values import (
     format_number,
     format_percent,
 )
+from assay.records import read_events
+from assay.records.events import ModelRequest, ModelResult
+from assay.records.tape import finished_calls
 from assay.results.estimate import (
     Summary,
     detectable_difference_in_success,
@@ -125,6 +129,27 @@ def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]
             for record, row in zip(rows.to_table().to_dict()["rows"], rows, strict=True)
         ],
     }
+
+
+def trials_table(rows: Frame) -> Table:
+    """Return a row per trial, with the tokens of each role of a model in a column `tokens_ROLE`."""
+    table, used = rows.to_table(), [_tokens_by_role(row) for row in rows]
+    roles = sorted({role for tokens in used for role in tokens})
+    columns = tuple(Column(f"tokens_{role}", kind="integer") for role in roles)
+    extended = tuple(
+        (*cells, *(tokens.get(role) for role in roles)) for cells, tokens in zip(table.rows, used, strict=True)
+    )
+    return replace(table, columns=(*table.columns, *columns), rows=extended)
+
+
+def _tokens_by_role(row: TrialRow) -> Counter[str]:
+    tokens = Counter[str]()
+    if row.record is None or not row.record.folder.events.exists():
+        return tokens
+    for _, call in finished_calls(read_events(row.record.folder.events)):
+        if isinstance(call.request, ModelRequest) and isinstance(call.result, ModelResult) and call.result.reply:
+            tokens[call.request.role] += call.result.reply.usage.total_tokens
+    return tokens
 
 
 def score_table(by_task: Sequence[Summary]) -> Table:
