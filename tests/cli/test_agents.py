@@ -8,7 +8,7 @@ from assay.agents.agent import agent_names
 def test_every_agent_is_listed_with_its_requirements_and_settings(assay):
     done = assay("agents", "--json")
     assert done.returncode == 0, done.stderr
-    rows = {row["agent"]: row for row in json.loads(done.stdout)}
+    rows = {row["agent"]: row for row in json.loads(done.stdout)["agents"]}
     assert list(rows) == agent_names()
     assert {"starter", "automl", "research", "shell", "human", "replay"} <= set(rows)
     assert all(row["summary"] for row in rows.values())

@@ -7,7 +7,7 @@ import pytest
 
 def names(result) -> set[str]:
     assert result.returncode == 0, result.stderr
-    return {row["task"].removeprefix("mlebench/") for row in json.loads(result.stdout)}
+    return {row["task"].removeprefix("mlebench/") for row in json.loads(result.stdout)["tasks"]}
 
 
 def test_tasks_are_selected_by_split_and_category(assay):
@@ -20,7 +20,7 @@ def test_tasks_are_selected_by_split_and_category(assay):
 
 
 def test_rows_name_split_and_category(assay):
-    rows = json.loads(assay("tasks", "mlebench/leaf-classification", "--json").stdout)
+    rows = json.loads(assay("tasks", "mlebench/leaf-classification", "--json").stdout)["tasks"]
     assert [(row["splits"], row["category"]) for row in rows] == [(["low", "all"], "Image Classification")]
 
 

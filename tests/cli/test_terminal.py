@@ -176,7 +176,7 @@ def test_runs_are_found_exported_reported_together_and_viewed(tiny, tmp_path: Pa
     for name in ("first", "second"):
         agent.write_text(AGENT.format(name=name))
         call("run", "tiny", "--agent", "mine.py:Mine", "--out", f"runs/{name}", "--quiet")
-    assert [row["run"] for row in json.loads(call("ls", "--json").stdout)] == ["runs/second", "runs/first"]
+    assert [row["run"] for row in json.loads(call("ls", "--json").stdout)["rows"]] == ["runs/second", "runs/first"]
     newest = call("report")
     assert "Using the newest run: runs/second" in newest.stderr
     assert "Using the newest run: runs/second" in tiny.call("compare").stderr
@@ -241,5 +241,5 @@ def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explain
 
 
 def test_the_doctor_names_extras_and_keys(assay):
-    rows = {row["name"]: row for row in json.loads(assay("doctor", "--json").stdout)}
+    rows = {row["name"]: row for row in json.loads(assay("doctor", "--json").stdout)["checks"]}
     assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(rows)

@@ -9,7 +9,7 @@ from synthetic_outcomes import TASKS, grade, outcome
 from assay.core.errors import UsageError
 from assay.results.frame import TrialRow
 from assay.results.inference import DifferenceVariance
-from assay.results.power import Design, find_designs, variance_of_outcomes
+from assay.results.power import Design, find_designs, variance_of_trials
 
 
 def won(agent: str, by_task: dict[str, tuple[bool, ...]]) -> list[TrialRow]:
@@ -35,16 +35,16 @@ def test_designs_worked_by_hand():
 def test_the_variance_of_a_run_is_that_of_its_pairs_of_agents():
     # Differences by task: 1, 0, 0, 0, with a variance of 1/4. Only on the third task do seeds differ, by a variance of
     # 1/2 for each agent: on average 1/4 for both, and half of that in means over two seeds.
-    found = variance_of_outcomes([*FIRST, *SECOND])
+    found = variance_of_trials([*FIRST, *SECOND])
     assert (found.tasks, found.trials) == pytest.approx((1 / 4 - 1 / 8, 1 / 4))
 
 
 def test_a_run_with_one_seed_does_not_tell_tasks_and_seeds_apart():
     once = [one for one in [*FIRST, *SECOND] if one.seed == 0]
     with pytest.raises(UsageError, match="two tasks with two seeds each"):
-        variance_of_outcomes(once)
+        variance_of_trials(once)
     with pytest.raises(UsageError, match="no finished trial"):
-        variance_of_outcomes([])
+        variance_of_trials([])
 
 
 def test_the_plan_says_how_many_tasks_a_published_variance_takes(assay):

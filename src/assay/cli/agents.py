@@ -9,8 +9,8 @@ from pydantic_core import to_jsonable_python
 
 from assay.agents.agent import Agent, agent_class, agent_names
 from assay.cli.complete import complete_agents
-from assay.cli.output import as_json, echo, print_table
-from assay.core.layout import TableColumn
+from assay.cli.output import as_json, echo, echo_json, print_tables
+from assay.core.table import Column, Table
 
 
 @click.command("agents")
@@ -25,48 +25,44 @@ def agents_command(names: tuple[str, ...], json_: bool) -> None:
       assay agents aide
       assay run pocket --agent automl,share=0.5
     """
-    rows = [_row(name, agent_class(name)) for name in names or agent_names()]
+    agents = {name: agent_class(name) for name in names or agent_names()}
     if json_:
-        echo(json.dumps(rows, indent=2))
-        return
-    if not names:
-        columns = [
-            TableColumn("agent"),
-            TableColumn("needs", leave_out=2),
-            TableColumn("settings", right=True, leave_out=1),
-            TableColumn("what it does", shrinks=True, prose=True, min_width=56),
-        ]
-        print_table(
-            columns, [[row["agent"], row["needs"] or "–", str(len(row["settings"])), row["summary"]] for row in rows]
+        echo_json("agents/2", agents=[_describe(name, agent) for name, agent in agents.items()])
+    elif not names:
+        columns = (
+            Column("agent"),
+            Column("needs", drop=2),
+            Column("settings", kind="integer", drop=1),
+            Column("summary", "what it does", kind="prose", min_width=56),
         )
-        echo()
-        echo("For settings, run: assay agents AGENT. To set one: --agent AGENT,SETTING=VALUE")
-        return
-    for row in rows:
-        needs = f" (needs {row['needs']})" if row["needs"] else ""
-        echo(f"{row['agent']}: {row['summary']}{needs}")
-        columns = [
-            TableColumn("setting"),
-            TableColumn("default", shrinks=True),
-            TableColumn("meaning", shrinks=True, prose=True, min_width=40),
-        ]
-        print_table(
-            columns, [[setting, _default(about), about["about"] or ""] for setting, about in row["settings"].items()]
-        )
+        rows = [(name, _needs(agent), len(agent.model_fields), agent.summary) for name, agent in agents.items()]
+        print_tables([Table("agents", columns, tuple(rows))])
+        echo("\nFor settings, run: assay agents AGENT. To set one: --agent AGENT,SETTING=VALUE")
+    else:
+        print_tables(_settings_table(name, agent) for name, agent in agents.items())
+
+
+def _settings_table(name: str, agent: type[Agent]) -> Table:
+    needs = f" (needs {_needs(agent)})" if _needs(agent) else ""
+    columns = (Column("setting"), Column("default"), Column("meaning", kind="prose", min_width=40))
+    settings = ((setting, _setting(field)) for setting, field in agent.model_fields.items())
+    rows = [(setting, _default(about), about["about"] or "") for setting, about in settings]
+    return Table("settings", columns, tuple(rows), f"{name}: {agent.summary}{needs}")
 
 
 def _default(about: dict[str, Any]) -> str:
     return "required" if about["required"] else json.dumps(about["default"], ensure_ascii=False).strip('"')
 
 
-def _row(name: str, agent: type[Agent]) -> dict[str, Any]:
-    needs = None
+def _needs(agent: type[Agent]) -> str | None:
     if agent.asks_models:
-        needs = "a model"
-    elif agent.at_terminal:
-        needs = "a person at the terminal"
+        return "a model"
+    return "a person at the terminal" if agent.at_terminal else None
+
+
+def _describe(name: str, agent: type[Agent]) -> dict[str, Any]:
     settings = {setting: _setting(field) for setting, field in agent.model_fields.items()}
-    return {"agent": name, "summary": agent.summary, "needs": needs, "settings": settings}
+    return {"agent": name, "summary": agent.summary, "needs": _needs(agent), "settings": settings}
 
 
 def _setting(field: FieldInfo) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, print_table
+from assay.cli.output import as_json, echo, open_registry, print_tables
 from assay.core.errors import UsageError
-from assay.core.layout import TableColumn
+from assay.core.table import Column, Table
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
@@ -75,24 +75,21 @@ def aggregate_command(
 
 def _print_aggregate(result: Aggregate, error: ErrorKind) -> None:
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
-    echo(f"{plural(result.competitions, 'competition')} × {plural(result.seeds, 'seed')}{padded}")
     rows = [
-        [
+        (
             name.removesuffix("_percentage").replace("_", " "),
             f"{rate.mean:.2f} ± {_format(rate.errors[error])}",
             f"{rate.low:.1f} to {rate.high:.1f}",
             *(_format(rate.errors[kind]) for kind in ERROR_KINDS),
             "  ".join(f"{value:.2f}" for value in rate.per_seed),
-        ]
+        )
         for name, rate in result.rates.items()
     ]
-    errors = [TableColumn(f"± {kind}", right=True, leave_out=2) for kind in ERROR_KINDS]
-    shown = [TableColumn(name) for name in ("rate, %", "mean ± error", "95% interval")]
-    print_table([*shown, *errors, TableColumn("by seed", shrinks=True, prose=True, leave_out=1)], rows)
-    if result.variants:
-        echo(f"No medals: these are results on {', '.join(result.variants)} data, which no human team has seen.")
-    for line in _notes(result, error):
-        echo(line)
+    columns = [Column(name) for name in ("rate, %", "mean ± error", "95% interval")]
+    columns += [Column(f"± {kind}", kind="number", drop=2) for kind in ERROR_KINDS]
+    columns.append(Column("by seed", kind="prose", drop=1))
+    title = f"{plural(result.competitions, 'competition')} × {plural(result.seeds, 'seed')}{padded}"
+    print_tables([Table("rates", tuple(columns), tuple(rows), title, tuple(_notes(result, error)))])
 
 
 def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
@@ -103,12 +100,15 @@ def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
             f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
             f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
         ]
+    else:
+        data = ", ".join(result.variants)
+        lines.insert(0, f"No medals: these are results on {data} data, which no human team has seen.")
     if medals and result.seeds > 1:
         lines.append(f"Warning: pass@k and pass^k beyond k = {half} (half of the seeds) are noisy.")
     if medals and result.detectable is not None:
         lines.append(
-            f"Power: {result.competitions} competitions like these show differences in medals of "
-            f"{result.detectable:.0f} points or more, with 80% power."
+            f"Power: with {result.competitions} competitions, differences in medals of {result.detectable:.0f} points "
+            "are detectable (80% power)."
         )
     if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
         lines.append("Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")

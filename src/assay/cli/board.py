@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, sandbox
+from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, sandbox, show_table
+from assay.core.table import Column, Kind, Table
 from assay.core.text import plural
 
 if TYPE_CHECKING:
@@ -151,17 +152,13 @@ def list_command(folder: Path, json_: bool) -> None:
     Examples:
       assay board ls board
     """
-    from assay.cli.output import print_table
     from assay.results.board import BoardFolder
 
-    entries = BoardFolder(folder).entries()
-    if json_:
-        echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
-        return
-    print_table(
-        ["entry", "added", "by", "trials", "regraded", "signed"],
-        [
-            [entry.name, entry.added_at, entry.info.by or "–", str(entry.trials), str(entry.regraded), entry.signed]
-            for entry in entries
-        ],
-    )
+    columns = ("entry", "added", "by", "trials", "regraded", "signed")
+    rows = [
+        (entry.name, entry.added_at, entry.info.by, entry.trials, entry.regraded, entry.signed)
+        for entry in BoardFolder(folder).entries()
+    ]
+    kinds: dict[str, Kind] = {"trials": "integer", "regraded": "integer"}
+    table = Table("entries", tuple(Column(name, kind=kinds.get(name, "text")) for name in columns), tuple(rows))
+    show_table(table, json_, "board/1")

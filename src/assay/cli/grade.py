@@ -13,7 +13,7 @@ from assay.cli.output import (
     edition,
     load_data,
     open_registry,
-    print_table,
+    print_tables,
     quiet,
     sandbox,
     show_table,
@@ -145,7 +145,8 @@ def grade_batch_command(
         echo(written.read_text("utf-8"), nl=False)
     else:
         rows = [_batch_row(entry.task, entry.path, result) for entry, result in zip(entries, results, strict=True)]
-        print_table(["task", "submission", "result"], rows)
+        columns = (Column("task"), Column("submission"), Column("result"))
+        print_tables([Table("results", columns, tuple(map(tuple, rows)))])
     echo(f"Wrote {written}", err=True)
     failed = [result for result in results if isinstance(result, NotGraded)]
     if failed:

@@ -1,13 +1,16 @@
 """`assay lab build`, `assay lab check` and `assay lab doctor`."""
 
-import json
-from dataclasses import asdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, print_table, quiet
+from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet
 from assay.core.home import Home
-from assay.core.layout import TableColumn
+from assay.core.table import Column, Table
+
+if TYPE_CHECKING:
+    from assay.lab.doctor import Diagnosis
 
 
 @click.group("lab")
@@ -56,11 +59,11 @@ def check_command(name: str, json_: bool) -> None:
     found = anyio.run(check_imports, Home.default(), name)
     failed = [each for each in found if each.error]
     if json_:
-        echo(json.dumps([asdict(each) for each in found], indent=2))
+        echo_json("imports/1", packages=found)
     else:
         if failed:
-            error = TableColumn("error", shrinks=True, prose=True)
-            print_table(["package", error], [[each.package, each.error] for each in failed])
+            columns = (Column("package"), Column("error", kind="prose"))
+            print_tables([Table("failed", columns, tuple((each.package, each.error) for each in failed))])
         echo(f"{len(found) - len(failed)} of {len(found)} packages of {name} can be imported in a sealed lab.")
     if failed:
         raise click.exceptions.Exit(1)
@@ -77,14 +80,17 @@ def lab_doctor_command(json_: bool) -> None:
     """
     from assay.lab.doctor import diagnose
 
-    findings = diagnose(Home.default())
+    show_diagnosis(diagnose(Home.default()), json_)
+
+
+def show_diagnosis(findings: "Sequence[Diagnosis]", json_: bool) -> None:
+    """Print what was checked and what to do about it."""
     if json_:
-        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo_json("doctor/1", checks=findings)
         return
-    print_table(
-        ["check", "state", TableColumn("detail", shrinks=True, prose=True)],
-        [[finding.name, finding.state, finding.detail] for finding in findings],
-    )
+    columns = (Column("check"), Column("state"), Column("detail", kind="prose", min_width=30))
+    rows = [(finding.name, finding.state, finding.detail) for finding in findings]
+    print_tables([Table("checks", columns, tuple(rows))])
     for finding in findings:
         if finding.remedy:
             echo(f"\n{finding.name}: {finding.remedy}")

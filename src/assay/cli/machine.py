@@ -1,6 +1,6 @@
 """`assay config`, `assay doctor` and `assay completion`: this machine, its settings, and the shell."""
 
-import json
+import importlib.util
 import os
 import platform
 import re
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from assay import __version__
-from assay.cli.output import as_json, echo, print_table
+from assay.cli.output import as_json, echo, echo_json, print_tables
 from assay.core.home import Home
-from assay.core.layout import TableColumn
+from assay.core.table import Column, Table
 
 if TYPE_CHECKING:
     from assay.lab.doctor import Diagnosis
@@ -40,20 +40,16 @@ def config_command(json_: bool) -> None:
     config, origins = resolve_config(PlanConfig(), PlanConfig())
     values = config.model_dump(mode="json", exclude_none=True)
     if json_:
-        echo(
-            json.dumps(
-                {"file": str(path), "home": str(Home.default().root), "origins": origins, "values": values}, indent=2
-            )
-        )
+        echo_json("config/1", file=str(path), home=str(Home.default().root), origins=origins, values=values)
         return
     echo(f"file   {path}{'' if path.is_file() else ' (does not exist)'}")
     echo(f"home   {Home.default().root} (ASSAY_HOME)")
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for key, origin in origins.items():
         group, _, name = key.partition(".")
-        rows.append([key, str(values[group][name] if name else values[group]), origin])
+        rows.append((key, str(values[group][name] if name else values[group]), origin))
     if rows:
-        print_table(["setting", "value", "from"], rows)
+        print_tables([Table("settings", (Column("setting"), Column("value"), Column("from")), tuple(rows))])
     else:
         echo("No settings: every run uses its flags, its plan file and the defaults.")
     echo(f"Environment variables: {', '.join(VARIABLES)}")
@@ -68,25 +64,14 @@ def doctor_command(json_: bool) -> None:
     Examples:
       assay doctor
     """
-    from dataclasses import asdict
-
+    from assay.cli.lab import show_diagnosis
     from assay.lab.doctor import diagnose
 
     findings = [*_check_machine(), *diagnose(Home.default())]
-    if json_:
-        echo(json.dumps([asdict(finding) for finding in findings], indent=2))
-        return
-    columns = [
-        TableColumn("check"),
-        TableColumn("state"),
-        TableColumn("detail", shrinks=True, prose=True, min_width=30),
-    ]
-    print_table(columns, [[finding.name, finding.state, finding.detail] for finding in findings])
-    for finding in findings:
-        if finding.remedy:
-            echo(f"\n{finding.name}: {finding.remedy}")
-    missing = sum(finding.state == "missing" for finding in findings)
-    echo(f"\n{len(findings)} checks, {missing} missing.")
+    show_diagnosis(findings, json_)
+    if not json_:
+        missing = sum(finding.state == "missing" for finding in findings)
+        echo(f"\n{len(findings)} checks, {missing} missing.")
 
 
 def _check_machine() -> "list[Diagnosis]":

@@ -183,6 +183,13 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
         echo(f"(hidden to fit the width: {', '.join(table.left_out)})")
 
 
+def echo_json(format: str, **content: Any) -> None:
+    """Print an object as JSON; `format` is its name and number."""
+    from assay.core.table import to_plain
+
+    echo(json.dumps({"format": format, **to_plain(content)}, indent=2, allow_nan=False))
+
+
 def show_table(table: "Table", json_: bool, format: str) -> None:
     """Print a table, or with `--json` its content as JSON of this format."""
     if json_:
@@ -198,7 +205,10 @@ def print_tables(tables: "Iterable[Table]") -> None:
             echo()
         for line, style in table.to_lines(terminal_width()):
             safe = strip_control(line)
-            echo_styled(click.style(safe, **_STYLES[style]) if uses_color() and style in _STYLES else safe)
+            if style in _STYLES and uses_color():
+                echo_styled(click.style(safe, **_STYLES[style]))
+            else:
+                echo_styled("  ".join(map(color_word, safe.split("  "))))
 
 
 def print_markdown(text: str) -> None:

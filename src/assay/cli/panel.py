@@ -13,12 +13,13 @@ from assay.cli.output import (
     edition,
     load_data,
     open_registry,
-    print_table,
+    print_tables,
     quiet,
     sandbox,
     variant,
 )
 from assay.core.home import Home
+from assay.core.table import Column, Table
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
@@ -68,12 +69,10 @@ def panel_command(
     if json_:
         echo(measured.model_dump_json(indent=2))
         return
-    stored = {solution.name: f"{solution.score:.5f}" for solution in found.measured.panel} if found.measured else {}
-    rows = [
-        [solution.name, f"{solution.score:.5f}", stored.get(solution.name, ""), f"{solution.seconds:.1f} s"]
-        for solution in measured.panel
-    ]
+    stored = {solution.name: solution.score for solution in found.measured.panel} if found.measured else {}
+    columns = (Column("solution"), *(Column(name, kind="number") for name in ("score", "stored score")))
+    rows = [(solution.name, solution.score, stored.get(solution.name), solution.seconds) for solution in measured.panel]
     echo(f"starter: {measured.baseline:.5f} ± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds")
     if rows:
-        print_table(["solution", "score", "stored score", "time"], rows)
+        print_tables([Table("panel", (*columns, Column("time", kind="duration")), tuple(rows))])
     echo(f"Stored in {path}")

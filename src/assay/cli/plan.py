@@ -3,21 +3,33 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, open_registry, open_run, print_table
+from assay.cli.output import as_json, echo, echo_json, list_runs, open_registry, open_run, print_tables
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
-from assay.core.layout import TableColumn
-from assay.records import RunFolder, list_newest_runs
+from assay.core.table import Column, Table
+from assay.records import RunFolder
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
     from assay.runs.plan_config import PlanConfig
+
+
+_COLUMNS = (
+    Column("task", min_width=16),
+    Column("agent", min_width=12),
+    Column("models", drop=1),  # the agent's name has the main one
+    Column("seeds", kind="integer"),
+    Column("done", kind="integer", drop=2),
+    Column("budget", "budget per trial", min_width=30),
+    Column("cost", "max cost", kind="cost"),
+)
+_FORECAST = ("lines", "unready", "environments", "unbuilt", "trials", "done", "time", "cost")
 
 
 @click.command("plan")
@@ -71,57 +83,37 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
     result = forecast(plan, Home.default(), cores, RunFolder(config.out) if config.out else None)
     expected = expected_cost(result.lines, map(RunFolder, _earlier_runs(config.out)))
     if json_:
-        content = {
-            "lines": [asdict(line) for line in result.lines],
-            "unready": result.unready,
-            "environments": result.environments,
-            "unbuilt": result.unbuilt,
-            "preset": preset and asdict(preset),
-            "cores": cores,
-            "trials": result.trials,
-            "done": result.done,
-            "time": result.time,
-            "cost": result.cost,
-            "expected_cost": expected and expected[0],
-        }
-        echo(json.dumps(content, indent=2))
+        facts = {name: getattr(result, name) for name in _FORECAST}
+        echo_json("forecast/1", **facts, preset=preset, cores=cores, expected_cost=expected and expected[0])
         return
     rows = [
-        [
+        (
             line.task,
             line.agent,
-            ", ".join(f"{role}={model}" for role, model in line.models.items()) or "–",
-            str(line.seeds),
-            str(line.done),
+            ", ".join(f"{role}={model}" for role, model in line.models.items()) or None,
+            line.seeds,
+            line.done,
             f"{format_duration(line.time)}, {line.steps} steps" + (f", {line.tokens:,} tokens" if line.tokens else ""),
             format_cost(line.cost),
-        ]
+        )
         for line in result.lines
     ]
-    columns = [
-        TableColumn("task", shrinks=True, min_width=16),
-        TableColumn("agent", shrinks=True, min_width=12),
-        TableColumn("models", shrinks=True, leave_out=1),  # the agent's name has the main one
-        TableColumn("seeds", right=True),
-        TableColumn("done", right=True, leave_out=2),
-        TableColumn("budget per trial"),
-        TableColumn("max cost", right=True),
-    ]
-    print_table(columns, rows)
+    print_tables([Table("plan", _COLUMNS, tuple(rows))])
     echo()
     if preset:
         echo(f"Preset {preset.name}: {preset.title}\n{preset.source}")
-        print_table(["setting", "value"], [[key, json.dumps(value)] for key, value in preset.settings.items()])
+        settings = [(key, json.dumps(value)) for key, value in preset.settings.items()]
+        print_tables([Table("preset", (Column("setting"), Column("value")), tuple(settings))])
         for key, origin in preset.overridden.items():
             echo(f"{key} is set by {origin} instead.")
         echo()
     _print_unready(result.unready)
     if result.environments:
-        echo(f"Environment of labs: {', '.join(result.environments)}.")
+        echo(f"Lab environment: {', '.join(result.environments)}")
     for name in result.unbuilt:
         echo(f"The run builds environment {name} first ({describe_size(name)}).")
-    if settings := _model_settings(plan):
-        echo(f"Model settings: {', '.join(settings)}.")
+    if model_settings := _model_settings(plan):
+        echo(f"Model settings: {', '.join(model_settings)}.")
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     without = f", without {plural(len(result.unready), 'task')} not ready" if result.unready else ""
     echo(f"{plural(result.trials, 'trial')}, {result.done} done{without}.")
@@ -163,7 +155,7 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
     """Print designs that find a difference, and what the design on the command line would find."""
     from assay.core.text import plural
     from assay.results.inference import detectable_difference
-    from assay.results.power import find_designs, variance_of_outcomes, variance_of_sample
+    from assay.results.power import find_designs, variance_of_sample, variance_of_trials
 
     if source is None:
         from assay.suites.mlebench.studies.published import load_known_medals
@@ -172,9 +164,9 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
         sample = {task: [float(medal != "none") for medal in by_seed] for task, by_seed in medals.items()}
         variance, origin = variance_of_sample(sample), f"the medals of {agent} on the published leaderboard"
     else:
-        from assay.results.collect import collect_outcomes
+        from assay.results.frame import read_frame
 
-        variance, origin = variance_of_outcomes(collect_outcomes(open_run(source))), str(source)
+        variance, origin = variance_of_trials(read_frame(open_run(source))), str(source)
     designs = find_designs(variance, difference)
     names, seeds = ctx.params["names"], ctx.params["seeds"]
     if any(name.endswith(".toml") for name in names):
@@ -183,31 +175,24 @@ def _print_power(ctx: click.Context, difference: float, source: Path | None, jso
     tasks = len({task.id for name in names for task in registry.select(name)})
     own = detectable_difference(variance.spread(seeds), tasks) if tasks > 1 else None
     if json_:
-        content = {
-            "format": "power/1",
-            "difference": difference,
-            "power": 0.8,
-            "alpha": 0.05,
-            "from": origin,
-            "variance": asdict(variance),
-            "designs": [asdict(design) for design in designs],
-            "plan": {"tasks": tasks, "seeds": seeds, "detectable": own} if own is not None else None,
-        }
-        echo(json.dumps(content, indent=2))
+        planned = {"tasks": tasks, "seeds": seeds, "detectable": own} if own is not None else None
+        settings = {"difference": difference, "power": 0.8, "alpha": 0.05, "from": origin, "variance": variance}
+        echo_json("power/1", **settings, designs=designs, plan=planned)
         return
-    echo(f"To show a difference of {100 * difference:g} points in success between two agents with 80% power:")
-    echo()
-    print_table(
-        ["seeds", "tasks", "trials per agent"],
-        [[str(one.seeds), f"{one.tasks:,}", f"{one.seeds * one.tasks:,}"] for one in designs],
-    )
-    echo()
+    notes = []
     if own is not None:
-        echo(f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}: show differences of {100 * own:.1f} points or more.")
-    echo(f"Paired by task, two-sided at 5%. Variance from {origin}: tasks {variance.tasks:.3f}, "
-         f"trials {variance.trials:.3f}.")  # fmt: skip
+        design = f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}"
+        notes.append(f"{design}: smallest detectable difference {100 * own:.1f} points")
+    notes.append(
+        f"Paired by task, two-sided at 5%. Variance from {origin}: tasks {variance.tasks:.3f}, "
+        f"trials {variance.trials:.3f}."
+    )
     if source is None:
-        echo("The two agents are taken as independent, which is cautious; a run of both, with --from, shows how far.")
+        notes.append("Assumes independent agents (conservative); pass --from RUN to estimate the correlation.")
+    title = f"To detect a difference of {100 * difference:g} points in success between two agents with 80% power:"
+    columns = tuple(Column(name, kind="integer") for name in ("seeds", "tasks", "trials per agent"))
+    rows = tuple((design.seeds, design.tasks, design.seeds * design.tasks) for design in designs)
+    print_tables([Table("designs", columns, rows, title, tuple(notes))])
 
 
 @dataclass(frozen=True)

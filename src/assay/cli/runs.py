@@ -5,20 +5,26 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.complete import complete_trials
-from assay.cli.output import as_json, echo, print_table
+from assay.cli.output import as_json, echo, list_runs, show_table
 from assay.core.errors import RecordError, UsageError
-from assay.core.layout import TableColumn
+from assay.core.table import Column, Table, Value
 from assay.core.text import one_line, plural
 from assay.records import RunFolder, TrialFolder, list_newest_runs, read_trials
 
 if TYPE_CHECKING:
     from assay.records import Event
 
+_COLUMNS = (
+    Column("run"),
+    Column("created", kind="date", drop=1),
+    *(Column(name, kind="integer") for name in ("trials", "done", "failed")),
+    Column("agents", drop=2),
+)
 _UNFINISHED = ("waiting", "running", "submitted")
 _POLL_SECONDS = 0.5
 
@@ -34,27 +40,14 @@ def ls_command(folder: Path, json_: bool) -> None:
       assay ls
       assay ls /data/experiments
     """
-    rows = [_summarize(path) for path in list_newest_runs(folder)]
-    if json_:
-        echo(json.dumps(rows, indent=2))
-        return
-    if not rows:
+    table = Table.from_records("runs", _COLUMNS, map(_summarize, list_runs(folder)))
+    if json_ or table.rows:
+        show_table(table, json_, "runs/1")
+    else:
         echo(f"No runs in {folder} or {folder / 'runs'}.")
-        return
-    columns = [
-        TableColumn("run", shrinks=True),
-        TableColumn("created", leave_out=1),
-        TableColumn("trials", right=True),
-        TableColumn("done", right=True),
-        TableColumn("failed", right=True),
-        TableColumn("agents", shrinks=True, leave_out=2),
-    ]
-    print_table(
-        columns, [[str(row[name]) for name in ("run", "created", "trials", "done", "failed", "agents")] for row in rows]
-    )
 
 
-def _summarize(path: Path) -> dict[str, Any]:
+def _summarize(path: Path) -> dict[str, Value]:
     try:
         run = RunFolder(path)
         trials = read_trials(run)
@@ -62,17 +55,10 @@ def _summarize(path: Path) -> dict[str, Any]:
         agents = ", ".join(dict.fromkeys(trial.file.label for trial in trials))
         created = datetime.fromisoformat(run.file.created_at)
     except RecordError as error:
-        return {
-            "run": str(path),
-            "created": "",
-            "trials": "–",
-            "done": "–",
-            "failed": "–",
-            "agents": one_line(str(error)),
-        }
+        return {"run": str(path), "agents": one_line(str(error))}
     return {
         "run": str(path),
-        "created": f"{created:%Y-%m-%d %H:%M}",
+        "created": created,
         "trials": len(states),
         "done": states.count("done"),
         "failed": states.count("failed"),

@@ -10,14 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, open_run, print_table, run_argument
+from assay.cli.output import as_json, echo, open_run, print_tables, run_argument
 from assay.core.errors import UsageError
+from assay.core.table import Column, Formatted, Table
 from assay.records import RunFolder, TrialFolder
 
 if TYPE_CHECKING:
     from assay.runs.status import RunStatus, TrialStatus
 
 _INTERVAL = 1.0
+_COLUMNS = (
+    Column("trial", min_width=24),
+    Column("agent", min_width=12, drop=7),
+    Column("seed", kind="integer", drop=3),
+    Column("state", min_width=12),
+    Column("score", kind="number"),
+    Column("steps", kind="integer", drop=4),
+    Column("time", min_width=14, drop=5),
+    Column("tokens", kind="integer", drop=1),
+    Column("cost", kind="cost", drop=2),
+    Column("reason", kind="prose", drop=6),
+    Column("node", min_width=8),
+)
 
 
 @click.command("status")
@@ -80,7 +94,6 @@ def _print_lines(lines: list[str], json_: bool) -> None:
 
 def _print_status(status: "RunStatus", json_: bool) -> None:
     from assay.cli.live import summarize_status
-    from assay.core.layout import TableColumn
     from assay.core.quantities import format_cost, format_duration
     from assay.core.text import one_line
 
@@ -89,35 +102,23 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
         return
     elsewhere = any(trial.node not in (None, socket.gethostname()) for trial in status.trials)
     rows = [
-        [
+        (
             one_line(trial.trial),
             one_line(trial.agent),
-            str(trial.seed),
+            trial.seed,
             _state(trial),
-            "" if trial.score is None else f"{trial.score:.5g}",
-            str(trial.steps),
+            Formatted(trial.score, "" if trial.score is None else f"{trial.score:.5g}"),
+            trial.steps,
             f"{format_duration(trial.elapsed)} of {format_duration(trial.time)}",
-            f"{trial.tokens:,}",
+            trial.tokens,
             format_cost(trial.cost),
             one_line(trial.why or "", 60),
-            *([one_line(trial.node or "")] if elsewhere else []),
-        ]
+            one_line(trial.node or ""),
+        )
         for trial in status.trials
     ]
-    columns = [
-        TableColumn("trial", shrinks=True, min_width=24),
-        TableColumn("agent", shrinks=True, min_width=12, leave_out=7),
-        TableColumn("seed", right=True, leave_out=3),
-        TableColumn("state"),
-        TableColumn("score", right=True),
-        TableColumn("steps", right=True, leave_out=4),
-        TableColumn("time", leave_out=5),
-        TableColumn("tokens", right=True, leave_out=1),
-        TableColumn("cost", right=True, leave_out=2),
-        TableColumn("reason", shrinks=True, prose=True, min_width=20, leave_out=6),
-        *([TableColumn("node", shrinks=True, min_width=8)] if elsewhere else []),
-    ]
-    print_table(columns, rows)
+    columns = _COLUMNS if elsewhere else _COLUMNS[:-1]
+    print_tables([Table("trials", columns, tuple(row[: len(columns)] for row in rows))])
     echo()
     for line in summarize_status(status):
         echo(line)

@@ -1,16 +1,16 @@
 """`assay tasks` and `assay show`."""
 
-import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assay.cli.complete import complete_tasks
-from assay.cli.output import as_json, echo, open_registry, print_markdown, print_table
+from assay.cli.output import as_json, echo, echo_json, open_registry, print_markdown, print_tables
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.core.layout import TableColumn
 from assay.core.quantities import format_duration, format_size
+from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.tasks import EditionRules, Preparation, Suite, Task
 
@@ -45,34 +45,29 @@ def tasks_command(
     tasks = _filter_by_category(_filter_by_split(tasks, suites, splits), categories, known_categories)
     rows = [_row(task, suites, _prepared_variants(home, task)) for task in tasks]
     if json_:
-        echo(json.dumps(rows, indent=2))
+        echo_json("tasks/2", tasks=rows)
         return
-    for number, suite in enumerate(suites):
-        _print_suite(suite, [row for row in rows if row["suite"] == suite.name], first=number == 0)
+    by_suite = [(suite, [row for row in rows if row["suite"] == suite.name]) for suite in suites]
+    print_tables(_suite_table(suite, own) for suite, own in by_suite if own)
     prepared = sum(row["prepared"] != "no" for row in rows)
     echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. For details, run: assay show TASK")
 
 
-def _print_suite(suite: Suite, rows: list[dict[str, str | list[str] | None]], *, first: bool) -> None:
-    """Print the tasks of one suite; on a narrow terminal the category, the kind and the budget are left out first."""
-    if not rows:
-        return
-    if not first:
-        echo()
-    echo(f"{suite.name}: {suite.title}")
+def _suite_table(suite: Suite, rows: list[dict[str, Any]]) -> Table:
+    """Return the tasks of one suite; on a narrow terminal the category, the kind and the budget are dropped first."""
     sizes = "".join(f"  {suite.name}:{split} ({len(members)})" for split, members in suite.splits.items())
-    echo(f"  editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else ""))
-    columns = {
-        "task": TableColumn("task", shrinks=True, min_width=28),
-        "kind": TableColumn("kind", shrinks=True, min_width=14, leave_out=2),
-        "category": TableColumn("category", shrinks=True, min_width=14, leave_out=1),
-        "metric": TableColumn("metric", shrinks=True, min_width=12),
-        "budget": TableColumn("budget", leave_out=3),
-        "prepared": TableColumn("prepared", shrinks=True, min_width=12),
-    }
-    if not any(row["category"] for row in rows):
-        del columns["category"]
-    print_table(list(columns.values()), [[str(row[name] or "") for name in columns] for row in rows])
+    categories = [Column("category", min_width=14, drop=1)] if any(row["category"] for row in rows) else []
+    columns = [
+        Column("task", min_width=28),
+        Column("kind", min_width=14, drop=2),
+        *categories,
+        Column("metric", min_width=12),
+        Column("budget", drop=3),
+        Column("prepared", min_width=12),
+    ]
+    title = f"{suite.name}: {suite.title}"
+    notes = [f"editions: {', '.join(suite.editions)}" + (f"   splits:{sizes}" if sizes else "")]
+    return Table.from_records("tasks", columns, rows, title=title, notes=tuple(notes))
 
 
 def _filter_by_split(tasks: list[Task], suites: list[Suite], splits: tuple[str, ...]) -> list[Task]:
@@ -106,7 +101,7 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
     found, home = open_registry(folders).task(task), Home.default()
     variants = _prepared_variants(home, found)
     if json_:
-        echo(json.dumps(found.model_dump(mode="json") | {"prepared": variants}, indent=2))
+        echo_json("task/2", **found.model_dump(mode="json"), prepared=variants)
         return
     echo(f"{found.id}: {found.title}\n{found.summary}\n")
     for name, fact in _facts(found, variants):
@@ -120,11 +115,17 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         measured = found.measured
         spread = f"± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds"
         echo(f"\nReference panel, measured {measured.date} (starter {measured.baseline:.5g} {spread}):")
-        best_first = sorted(measured.panel, key=lambda one: one.score, reverse=found.metric.direction == "higher")
-        rows = [
-            [str(rank), one.name, f"{one.score:.5g}", f"{one.seconds:.1f} s"] for rank, one in enumerate(best_first, 1)
-        ]
-        print_table(["rank", "solution", "score", "time"], rows)
+        best_first = sorted(
+            measured.panel, key=lambda solution: solution.score, reverse=found.metric.direction == "higher"
+        )
+        columns = (
+            Column("rank", kind="integer"),
+            Column("solution"),
+            Column("score", kind="number"),
+            Column("time", kind="duration"),
+        )
+        rows = [(rank, solution.name, solution.score, solution.seconds) for rank, solution in enumerate(best_first, 1)]
+        print_tables([Table("panel", columns, tuple(rows))])
     echo()
     print_markdown(found.description)
 
@@ -160,7 +161,7 @@ def _print_rules(edition: str, rules: EditionRules | None) -> None:
         echo(f"  {name}: {sentence}")
 
 
-def _row(task: Task, suites: list[Suite], variants: list[str]) -> dict[str, str | list[str] | None]:
+def _row(task: Task, suites: list[Suite], variants: list[str]) -> dict[str, Any]:
     splits = next(suite.splits for suite in suites if suite.name == task.suite)
     return {
         "task": task.id,
