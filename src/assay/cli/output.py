@@ -183,11 +183,11 @@ def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[s
         echo(f"(hidden to fit the width: {', '.join(table.left_out)})")
 
 
-def echo_json(format: str, **content: Any) -> None:
+def echo_json(format: str, /, **content: Any) -> None:
     """Print an object as JSON; `format` is its name and number."""
     from assay.core.table import to_plain
 
-    echo(json.dumps({"format": format, **to_plain(content)}, indent=2, allow_nan=False))
+    echo(json.dumps({"format": format} | to_plain(content) | {"format": format}, indent=2, allow_nan=False))
 
 
 def show_table(table: "Table", json_: bool, format: str) -> None:

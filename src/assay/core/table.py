@@ -127,8 +127,7 @@ class Table:
         cells = [[one_line(self.columns[i].format(row[i])) for i in printed] for row in self.rows]
         indent = 2 if headings else 0
         fitted = _fit(columns, cells, None if width is None else width - indent)
-        if self.title:
-            yield self.title, "title"
+        yield from ((part, "title") for part in _wrap(self.title, width))
         yield " " * indent + "  ".join(fitted.header).rstrip(), "header"
         group: list[str] = []
         for number, line in enumerate(fitted.rows):
@@ -140,8 +139,7 @@ class Table:
         if fitted.left_out:
             yield f"(hidden to fit the width: {', '.join(fitted.left_out)})", "muted"
         for note in self.notes:
-            wrapped = wrap(one_line(note, 1000), width or 10_000, subsequent_indent="  ", break_long_words=False)
-            yield from ((part, "note") for part in wrapped)
+            yield from ((part, "note") for part in _wrap(note, width))
 
     def to_text(self, width: int | None = None) -> str:
         """Return the table as plain text."""
@@ -352,6 +350,10 @@ def _fit(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int |
         for column in columns
     ]
     return fit_table(layout, cells, width)
+
+
+def _wrap(text: str, width: int | None) -> list[str]:
+    return wrap(one_line(text, 1000), width or 10_000, subsequent_indent="  ", break_long_words=False)
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

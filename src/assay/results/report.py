@@ -17,9 +17,6 @@ from assay.core.values import (
     format_number,
     format_percent,
 )
-from assay.records import read_events
-from assay.records.events import ModelRequest, ModelResult
-from assay.records.tape import finished_calls
 from assay.results.estimate import (
     Summary,
     detectable_difference_in_success,
@@ -146,6 +143,10 @@ def _tokens_by_role(row: TrialRow) -> Counter[str]:
     tokens = Counter[str]()
     if row.record is None or not row.record.folder.events.exists():
         return tokens
+    from assay.records import read_events  # most reports need no events
+    from assay.records.events import ModelRequest, ModelResult
+    from assay.records.tape import finished_calls
+
     for _, call in finished_calls(read_events(row.record.folder.events)):
         if isinstance(call.request, ModelRequest) and isinstance(call.result, ModelResult) and call.result.reply:
             tokens[call.request.role] += call.result.reply.usage.total_tokens
