@@ -1,6 +1,5 @@
 """`assay config`, `assay doctor` and `assay completion`: this machine, its settings, and the shell."""
 
-import importlib.util
 import os
 import platform
 import re

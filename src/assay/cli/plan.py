@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, echo_json, list_runs, open_registry, open_run, print_tables
+from assay.cli.output import as_json, echo, echo_json, open_registry, open_run, print_tables
 from assay.cli.planning import make_plan, plan_options
 from assay.core.home import Home
 from assay.core.table import Column, Table
-from assay.records import RunFolder
+from assay.records import RunFolder, list_newest_runs
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan

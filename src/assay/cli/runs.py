@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.complete import complete_trials
-from assay.cli.output import as_json, echo, list_runs, show_table
+from assay.cli.output import as_json, echo, show_table
 from assay.core.errors import RecordError, UsageError
 from assay.core.table import Column, Table, Value
 from assay.core.text import one_line, plural
@@ -40,7 +40,7 @@ def ls_command(folder: Path, json_: bool) -> None:
       assay ls
       assay ls /data/experiments
     """
-    table = Table.from_records("runs", _COLUMNS, map(_summarize, list_runs(folder)))
+    table = Table.from_records("runs", _COLUMNS, map(_summarize, list_newest_runs(folder)))
     if json_ or table.rows:
         show_table(table, json_, "runs/1")
     else:
