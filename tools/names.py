@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKED = ("src/assay", "tests", "tools", "benchmarks", "examples")
 PENDING = (
     "src/assay/cli",
-    "src/assay/grading",
+    "src/assay/grading/metrics",
     "src/assay/formats/boxes.py",
     "src/assay/results",
     "src/assay/studies",

@@ -108,11 +108,11 @@ def test_large_files_are_graded_in_worker_processes_with_the_same_results(graded
     (tmp_path / "good.csv").write_bytes(good)
     (tmp_path / "large.csv").write_bytes(good + b"9" * 11_000_000)
     entries: list[tuple[str, str | None]] = [("pocket/house-price", str(tmp_path / "good.csv"))]
-    one = graded(write_list(tmp_path / "one.jsonl", entries), tmp_path / "one", in_process=False)
+    first_run = graded(write_list(tmp_path / "one.jsonl", entries), tmp_path / "one", in_process=False)
     entries.append(("pocket/house-price", str(tmp_path / "large.csv")))
     two = graded(write_list(tmp_path / "two.jsonl", entries), tmp_path / "two", in_process=False)
     first, second = two["competition_reports"]
-    assert first | {"created_at": ""} == one["competition_reports"][0] | {"created_at": ""}
+    assert first | {"created_at": ""} == first_run["competition_reports"][0] | {"created_at": ""}
     assert "bytes; at most" in second["why"]
 
 

@@ -143,10 +143,10 @@ def test_lists_of_words_keep_to_their_grammar():
 @pytest.mark.parametrize("text", ["three", "3:", ":7", "a:b", "no", "3:7:9", "3-7"])
 def test_what_is_not_a_span_is_refused(outcome, text):
     column = {"type": "text", "missing": "", "codec": {"name": "span"}, "truth": {"name": "words"}}
-    found = outcome(
+    reason = outcome(
         f"id,answer\na,{text}\nb,\n", "id,answer\na,1:2\nb,\n", columns={"answer": column}, metric="nq_micro_f1"
     )
-    assert found.startswith(f"submission.csv, column 'answer', id 'a': {text!r} is not an answer")
+    assert reason.startswith(f"submission.csv, column 'answer', id 'a': {text!r} is not an answer")
 
 
 def test_a_first_guess_of_a_ranked_list_counts(make_task, graded):

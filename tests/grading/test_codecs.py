@@ -46,9 +46,9 @@ def test_a_full_image_is_one_run():
 @given(PIXELS, st.data())
 def test_area_and_overlap_of_runs_are_those_of_drawn_masks(pixels, data):
     other = data.draw(hnp.arrays(bool, pixels.shape))
-    one, two = mask_from_pixels(pixels), mask_from_pixels(other)
-    assert one.area == pixels.sum()
-    assert one.overlap(two) == two.overlap(one) == (pixels & other).sum()
+    mask, other_mask = mask_from_pixels(pixels), mask_from_pixels(other)
+    assert mask.area == pixels.sum()
+    assert mask.overlap(other_mask) == other_mask.overlap(mask) == (pixels & other).sum()
 
 
 def test_runs_may_touch_and_blanks_may_be_many():
@@ -106,8 +106,8 @@ def test_masks_of_different_images_are_a_mistake_and_not_a_number():
 
 
 def test_an_image_of_a_trillion_pixels_is_not_drawn_to_be_measured():
-    one, two = (parse_mask(text, 10**6, 10**6, WHERE) for text in ("1 999999999999", "5 10 900000000000 1"))
-    assert (one.area, one.overlap(two)) == (10**12 - 1, 11)
+    large, small = (parse_mask(text, 10**6, 10**6, WHERE) for text in ("1 999999999999", "5 10 900000000000 1"))
+    assert (large.area, large.overlap(small)) == (10**12 - 1, 11)
 
 
 def test_points_and_boxes_are_read_in_the_order_of_their_words():

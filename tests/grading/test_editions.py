@@ -24,8 +24,8 @@ SORTS_RIGHT = "id,price,note\n1,10,x\n2,20,x\n3,33,x\n"
 @pytest.fixture
 def task(make_task):
     """A task with two editions, the first of which reads as the published graders do."""
-    made = make_task(rules=RULES).model_dump(exclude_unset=True)
-    return Task.model_validate(made | {"editions": ["v1", "fixed"], "lenient": ["v1"]})
+    fields = make_task(rules=RULES).model_dump(exclude_unset=True)
+    return Task.model_validate(fields | {"editions": ["v1", "fixed"], "lenient": ["v1"]})
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def test_validation_goes_by_the_same_rules(task, prepared, tmp_path):
 
 
 def test_answers_are_read_from_the_file_that_the_task_names(make_task, graded, prepared):
-    made = make_task().model_dump(exclude_unset=True)
-    task = Task.model_validate(made | {"data": {"answers": "test.csv"}})
+    fields = make_task().model_dump(exclude_unset=True)
+    task = Task.model_validate(fields | {"data": {"answers": "test.csv"}})
     (prepared.private / "answers.csv").unlink()
     assert graded(task, "id,price\n1,1\n", "id,price\n1,3\n").score == 2.0
 

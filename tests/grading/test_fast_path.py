@@ -151,7 +151,7 @@ def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart_by_lenient_p
     assert parsed.values.tolist() == [2**53, 2**53 + 1, 3]
     if kind == "integer":  # in a list of Python's integers, NumPy makes 2^63 and smaller ones floats
         mixed = submission.replace(b"9007199254740993", b"9223372036854775808")
-        with pytest.raises(InvalidSubmission, match="must hold"):
+        with pytest.raises(InvalidSubmission, match="must be"):
             choose_parser(replace(prepared, task=task)).parse(mixed, "submission.csv")
 
 
@@ -175,7 +175,7 @@ def test_what_the_fast_path_accepts_is_parsed_alike_without_it(seed, lenient, ma
         for name in fast.columns:
             assert np.array_equal(fast.columns[name], careful.columns[name]), case
         assert np.array_equal(fast.truth, careful.truth), case
-        for ours, theirs in ((fast.rows, careful.rows), (fast.places, careful.places)):
+        for ours, theirs in ((fast.rows, careful.rows), (fast.positions, careful.positions)):
             rows = [np.arange(len(fast.values)) if numbers is None else numbers for numbers in (ours, theirs)]
             assert np.array_equal(*rows), case
     assert accepted > 150
@@ -215,23 +215,23 @@ def test_ids_that_pandas_may_read_as_numbers_in_one_part_and_text_in_another_are
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60), st.randoms(use_true_random=False))
 def test_every_hash_is_found_at_its_index(hashes, chance) -> None:
     shuffled = chance.sample(hashes, len(hashes))
-    found = match_hashes(np.array(hashes, np.uint64), np.array(shuffled, np.uint64))
-    assert found is not None
-    assert [shuffled[place] for place in found] == hashes
+    positions = match_hashes(np.array(hashes, np.uint64), np.array(shuffled, np.uint64))
+    assert positions is not None
+    assert [shuffled[position] for position in positions] == hashes
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=30), st.lists(st.integers(0, 30), min_size=1, max_size=30))
-def test_repeated_missing_and_unknown_hashes_are_noticed(wanted, among) -> None:
+def test_repeated_missing_and_unknown_hashes_are_noticed(expected, among) -> None:
     """By the definition: each side once, and the same on both."""
-    right = len(set(wanted)) == len(wanted) and sorted(wanted) == sorted(among)
-    found = match_hashes(np.array(wanted, np.uint64), np.array(among, np.uint64))
-    assert (found is not None) == right
+    right = len(set(expected)) == len(expected) and sorted(expected) == sorted(among)
+    positions = match_hashes(np.array(expected, np.uint64), np.array(among, np.uint64))
+    assert (positions is not None) == right
 
 
 def test_hashes_that_share_all_their_low_bits_are_resolved_or_declined() -> None:
     hashes = np.arange(1, 50, dtype=np.uint64) << np.uint64(60)
-    found = match_hashes(hashes[:15], hashes[:15][::-1].copy())
-    assert found is None or found.tolist() == list(range(14, -1, -1))
+    positions = match_hashes(hashes[:15], hashes[:15][::-1].copy())
+    assert positions is None or positions.tolist() == list(range(14, -1, -1))
 
 
 @pytest.fixture

@@ -200,9 +200,9 @@ print(json.dumps({"light": sorted(light), "score": grade.score, "modules": sorte
 """
     words = [str(submitted), str(prepared.private), make_task(lenient=lenient).model_dump_json()]
     finished = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
-    found = json.loads(finished.stdout)
-    assert found["score"] == 2.0
-    assert found["light"] == []
+    report = json.loads(finished.stdout)
+    assert report["score"] == 2.0
+    assert report["light"] == []
     unwanted = ("sklearn", "scipy", "pandas", "anyio", "asyncio", "rich", "assay.lab", "assay.agents", "assay.models")
     unwanted += ("assay.grading.by_running.speed", "assay.grading.metrics.classification")
-    assert [module for module in found["modules"] if module.startswith(unwanted)] == []
+    assert [module for module in report["modules"] if module.startswith(unwanted)] == []

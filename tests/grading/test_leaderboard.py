@@ -14,7 +14,7 @@ LOWER = Metric(name="rmse", direction="lower")
 
 
 @pytest.mark.parametrize(
-    ("teams", "places"),
+    ("teams", "ranks"),
     [
         # As the published benchmark gives them.
         (1, (1, 1, 1)),
@@ -34,8 +34,8 @@ LOWER = Metric(name="rmse", direction="lower")
         (5000, (20, 250, 500)),
     ],
 )
-def test_medals_lie_where_the_published_rules_put_them(teams, places):
-    assert leaderboard.medal_places(teams) == places
+def test_medals_lie_where_the_published_rules_put_them(teams, ranks):
+    assert leaderboard.medal_places(teams) == ranks
 
 
 def test_thresholds_are_the_scores_at_those_places_in_either_direction():

@@ -39,7 +39,7 @@ def test_ids_that_are_the_same_numbers_are_the_same_ids(outcome):
 OTHER_IDS = [
     (["1", "2", "3", "x"], "submission.csv has unknown id '1', '2', '3' and 1 more."),  # They are text now.
     (["1", "2", "3", "5"], "submission.csv has unknown id '5'."),
-    (["1", "2", "3", "3"], "submission.csv lacks id '4'."),
+    (["1", "2", "3", "3"], "submission.csv is missing id '4'."),
     (["1", "2", "3", ""], "submission.csv has no id in row 4."),
     (["1", "2", "3", "NA"], "submission.csv has no id in row 4."),
     (["1", "2", "3"], "submission.csv has 3 rows; 4 are needed."),
@@ -66,7 +66,7 @@ def test_an_id_that_pandas_reads_as_missing_never_matches(outcome):
 POLICIES = [
         # Repeated ids are joined each time: errors 0, 1, 3 and 0.
         ("join", "1,10\n2,21\n2,23\n3,30\n", "1,10\n2,20\n3,30\n", 1.0),
-        ("join", "1,10\n2,21\n", "1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
+        ("join", "1,10\n2,21\n", "1,10\n2,20\n3,30\n", "submission.csv is missing id '3'."),
         ("join", "1,10\n2,21\n3,30\n4,1\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '4'."),
         # Only the submitted rows count: errors 1 and 3.
         ("subset", "3,33\n2,21\n", "1,10\n2,20\n3,30\n", 2.0),
@@ -75,12 +75,13 @@ POLICIES = [
         ("subset", "3,33\n9,21\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '9'."),
         # Others are left out: errors 1, 2 and 3.
         ("superset", "9,0\n3,33\n2,22\n8,0\n1,11\n", "1,10\n2,20\n3,30\n", 2.0),
-        ("superset", "9,0\n3,33\n2,22\n8,0\n", "1,10\n2,20\n3,30\n", "submission.csv lacks id '1'."),
+        ("superset", "9,0\n3,33\n2,22\n8,0\n", "1,10\n2,20\n3,30\n", "submission.csv is missing id '1'."),
         # A repeated one moves all behind it, and the last falls off: 10, 10 and 20 for 1, 2 and 3.
         ("superset", "3,30\n2,20\n1,10\n1,10\n", "1,10\n2,20\n3,30\n", (0 + 10 + 10) / 3),
         # The same ids, each as often as one likes: sorted they are 1, 2, 2, 3 against 1, 1, 2, 3.
         ("ids_equal_sorted", "2,20\n2,20\n1,10\n3,30\n", "1,10\n1,10\n2,20\n3,30\n", (0 + 10 + 0 + 0) / 4),
-        ("ids_equal_sorted", "2,20\n2,20\n1,10\n1,30\n", "1,10\n1,10\n2,20\n3,30\n", "submission.csv lacks id '3'."),
+        ("ids_equal_sorted", "2,20\n2,20\n1,10\n1,30\n", "1,10\n1,10\n2,20\n3,30\n",
+         "submission.csv is missing id '3'."),
         ("ids_subset_sorted", "1,10\n1,10\n2,20\n", "1,10\n2,20\n3,30\n", (0 + 10 + 10) / 3),
         ("ids_subset_sorted", "1,10\n7,11\n2,20\n", "1,10\n2,20\n3,30\n", "submission.csv has unknown id '7'."),
         # Ids only sort: 5, 6 and 7 go to 1, 2 and 3.
@@ -100,8 +101,8 @@ POLICIES = [
 
 def test_every_policy_pairs_rows_as_it_says(outcome):
     for policy, submission, answers, expected in POLICIES:
-        found = outcome(f"id,price\n{submission}", f"id,price\n{answers}", ids=policy)
-        assert found == (expected if isinstance(expected, str) else pytest.approx(expected, abs=1e-5))
+        result = outcome(f"id,price\n{submission}", f"id,price\n{answers}", ids=policy)
+        assert result == (expected if isinstance(expected, str) else pytest.approx(expected, abs=1e-5))
 
 
 def test_aligned_ids_may_repeat_as_often_as_in_the_answers(outcome):
@@ -114,7 +115,7 @@ def test_rows_whose_answer_does_not_count_are_left_out_and_need_no_value(outcome
     answers, skip = "id,price,used\n1,10,1\n2,20,0\n3,30,1\n", {"column": "used", "value": 0}
     assert outcome("id,price\n3,31\n2,\n1,11\n", answers, skip=skip) == 1.0
     assert outcome("id,price\n3,31\n2,x\n1,11\n", answers, skip=skip) == 1.0
-    why = "submission.csv: column 'price' must hold a number, but is empty for id '3'."
+    why = "submission.csv: column 'price' must be a number, but is empty for id '3'."
     assert outcome("id,price\n3,\n2,1\n1,11\n", answers, skip=skip) == why
 
 
@@ -124,7 +125,7 @@ def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
     answers, (first, second) = "id,price\n1,-1\n2,-1\n", ids.split(",")
     rules = {"ids": policy, "skip": {"column": "price", "value": -1}, "metric": "mean_column_roc_auc"}
     if policy == "one_to_one" and ids == "1,1.0":
-        expected = "submission.csv lacks id '2'."
+        expected = "submission.csv is missing id '2'."
     else:
         expected = "submission.csv has no row that counts."
     assert outcome(f"id,price\n{first},0.1\n{second},0.2\n", answers, **rules) == expected
@@ -160,9 +161,9 @@ NUMBERS = [
     ({"type": "number", "no_booleans": True}, "True", "a number, but is 'True'"),
     ({"type": "number", "no_booleans": True}, "1", 9.0),
     ({"type": "integer"}, "11.9", 1.0),
-    ({"type": "integer"}, "inf", "a whole number, but is 'inf'"),
-    ({"type": "integer"}, "x", "a whole number, but is 'x'"),
-    ({"type": "integer", "max": 10}, "11", "a whole number of at most 10, but is '11'"),
+    ({"type": "integer"}, "inf", "an integer, but is 'inf'"),
+    ({"type": "integer"}, "x", "an integer, but is 'x'"),
+    ({"type": "integer", "max": 10}, "11", "an integer of at most 10, but is '11'"),
     ({"type": "integer", "missing": 7}, "", 3.0),
 ]
 
@@ -172,7 +173,7 @@ def test_numbers_are_what_pandas_makes_numbers_of(make_task, graded):
         task = make_task(lenient=True, columns={"price": rule})
         grade = graded(task, "id,price\na,10\n", f"id,price\na,{value}\n")
         if isinstance(expected, str) and grade.not_finite is None:
-            assert grade.why == f"submission.csv: column 'price' must hold {expected} for id 'a'."
+            assert grade.why == f"submission.csv: column 'price' must be {expected} for id 'a'."
         else:
             assert (grade.score if grade.not_finite is None else grade.not_finite) == expected
             assert grade.valid_submission
@@ -185,17 +186,17 @@ def two_rows(values):
 CLASSES = [
         (["1", "2"], ["1", "3"], 0.5),
         (["1", "2"], ["1.0", "2.0"], 1.0),
-        (["1", "2"], ["1", "2.5"], "whole numbers, but is '2.5' for id 'b'"),
+        (["1", "2"], ["1", "2.5"], "integers, but is '2.5' for id 'b'"),
         (["1", "2"], ["1", "9223372036854774784.0"], 0.5),
-        (["1", "2"], ["1", "9223372036854775808.0"], "whole numbers, but is '9.223372036854776e+18' for id 'b'"),
+        (["1", "2"], ["1", "9223372036854775808.0"], "integers, but is '9.223372036854776e+18' for id 'b'"),
         (["1", "2"], ["1", "-9223372036854775808.0"], 0.5),
         (["1", "2"], ["1", "18446744073709551615"], 0.5),
-        (["1", "2"], ["1", "1e155"], "whole numbers, but is '1e+155' for id 'b'"),
-        (["1", "2"], ["1", ""], "whole numbers, but is empty for id 'b'"),
-        (["1", "2"], ["1", "x"], "whole numbers or booleans only, as the answers do, but is '1' for id 'a'"),
+        (["1", "2"], ["1", "1e155"], "integers, but is '1e+155' for id 'b'"),
+        (["1", "2"], ["1", ""], "integers, but is empty for id 'b'"),
+        (["1", "2"], ["1", "x"], "integers or booleans only, as in the answers, but is '1' for id 'a'"),
         (["True", "False"], ["true", "FALSE"], 1.0),
         (["True", "False"], ["1", "1"], 0.5),
-        (["True", "False"], ["yes", "no"], "whole numbers or booleans only, as the answers do, but is 'yes'"),
+        (["True", "False"], ["yes", "no"], "integers or booleans only, as in the answers, but is 'yes'"),
         (["cat", "dog"], ["cat", "1"], 0.5),
         (["cat", "dog"], ["cat", "bird"], 0.5),
         (["cat", "dog"], ["cat", ""], "text, but is empty for id 'b'"),
@@ -207,11 +208,11 @@ CLASSES = [
 def test_classes_are_compared_only_with_classes_of_their_kind(outcome):
     for truth, submitted, expected in CLASSES:
         files = [two_rows(submitted), two_rows(truth)]
-        found = outcome(*files, columns={"price": {"type": "category"}}, metric="accuracy", direction="higher")
+        result = outcome(*files, columns={"price": {"type": "category"}}, metric="accuracy", direction="higher")
         if isinstance(expected, str):
-            assert found.startswith(f"submission.csv: column 'price' must hold {expected}")
+            assert result.startswith(f"submission.csv: column 'price' must be {expected}")
         else:
-            assert found == expected
+            assert result == expected
 
 
 def test_a_missing_class_may_stand_for_one(outcome):
@@ -240,9 +241,9 @@ TEXTS = [
 def test_texts_are_what_python_writes(outcome):
     for rule, truth, submitted, expected in TEXTS:
         files = [two_rows(submitted), two_rows(truth)]
-        found = outcome(*files, columns={"price": {"type": "text", **rule}}, metric="accuracy", direction="higher")
-        assert found == (
-            f"submission.csv: column 'price' must hold {expected}." if isinstance(expected, str) else expected
+        result = outcome(*files, columns={"price": {"type": "text", **rule}}, metric="accuracy", direction="higher")
+        assert result == (
+            f"submission.csv: column 'price' must be {expected}." if isinstance(expected, str) else expected
         )
 
 
@@ -304,7 +305,7 @@ def test_by_position_columns_count_in_their_order_and_no_other_may_be_there(colu
     assert columns_outcome("a,id,b\n0.25,1,0.75\n0.5,2,0.5\n", by_position=True) == 0
     why = "submission.csv has unknown column 'c'; the columns must be id, a, b."
     assert columns_outcome("id,a,b,c\n1,1,1,1\n2,1,1,1\n", by_position=True, more_columns=True) == why
-    why = "submission.csv lacks column 'b': it has 'id', 'a', 'c', but the columns must be id, a, b."
+    why = "submission.csv has no column 'b': it has 'id', 'a', 'c', but the columns must be id, a, b."
     assert columns_outcome("id,a,c\n1,1,1\n2,1,1\n", by_position=True) == why
 
 
@@ -320,7 +321,7 @@ def test_the_order_of_columns_may_matter(columns_outcome):
 def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(columns_outcome):
     rules = {"columns": {"a": NUMBER, "b": {"type": "number", "scored": False}}}
     assert columns_outcome("id,a,b\n1,0.25,\n2,0.5,x\n", **rules) == 0
-    why = "submission.csv lacks column 'b': it has 'id', 'a', but the columns must be id, a, b."
+    why = "submission.csv has no column 'b': it has 'id', 'a', but the columns must be id, a, b."
     assert columns_outcome("id,a\n1,0.25\n2,0.5\n", **rules) == why
 
 

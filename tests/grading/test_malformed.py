@@ -125,19 +125,19 @@ def _flip(content: bytes, draw: random.Random) -> bytes:
 
 
 def _insert(content: bytes, draw: random.Random) -> bytes:
-    place, piece = draw.randrange(len(content) + 1), draw.choice([*JUNK, *(word.encode() for word in WORDS)])
-    return content[:place] + piece + content[place:]
+    position, piece = draw.randrange(len(content) + 1), draw.choice([*JUNK, *(word.encode() for word in WORDS)])
+    return content[:position] + piece + content[position:]
 
 
 def _lines(content: bytes, draw: random.Random) -> bytes:
     """Rows dropped, repeated, moved, joined, or put before the header."""
     lines = content.split(b"\n")
     change = draw.randrange(6)
-    place = draw.randrange(len(lines))
+    line = draw.randrange(len(lines))
     if change == 0:
-        del lines[place]
+        del lines[line]
     elif change == 1:
-        lines.insert(draw.randrange(len(lines)), lines[place])
+        lines.insert(draw.randrange(len(lines)), lines[line])
     elif change == 2:
         draw.shuffle(lines)
     elif change == 3:
@@ -145,19 +145,19 @@ def _lines(content: bytes, draw: random.Random) -> bytes:
     elif change == 4:
         lines = lines[:1]
     else:
-        lines[place] = lines[place] + b"," + lines[place]
+        lines[line] = lines[line] + b"," + lines[line]
     return b"\n".join(lines)
 
 
 def _columns(content: bytes, draw: random.Random) -> bytes:
     """Columns dropped, repeated, renamed, or moved, in all rows or in one."""
     rows = [line.split(b",") for line in content.split(b"\n")]
-    place, change = draw.randrange(3), draw.randrange(5)
+    column, change = draw.randrange(3), draw.randrange(5)
     for row in rows if draw.random() < 0.7 else [draw.choice(rows)]:
-        if change == 0 and place < len(row):
-            del row[place]
+        if change == 0 and column < len(row):
+            del row[column]
         elif change == 1:
-            row.append(row[min(place, len(row) - 1)])
+            row.append(row[min(column, len(row) - 1)])
         elif change == 2:
             row.reverse()
         elif change == 3:
@@ -170,9 +170,9 @@ def _columns(content: bytes, draw: random.Random) -> bytes:
 def _cell(content: bytes, draw: random.Random) -> bytes:
     """A word in place of a cell, or of all the cells of a column."""
     rows = [line.split(b",") for line in content.split(b"\n")]
-    word, place = draw.choice(WORDS).encode(), draw.randrange(3)
+    word, column = draw.choice(WORDS).encode(), draw.randrange(3)
     for row in rows[1:] if draw.random() < 0.2 else [draw.choice(rows)]:
-        row[min(place, len(row) - 1)] = word
+        row[min(column, len(row) - 1)] = word
     return b"\n".join(b",".join(row) for row in rows)
 
 
@@ -204,7 +204,7 @@ DAMAGES = [_cut, _flip, _insert, _lines, _columns, _cell, _cell, _encode, _separ
 def test_a_damaged_file_gets_a_score_or_one_sentence(name, make_task, graded):
     kind, draw = KINDS[name], random.Random(name)
     header = ",".join(["id", *kind.columns])
-    rows = [f"{draw.choice(['r', ''])}{place}{place},{draw.choice(kind.cells)}" for place in range(12)]
+    rows = [f"{draw.choice(['r', ''])}{number}{number},{draw.choice(kind.cells)}" for number in range(12)]
     answers = "\n".join([header, *rows, ""])
     tasks = [
         make_task(columns=kind.columns, metric=kind.metric, lenient=lenient, more_columns=lenient, **kind.rules)

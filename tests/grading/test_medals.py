@@ -66,7 +66,7 @@ def test_the_median_itself_is_not_above_the_median(score, board, metric, above):
 
 
 @pytest.mark.parametrize(
-    ("score", "board", "metric", "place"),
+    ("score", "board", "metric", "percentile"),
     [
         (0.0, UP, HIGHER, 0),
         (0.35, UP, HIGHER, 25),  # half-way from 0.1 to 0.6
@@ -78,8 +78,8 @@ def test_the_median_itself_is_not_above_the_median(score, board, metric, above):
         (0.5, DOWN, LOWER, 100),
     ],
 )
-def test_a_percentile_is_between_its_neighbors(score, board, metric, place):
-    assert find_percentile(score, board, metric) == pytest.approx(place)
+def test_a_percentile_is_between_its_neighbors(score, board, metric, percentile):
+    assert find_percentile(score, board, metric) == pytest.approx(percentile)
 
 
 def test_a_tie_has_the_best_percentile_of_its_score():

@@ -29,7 +29,7 @@ from assay.grading.submission.read import choose_parser
 GOOD = b"id,price\n9,30\n007,10\n8,20\n"
 NOT_CSV = "submission.csv is not a CSV table:"
 COLUMNS = "the columns must be id, price"
-NUMBER = "submission.csv: column 'price' must hold a number, but is"
+NUMBER = "submission.csv: column 'price' must be a number, but is"
 ZERO_BYTES = "submission.csv is not text: it holds zero bytes; write a CSV file in UTF-8."
 LONE_RETURN = f"{NOT_CSV} lines end in a carriage return alone; end them with LF or CRLF."
 TOO_LONG = f"{NOT_CSV} a row has more values than the header has columns."
@@ -63,11 +63,11 @@ ODDITIES = {
     "header and blank lines": Oddity(b"id,price\n\n\n", NO_ROWS),
     "blank": Oddity(
         b"\n\n",
-        f"submission.csv lacks column 'id', 'price': its first line is blank, but {COLUMNS}.",
+        f"submission.csv has no column 'id', 'price': its first line is blank, but {COLUMNS}.",
         "submission.csv has no columns: it is blank.",
     ),
     "another column": Oddity(
-        b"id,cost\n9,3\n", f"submission.csv lacks column 'price': it has 'id', 'cost', but {COLUMNS}."
+        b"id,cost\n9,3\n", f"submission.csv has no column 'price': it has 'id', 'cost', but {COLUMNS}."
     ),
     "an extra column": Oddity(
         b"id,price,x\n9,30,1\n8,20,1\n007,10,1\n", f"submission.csv has unknown column 'x'; {COLUMNS}.", 0, "L"
@@ -82,12 +82,12 @@ ODDITIES = {
     ),
     "a row missing": Oddity(
         b"id,price\n9,3\n007,1\n",
-        "submission.csv lacks id '8': it has 2 of 3 rows.",
+        "submission.csv is missing id '8' (2 of 3 rows found).",
         "submission.csv has 2 rows; 3 are needed.",
     ),
     "two rows missing": Oddity(
         b"id,price\n9,3\n",
-        "submission.csv lacks id '007', '8': it has 1 of 3 rows.",
+        "submission.csv is missing id '007', '8' (1 of 3 rows found).",
         "submission.csv has 1 rows; 3 are needed.",
     ),
     "an id twice": Oddity(
@@ -145,7 +145,7 @@ ODDITIES = {
     "one carriage return": Oddity(b"id,price\n9,30\r007,10\n8,20\n", LONE_RETURN, 0),
     "JSON": Oddity(
         b'{"id": 9, "price": 3}',
-        f"submission.csv lacks column 'id', 'price': it has '{{\"id\": 9', ' \"price\": 3}}', but {COLUMNS}.",
+        f"submission.csv has no column 'id', 'price': it has '{{\"id\": 9', ' \"price\": 3}}', but {COLUMNS}.",
         NO_ROWS,
     ),
     "an endless header": Oddity(b"," * 10**6, f"{NOT_CSV} its first line is over 65,536 bytes long."),

@@ -16,12 +16,12 @@ SHARE, NUMBER, CLASS = {"type": "number", "min": 0, "max": 1}, {"type": "number"
 
 def one_hot(row: int, classes: int) -> list[str]:
     """The cells of a row that belongs to one class."""
-    return [str(int(place == row % classes)) for place in range(classes)]
+    return [str(int(column == row % classes)) for column in range(classes)]
 
 
 def files(columns: int, truth, sample: str, rows: int = 120) -> tuple[str, str]:
     """Answers with `truth(row)` in the columns, and a sample submission with the same value everywhere."""
-    header = ",".join(["id", *(f"c{place}" for place in range(columns))])
+    header = ",".join(["id", *(f"c{column}" for column in range(columns))])
     answers = "".join(f"r{row}," + ",".join(truth(row)) + "\n" for row in range(rows))
     constants = "".join(f"r{row}," + ",".join([sample] * columns) + "\n" for row in range(rows))
     return f"{header}\n{answers}", f"{header}\n{constants}"
@@ -32,7 +32,7 @@ def score(request, make_task, graded):
     """The score of a constant, in both ways of reading."""
 
     def judge(metric: str, columns: int, rule, truth, sample: str, params=None, **rules):
-        names = {f"c{place}": rule for place in range(columns)}
+        names = {f"c{column}": rule for column in range(columns)}
         task = make_task(columns=names, metric=metric, params=params, lenient=request.param, **rules)
         grade = graded(task, *files(columns, truth, sample))
         assert grade.valid_submission, grade.why

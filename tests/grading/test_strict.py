@@ -64,9 +64,9 @@ BROKEN_VALUES = [
     (BOOLEAN, "yes", "true or false, but is 'yes'"),
     (BOOLEAN, "0.7", "true or false, but is '0.7'"),
     (RANGE, "1.01", "a number of at least 0 and at most 1, but is '1.01'"),
-    (COUNT, "2.5", "a whole number of at least 0, but is '2.5'"),
-    (COUNT, "-1", "a whole number of at least 0, but is '-1'"),
-    (COUNT, "9007199254740994", "a whole number of at least 0, but is '9007199254740994'"),
+    (COUNT, "2.5", "an integer of at least 0, but is '2.5'"),
+    (COUNT, "-1", "an integer of at least 0, but is '-1'"),
+    (COUNT, "9007199254740994", "an integer of at least 0, but is '9007199254740994'"),
     (Column(type="number", max=9), "10", "a number of at most 9, but is '10'"),
     (SORT, "bird", "one of cat, dog, but is 'bird'"),
     (SORT, "", "one of cat, dog, but is empty"),
@@ -80,7 +80,7 @@ def test_a_value_that_breaks_the_rule_is_named(file, make_task, prepared):
     for rule, value, expected in BROKEN_VALUES:
         file.write_text(f"id,price\n007,{value}\n8,{value}\n9,{value}\n")
         sentence = refusal(file, make_task(rule), prepared)
-        assert sentence == f"submission.csv: column 'price' must hold {expected} for id '007', and 2 more are wrong."
+        assert sentence == f"submission.csv: column 'price' must be {expected} for id '007', and 2 more are wrong."
 
 
 def test_without_ids_the_rows_are_counted(file, make_task, prepared):
@@ -163,20 +163,23 @@ def outcome(make_task, graded):
 def test_each_id_is_asked_for_once_whatever_published_graders_let_pass(outcome, policy):
     assert outcome("id,price\nc,30\na,10\nb,20\n", ids=policy) == 0
     assert outcome("id,price\nc,30\na,10\na,10\nb,20\n", ids=policy) == "submission.csv has id 'a' more than once."
-    assert outcome("id,price\nc,30\na,10\n", ids=policy) == "submission.csv lacks id 'b': it has 2 of 3 rows."
+    assert outcome("id,price\nc,30\na,10\n", ids=policy) == "submission.csv is missing id 'b' (2 of 3 rows found)."
     assert outcome("id,price\nc,30\na,10\nz,1\n", ids=policy) == "submission.csv has unknown id 'z'."
 
 
 def test_a_superset_may_have_further_ids_and_must_have_all(outcome):
     assert outcome("id,price\nz,1\nc,30\na,10\nb,23\n", ids="superset") == 1.0
-    assert outcome("id,price\nz,1\nc,30\na,10\n", ids="superset") == "submission.csv lacks id 'b': it has 3 of 3 rows."
+    assert (
+        outcome("id,price\nz,1\nc,30\na,10\n", ids="superset")
+        == "submission.csv is missing id 'b' (3 of 3 rows found)."
+    )
     assert outcome("id,price\nz,1\nz,1\nc,30\na,10\nb,2\n", ids="superset").endswith("has id 'z' more than once.")
 
 
 def test_a_subset_is_scored_by_the_rows_it_has(outcome):
     assert outcome("id,price\nc,32\na,10\n", ids="subset") == 1.0
     assert outcome("id,price\nc,32\nz,10\n", ids="subset") == "submission.csv has unknown id 'z'."
-    why = "submission.csv: column 'price' must hold a number, but is 'x' for id 'c'."
+    why = "submission.csv: column 'price' must be a number, but is 'x' for id 'c'."
     assert outcome("id,price\nc,x\na,10\n", ids="subset") == why
 
 
@@ -190,7 +193,7 @@ def test_by_occurrence_the_nth_row_of_an_id_belongs_to_its_nth_answer(outcome):
     assert outcome("id,price\na,30\na,11\nz,1\n", answers, ids="nth_occurrence") == "submission.csv has unknown id 'z'."
     assert (
         outcome("id,price\na,30\na,11\n", answers, ids="nth_occurrence")
-        == "submission.csv lacks id 'b': it has 2 of 3 rows."
+        == "submission.csv is missing id 'b' (2 of 3 rows found)."
     )
 
 
@@ -239,10 +242,10 @@ MISSING = [
 
 def test_a_missing_value_is_what_the_rule_says(outcome):
     for rule, value, expected in MISSING:
-        found = outcome(f"id,price\na,{value}\nb,20\nc,30\n", columns={"price": rule})
+        result = outcome(f"id,price\na,{value}\nb,20\nc,30\n", columns={"price": rule})
         if isinstance(expected, str) and not expected.startswith("mae"):
-            expected = f"submission.csv: column 'price' must hold {expected} for id 'a'."
-        assert found == expected
+            expected = f"submission.csv: column 'price' must be {expected} for id 'a'."
+        assert result == expected
 
 
 def test_answers_may_lie_outside_the_bounds_of_a_submission(outcome):
@@ -254,7 +257,7 @@ def test_answers_may_lie_outside_the_bounds_of_a_submission(outcome):
 def test_a_column_that_is_not_scored_is_checked_all_the_same(outcome):
     rule = {"columns": {"price": {"type": "number"}, "time": {"type": "integer", "scored": False}}}
     assert outcome("id,price,time\na,10,1\nb,20,2\nc,30,3\n", **rule) == 0
-    why = "submission.csv: column 'time' must hold a whole number, but is 'x' for id 'b'."
+    why = "submission.csv: column 'time' must be an integer, but is 'x' for id 'b'."
     assert outcome("id,price,time\na,10,1\nb,20,x\nc,30,3\n", **rule) == why
 
 

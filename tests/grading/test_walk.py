@@ -25,10 +25,10 @@ CAREFUL = {"strict": "grading/submission/strict.py", "lenient": "grading/submiss
     ],
 )
 def test_grading_a_csv_file_passes_through_few_files(task, variant, edition, path, shared_home, tmp_path):
-    found = Registry().task(task)
+    loaded = Registry().task(task)
     home = shared_home("walk")
-    data = prepare(home, found, edition, variant, progress=NoProgress())
-    side, _, rest = found.data.sample.partition("/")
+    data = prepare(home, loaded, edition, variant, progress=NoProgress())
+    side, _, rest = loaded.data.sample.partition("/")
     content = (Path(getattr(data, side)) / rest).read_bytes()
     if path != "fast":
         header, _, rows = content.partition(b"\n")

@@ -87,7 +87,7 @@ def tags(first: str) -> str:
     [
         ("0.5", None),
         ("99999999999999999999999", None),
-        ("1_1", "must hold a number, but is '1_1' for fname 'a'."),
+        ("1_1", "must be a number, but is '1_1' for fname 'a'."),
     ],
 )
 def test_tags_are_numbers_that_pandas_to_numeric_reads(value: str, why: str | None, tmp_path: Path) -> None:

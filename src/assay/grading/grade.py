@@ -306,7 +306,7 @@ def find_percentile(score: float, board: Leaderboard, metric: Metric) -> float |
 
     A tie counts as the best place with this score. Beyond either end it is that end. None if no percentile is known.
     """
-    steps = sorted((float(place), threshold) for place, threshold in board.percentiles.items())
+    steps = sorted((float(rank), threshold) for rank, threshold in board.percentiles.items())
     if not steps:
         return None
     reached = [step for step in steps if reaches(score, step[1], metric)]

@@ -26,7 +26,7 @@ def make_leaderboard(scores: Sequence[float], metric: Metric) -> Leaderboard:
     """Return the leaderboard of teams with these scores, in any order."""
     best_first = sorted(scores, reverse=metric.direction == "higher")
     teams = len(best_first)
-    gold, silver, bronze = (best_first[place - 1] for place in medal_places(teams))
+    gold, silver, bronze = (best_first[rank - 1] for rank in medal_places(teams))
     percentiles = {str(share): best_first[round((100 - share) / 100 * (teams - 1))] for share in range(101)}
     median = statistics.median(best_first)
     return Leaderboard(gold=gold, silver=silver, bronze=bronze, median=median, teams=teams, percentiles=percentiles)

@@ -89,8 +89,8 @@ def _load(file: str, function: str) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules["submission"] = module
     spec.loader.exec_module(module)
-    found: Callable[..., Any] = getattr(module, function)
-    return found
+    loaded: Callable[..., Any] = getattr(module, function)
+    return loaded
 
 
 def _check_result(result: object, function: str) -> np.ndarray[Any, Any]:

@@ -88,7 +88,7 @@ async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox:
     The tolerance is half the width of the median's 95% interval, as a share of the score.
     """
     cases = cast(Cases, load_plugin(prepared.task.folder / "cases.py"))
-    race = _Race(prepared, cases, code, home, sandbox)
+    comparison = _SpeedComparison(prepared, cases, code, home, sandbox)
     ratios: list[float] = []
     try:
         async with _exclusive_timing(home):
@@ -96,10 +96,10 @@ async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox:
             for done in range(1 if is_miniature(prepared.variant) else MAX_ROUNDS):
                 if done >= MIN_ROUNDS and (_tolerance(ratios) <= PRECISION or time.monotonic() - start > MAX_SECONDS):
                     break
-                ratios += await race.run_round(check_all=done == 0)
+                ratios += await comparison.run_round(check_all=done == 0)
     except InvalidSubmission as error:
-        return Judgement(why=str(error), sealed=race.sealed)
-    return Judgement(score=median(ratios), tolerance=round(_tolerance(ratios), 4), sealed=race.sealed)
+        return Judgement(why=str(error), sealed=comparison.sealed)
+    return Judgement(score=median(ratios), tolerance=round(_tolerance(ratios), 4), sealed=comparison.sealed)
 
 
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
@@ -139,7 +139,7 @@ def _read_reference(prepared: "Prepared") -> bytes:
         raise NotPrepared(f"{prepared.task.id} has no reference at {path}; prepare it again") from None
 
 
-class _Race:
+class _SpeedComparison:
     """Runs the reference and the submission on the same inputs, in turns, and compares every output."""
 
     def __init__(self, prepared: "Prepared", cases: Cases, code: bytes, home: Home, sandbox: SandboxName) -> None:
@@ -281,8 +281,8 @@ def _find_other_form(function: str, dtype: "np.dtype[Any]", shape: tuple[int, ..
     """Return what is wrong with the type and shape of an output, or None."""
     if dtype == expected.dtype and shape == expected.shape:
         return None
-    found, right = f"{dtype} of shape {_short(shape)}", f"{expected.dtype} of shape {expected.shape}"
-    return f"{function} returned {found}; {right} is expected"
+    returned, right = f"{dtype} of shape {_short(shape)}", f"{expected.dtype} of shape {expected.shape}"
+    return f"{function} returned {returned}; {right} is expected"
 
 
 def _printable(text: bytes) -> str:

@@ -53,7 +53,7 @@ _PARSERS: Mapping[str, Callable[..., object]] = {
 }
 _TYPE_NAMES = {
     "number": "a number",
-    "integer": "a whole number",
+    "integer": "an integer",
     "boolean": "true or false",
     "category": "a value",
     "text": "text",
@@ -145,13 +145,13 @@ class Answers(ABC):
         """Return what `parse` makes of the file; of a small one from memory, if its content was the same before."""
         if not self._is_small:
             return parse()
-        content, place = self.path.read_bytes(), (type(self), self.path, json.dumps(key))
-        known, parsed = _recalled.get(place, (None, None))
+        content, cache_key = self.path.read_bytes(), (type(self), self.path, json.dumps(key))
+        known, parsed = _recalled.get(cache_key, (None, None))
         if known != content:
             parsed = parse()
             if sum(len(known) for known, _ in _recalled.values()) > _MAX_RECALLED_SIZE:
                 _recalled.clear()
-            _recalled[place] = content, parsed
+            _recalled[cache_key] = content, parsed
         return cast(T, parsed)
 
 
@@ -199,13 +199,13 @@ class ParsedSubmission:
     @property
     def parameters(self) -> dict[str, NDArray[Any]]:
         """What the metric takes in addition to truth and predictions, for the same rows."""
-        metric, found = self.answers.task.metric, dict(self.submitted)
+        metric, parameters = self.answers.task.metric, dict(self.submitted)
         for key, names in metric.answers.items():
-            found[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
+            parameters[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
         if metric.places:
             rows = len(next(iter(self.columns.values())))
-            found[metric.places] = np.arange(rows) if self.positions is None else self.positions
-        return found
+            parameters[metric.places] = np.arange(rows) if self.positions is None else self.positions
+        return parameters
 
     def finish(self, name: str, name_row: NameRow) -> Self:
         """Keep the scored columns, decode their cells and check the sums of rows; `name` is the file's, for messages.
@@ -271,8 +271,8 @@ def check_header(header: Sequence[str], columns: Sequence[str], name: str, *, ex
         raise InvalidSubmission(f"{name} has column {quote_some(repeated)} more than once; {needed}.")
     missing = [column for column in columns if column not in set(header)]
     if missing:
-        found = f"it has {quote_some(header, 6)}" if any(header) else "its first line is blank"
-        raise InvalidSubmission(f"{name} lacks column {quote_some(missing)}: {found}, but {needed}.")
+        reason = f"it has {quote_some(header, 6)}" if any(header) else "its first line is blank"
+        raise InvalidSubmission(f"{name} has no column {quote_some(missing)}: {reason}, but {needed}.")
     unknown = [column for column in header if column not in set(columns)]
     if unknown and not extra:
         raise InvalidSubmission(f"{name} has unknown column {quote_some(unknown)}; {needed}.")
@@ -322,18 +322,18 @@ def refuse_value(
     wrong = np.flatnonzero(~valid)
     first = int(wrong[0])
     text = str(value(first))
-    found = "empty" if text == "" else quote(text)
+    content = "empty" if text == "" else quote(text)
     others = f", and {len(wrong) - 1:,} more are wrong" if len(wrong) > 1 else ""
     raise InvalidSubmission(
-        f"{name}: column {column!r} must hold {must}, but is {found} for {name_row(first)}{others}."
+        f"{name}: column {column!r} must be {must}, but is {content} for {name_row(first)}{others}."
     )
 
 
 def describe_rule(rule: Column) -> str:
-    """Return what a column must hold, in words."""
+    """Return what a column must be, in words."""
     if rule.values is not None:
-        shown = ", ".join(map(str, rule.values[:12]))
-        return f"one of {shown}" + (f" and {len(rule.values) - 12} more" if len(rule.values) > 12 else "")
+        listed = ", ".join(map(str, rule.values[:12]))
+        return f"one of {listed}" + (f" and {len(rule.values) - 12} more" if len(rule.values) > 12 else "")
     bounds = []
     if rule.min is not None:
         bounds.append(f"at least {_shortest(rule.min)}")

@@ -267,7 +267,7 @@ def _are_numbers(text: pl.Series) -> pl.Series:
 
 
 def _infer_classes(text: pl.Series) -> NDArray[Any] | None:
-    """Return the classes in a column as pandas reads them: whole numbers, booleans as 0 and 1, or words.
+    """Return the classes in a column as pandas reads them: integers, booleans as 0 and 1, or words.
 
     None if they are not certain to be of one kind, or one is missing.
     """
@@ -284,7 +284,7 @@ def _infer_classes(text: pl.Series) -> NDArray[Any] | None:
     return None if booleans.any() or stripped.is_not_null().any() else text.to_numpy()
 
 
-def match_hashes(wanted: Hashes, among: Hashes) -> Positions | None:
+def match_hashes(expected: Hashes, among: Hashes) -> Positions | None:
     """Return the index of each wanted hash among as many others; None unless each occurs there exactly once.
 
     A hash keeps its upper bits and carries the index of its row in the lower ones. So a plain sort, which processors
@@ -292,24 +292,24 @@ def match_hashes(wanted: Hashes, among: Hashes) -> Positions | None:
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    count = len(wanted)
+    count = len(expected)
     if len(among) != count or count > _MAX_INDEX:
         return None
     index_bits = np.uint64((1 << count.bit_length()) - 1)
     with ThreadPoolExecutor(2) as both:  # sorting releases the interpreter lock
-        ours, theirs = both.map(lambda hashes: _sort_with_index(hashes, index_bits), (wanted, among))
+        ours, theirs = both.map(lambda hashes: _sort_with_index(hashes, index_bits), (expected, among))
     # The sums detect hashes that differ only in the bits that the indexes replaced.
-    if ((ours ^ theirs) > index_bits).any() or wanted.sum() != among.sum():
+    if ((ours ^ theirs) > index_bits).any() or expected.sum() != among.sum():
         return None
     close = np.flatnonzero((ours[1:] ^ ours[:-1]) <= index_bits)
     ours &= index_bits
     theirs &= index_bits
-    rows, found = ours.astype(np.int32), theirs.astype(np.int32)
-    if len(close) and not _resolve(close, rows, found, wanted, among):
+    rows, matches = ours.astype(np.int32), theirs.astype(np.int32)
+    if len(close) and not _resolve(close, rows, matches, expected, among):
         return None
-    places = np.empty(count, np.int32)
-    places[rows] = found
-    return places
+    positions = np.empty(count, np.int32)
+    positions[rows] = matches
+    return positions
 
 
 def _sort_with_index(hashes: Hashes, index_bits: np.uint64) -> Hashes:
@@ -319,14 +319,14 @@ def _sort_with_index(hashes: Hashes, index_bits: np.uint64) -> Hashes:
     return indexed
 
 
-def _resolve(close: NDArray[np.intp], rows: Positions, found: Positions, wanted: Hashes, among: Hashes) -> bool:
+def _resolve(close: NDArray[np.intp], rows: Positions, matches: Positions, expected: Hashes, among: Hashes) -> bool:
     """Pair the few rows whose hashes share their upper bits by all of their bits; return False if that fails.
 
     `close` are the indexes of those that are followed by one like them: many only where ids are repeated.
     """
     at = np.union1d(close, close + 1)
-    ours, theirs = wanted[rows[at]], among[found[at]]
+    ours, theirs = expected[rows[at]], among[matches[at]]
     by_ours, by_theirs = np.argsort(ours), np.argsort(theirs)
     ours, theirs = ours[by_ours], theirs[by_theirs]
-    rows[at], found[at] = rows[at][by_ours], found[at][by_theirs]
+    rows[at], matches[at] = rows[at][by_ours], matches[at][by_theirs]
     return bool((ours == theirs).all() and (ours[1:] != ours[:-1]).all())

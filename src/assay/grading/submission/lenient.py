@@ -7,7 +7,7 @@ the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a pub
 - number: what pandas reads as a number and, without an upper bound, also what `float()` takes, e.g. `1_0`; NaN and
   infinity are refused unless the rule has a use for missing values.
 - integer: what `int()` takes, so 3.7 is 3.
-- category and boolean: what scikit-learn compares with the answers: whole numbers and booleans with such, text with
+- category and boolean: what scikit-learn compares with the answers: integers and booleans with such, text with
   text. Any class is accepted.
 - text: anything, numbers as Python writes them.
 """
@@ -82,8 +82,8 @@ class LenientTable:
         answers, submission = self.answers, self.answers.task.submission
         columns = _find_columns(self.frame, answers.task, self.name)
         expected = answers.frame[submission.id] if submission.by_id else None
-        sides = _Sides(self._ids, expected, len(self.frame), len(answers.frame), self.name)
-        rows, positions = _match_rows(sides, submission.ids, answers.skipped())
+        pairing = _IdPairing(self._ids, expected, len(self.frame), len(answers.frame), self.name)
+        rows, positions = _match_rows(pairing, submission.ids, answers.skipped())
         name_row, values = self.name_rows(positions), {}
         for column, rule in answers.scored():
             series, truth = self.frame[columns[column]].iloc[positions], answers.frame[rule.answer or column]
@@ -237,7 +237,7 @@ def _find_columns(frame: pd.DataFrame, task: Task, name: str) -> dict[str, str]:
 
 
 def _take_in_order(header: list[str], keys: list[str], columns: list[str], name: str) -> dict[str, str]:
-    """Return for each column of the rules the one in its place, besides the keys."""
+    """Return for each column of the rules the one at its position, besides the keys."""
     check_header(header, keys, name, extra=True)
     own = [column for column in header if column not in keys]
     if len(own) != len(columns):
@@ -245,7 +245,7 @@ def _take_in_order(header: list[str], keys: list[str], columns: list[str], name:
     return dict(zip(columns, own, strict=True))
 
 
-class _Sides:
+class _IdPairing:
     """The ids of a submission and of its answers, None if they do not matter, and how many rows each side has."""
 
     def __init__(
@@ -264,14 +264,14 @@ class _Sides:
             raise InvalidSubmission(f"{self.name} has {self.count:,} rows; {self.expected_count:,} are needed.")
 
     def join(self, *, complete: bool) -> Pairs:
-        """Pair each row with the answer that has its id; ids must be known and, if `complete`, none may lack."""
+        """Pair each row with the answer that has its id; ids must be known and, if `complete`, none may be missing."""
         known = pd.Index(self.expected.drop_duplicates())
-        found = known.get_indexer(pd.Index(self.ids))
-        lacking = complete and len(np.unique(found[found >= 0])) < len(known)
-        if (found < 0).any() or self.ids.isna().any() or lacking:
+        positions = known.get_indexer(pd.Index(self.ids))
+        incomplete = complete and len(np.unique(positions[positions >= 0])) < len(known)
+        if (positions < 0).any() or self.ids.isna().any() or incomplete:
             raise InvalidSubmission(self.explain_difference())
         first = np.flatnonzero(~self.expected.duplicated().to_numpy())
-        return first[found], np.arange(len(self.ids))
+        return first[positions], np.arange(len(self.ids))
 
     def refuse_repeated(self, rows: Indexes) -> None:
         """Refuse rows that share an answer, unless all of them do."""
@@ -284,14 +284,14 @@ class _Sides:
         if not self.expected.isin(self.ids).all():
             raise InvalidSubmission(self.explain_difference(unknown=False))
         kept = np.flatnonzero(self.ids.isin(self.expected).to_numpy())
-        places, rows = kept[_sort(self.ids.iloc[kept], self.name)], self.sort_expected()
-        return rows[: len(places)], places[: len(rows)]
+        positions, rows = kept[_sort(self.ids.iloc[kept], self.name)], self.sort_expected()
+        return rows[: len(positions)], positions[: len(rows)]
 
     def pair_scored(self, skipped: NDArray[np.bool_]) -> Pairs:
         """Sort both sides without the rows whose own id does not count, and pair them in that order."""
         own = np.empty(len(self.ids), bool)
-        rows, places = self.join(complete=False)
-        own[places] = skipped[rows]
+        rows, positions = self.join(complete=False)
+        own[positions] = skipped[rows]
         place_order, row_order = _sort(self.ids, self.name), self.sort_expected()
         place_order, row_order = place_order[~own[place_order]], row_order[~skipped[row_order]]
         if len(place_order) != len(row_order):
@@ -310,55 +310,55 @@ class _Sides:
         column = str(expected.name)
         if ids.isna().any():
             return f"{name} has no {column} in row {int(ids.isna().to_numpy().argmax()) + 1}."
-        strange, lacking = ids[~ids.isin(expected)].unique(), expected[~expected.isin(ids)].unique()
+        strange, missing = ids[~ids.isin(expected)].unique(), expected[~expected.isin(ids)].unique()
         if unknown and len(strange):
             return f"{name} has unknown {column} {quote_some(strange.tolist())}."
-        if len(lacking):
-            return f"{name} lacks {column} {quote_some(lacking.tolist())}."
+        if len(missing):
+            return f"{name} is missing {column} {quote_some(missing.tolist())}."
         surplus = ids.value_counts().sub(expected.value_counts(), fill_value=0)
         more = surplus[surplus > 0].index.tolist()
         return f"{name} has {column} {quote_some(more)} more often than needed." if more else f"{name} has other ids."
 
 
-def _match_rows(sides: _Sides, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
+def _match_rows(pairing: _IdPairing, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
     """Return the answers that count, ascending, each with its row; `skipped` are those that do not count.
 
     Ids are what pandas made of them, so 7 is 7.0. Where ids repeat, the order in which pandas happens to sort counts.
     """
-    rows, places = _pair(sides, policy, skipped)
+    rows, positions = _pair(pairing, policy, skipped)
     if skipped is not None:
         kept = ~skipped[rows]
-        rows, places = rows[kept], places[kept]
+        rows, positions = rows[kept], positions[kept]
         if policy == "subset":
-            sides.refuse_repeated(rows)
+            pairing.refuse_repeated(rows)
         elif not len(rows):
-            raise InvalidSubmission(f"{sides.name} has no row that counts.")
+            raise InvalidSubmission(f"{pairing.name} has no row that counts.")
     order = np.argsort(rows, kind="stable")
-    return rows[order], places[order]
+    return rows[order], positions[order]
 
 
-def _pair(sides: _Sides, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
-    if not sides.by_id or policy in ("positional", "positional_prefix"):
+def _pair(pairing: _IdPairing, policy: Ids, skipped: NDArray[np.bool_] | None) -> Pairs:
+    if not pairing.by_id or policy in ("positional", "positional_prefix"):
         if policy != "positional_prefix":
-            sides.check_counts()
-        count = min(sides.count, sides.expected_count)
+            pairing.check_counts()
+        count = min(pairing.count, pairing.expected_count)
         return np.arange(count), np.arange(count)
     if policy in ("join", "subset"):
-        return sides.join(complete=policy == "join")
+        return pairing.join(complete=policy == "join")
     if policy == "superset":
-        return sides.pair_known()
-    sides.check_counts()
+        return pairing.pair_known()
+    pairing.check_counts()
     if policy == "ids_subset_sorted" and skipped is not None:
-        return sides.pair_scored(skipped)
+        return pairing.pair_scored(skipped)
     if policy in ("ids_subset_sorted", "ids_equal_sorted"):
-        sides.join(complete=policy == "ids_equal_sorted")
+        pairing.join(complete=policy == "ids_equal_sorted")
     stable = policy == "nth_occurrence"
-    places, rows = _sort(sides.ids, sides.name, stable=stable), sides.sort_expected(stable=stable)
+    positions, rows = _sort(pairing.ids, pairing.name, stable=stable), pairing.sort_expected(stable=stable)
     if policy in ("one_to_one", "nth_occurrence"):
-        same = np.asarray(sides.ids.to_numpy()[places] == sides.expected.to_numpy()[rows])
-        if not np.all(same):
-            raise InvalidSubmission(sides.explain_difference())
-    return rows, places
+        equal = np.asarray(pairing.ids.to_numpy()[positions] == pairing.expected.to_numpy()[rows])
+        if not np.all(equal):
+            raise InvalidSubmission(pairing.explain_difference())
+    return rows, positions
 
 
 def _sort(ids: pd.Series, name: str, *, stable: bool = False) -> Indexes:
@@ -408,7 +408,7 @@ def _convert_numbers(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDA
         values = np.array([_float(value) for value in series.tolist()], np.float64)
     else:
         values = pd.to_numeric(series, errors="coerce").to_numpy(np.float64)
-        if series.dtype == object:  # pandas keeps whole numbers of more than 64 bits as text
+        if series.dtype == object:  # pandas keeps integers of more than 64 bits as text
             values = np.where(np.abs(values) >= 2 * _INT64_LIMIT, np.nan, values)
     missing = series.isna().to_numpy()
     if rule.only_numbers and not pd.api.types.is_numeric_dtype(series.dtype):
@@ -470,11 +470,11 @@ def _convert_classes(series: pd.Series, rule: Column, truth: pd.Series) -> tuple
             return values, np.fromiter((isinstance(value, str) for value in values), bool, len(values)), "text"
         return values, np.zeros(len(values), bool), "text, as the answers do"
     if values.dtype.kind == "O":
-        return values, np.zeros(len(values), bool), "whole numbers or booleans only, as the answers do"
+        return values, np.zeros(len(values), bool), "integers or booleans only, as in the answers"
     if values.dtype.kind != "f":
-        return values, np.ones(len(values), bool), "whole numbers"
+        return values, np.ones(len(values), bool), "integers"
     in_64_bits = (values >= -_INT64_LIMIT) & (values < _INT64_LIMIT)  # scikit-learn converts them
-    return values, in_64_bits & (values == np.floor(values)), "whole numbers"
+    return values, in_64_bits & (values == np.floor(values)), "integers"
 
 
 def _fill(series: pd.Series, rule: Column) -> pd.Series:

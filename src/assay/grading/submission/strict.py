@@ -211,7 +211,7 @@ def _match_rows(
     """Return the rows of `table` in the order of the expected ids, and the indexes of those answers; None for all.
 
     Every id must occur as often as expected; the n-th row of an id belongs to its n-th answer. A superset may have
-    other ids too, and a subset may lack some.
+    other ids too, and some may be missing from a subset.
     """
     repeats = policy == "nth_occurrence" or (
         policy not in ("superset", "subset") and bool(expected.is_duplicated().any())
@@ -230,12 +230,12 @@ def _match_rows(
         raise InvalidSubmission(f"{name} has unknown {expected.name} {quote_some(unknown)}{hint}.")
     missing = expected.filter(~expected.is_in(ids.implode())).to_list()
     if missing and policy != "subset":
-        rows = f"it has {len(table):,} of {len(expected):,} rows"
-        raise InvalidSubmission(f"{name} lacks {expected.name} {quote_some(missing)}: {rows}.")
+        rows = f"{len(table):,} of {len(expected):,} rows found"
+        raise InvalidSubmission(f"{name} is missing {expected.name} {quote_some(missing)} ({rows}).")
     how: Literal["inner", "left"] = "inner" if policy == "subset" else "left"
-    wanted = _number_ids(expected, repeats).with_row_index(_ANSWER)
+    numbered = _number_ids(expected, repeats).with_row_index(_ANSWER)
     submitted = table.hstack(_number_ids(ids, repeats))
-    joined = wanted.join(submitted, on=[_ID, *([_OCCURRENCE] if repeats else [])], how=how, maintain_order="left")
+    joined = numbered.join(submitted, on=[_ID, *([_OCCURRENCE] if repeats else [])], how=how, maintain_order="left")
     return joined, joined[_ANSWER].cast(pl.Int64).to_numpy() if policy == "subset" else None
 
 
