@@ -13,7 +13,7 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from command_line import Assay, run_assay, start_fork_server
-from isolation import borrow_machine, isolate, list_checkout, make_folder, remove_home
+from isolation import borrow_machine, isolate, list_checkout, list_untracked, make_folder, remove_home
 from tiny_run import TinyRun, prepare_tiny
 
 # Timing on a busy machine proves nothing. `make test` must not fail by chance; `make test-random` looks for new cases.
@@ -69,7 +69,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail if tests left files in the checkout."""
     stash = session.config.stash
     if CHECKOUT_FILES in stash:
-        stash[LEFT_BEHIND] = sorted(list_checkout(stash[MACHINE]) - stash[CHECKOUT_FILES])
+        stash[LEFT_BEHIND] = list_untracked(list_checkout(stash[MACHINE]) - stash[CHECKOUT_FILES])
         if stash[LEFT_BEHIND] and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -31,6 +32,15 @@ def list_checkout(home: Path) -> set[Path]:
         folders[:] = [name for name in folders if name not in CACHES and Path(folder, name) != home]
         listed.update(Path(folder, name) for name in [*files, *folders])
     return listed
+
+
+def list_untracked(paths: set[Path]) -> list[Path]:
+    """Return the files that no commit has: others may have arrived by a checkout during the test run."""
+    if not paths:
+        return []
+    git = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True)
+    tracked = {CHECKOUT / name for name in git.stdout.split("\0")}
+    return sorted(paths - tracked - {folder for path in tracked for folder in path.parents})
 
 
 def isolate(folder: Path) -> None:

@@ -60,7 +60,7 @@ class TinyRun:
         if in_process and self.assay and not self._inside:
             return self.assay("--tasks", TESTS / "tiny", *words)
         process = self.start(*words)
-        stdout, stderr = process.communicate(timeout=300)
+        stdout, stderr = process.communicate(timeout=600)
         return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
 
     def run_words(self, *agents: str, seeds: int = 1, time: str = "60s") -> list[str]:

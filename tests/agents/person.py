@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Person:

@@ -217,7 +217,7 @@ async def test_the_name_of_a_script_is_never_interpreted_by_a_shell(trial):
 
 async def test_a_script_is_killed_at_its_time_limit_and_its_output_is_shown(trial):
     async with trial.bench() as bench:
-        do = ActionDriver(bench, script_seconds=2.0)
+        do = ActionDriver(bench, script_seconds=10.0)
         code = "import time\nprint('begun')\ntime.sleep(1000)"
         await do("Write File", file_name="a.py", content=code)
         observed = await do("Execute Script", script_name="a.py")
@@ -226,7 +226,7 @@ async def test_a_script_is_killed_at_its_time_limit_and_its_output_is_shown(tria
 
 
 async def test_a_script_never_runs_past_the_deadline_of_the_trial(trial):
-    trial.budget = Budget(time=4, steps=50)
+    trial.budget = Budget(time=10, steps=50)
     async with trial.bench() as bench:
         do = ActionDriver(bench, script_seconds=1000.0)
         await do("Write File", file_name="a.py", content="import time\ntime.sleep(1000)")

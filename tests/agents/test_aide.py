@@ -231,7 +231,7 @@ def test_a_search_without_any_submission_is_an_agent_failure(trials):
 
 def test_a_script_is_killed_at_its_time_limit_and_the_next_prompt_says_so(trials):
     slow = script(30) + "import time\ntime.sleep(1000)\n"
-    trial = trials.run(slow, script(7), drafts=1, debug_prob=1, exec_seconds=2)
+    trial = trials.run(slow, script(7), drafts=1, debug_prob=1, exec_seconds=10)
     late, fixed = journal(trial).nodes
     assert late.buggy and late.execution.ended == "time" and late.reason.startswith("it exceeded its time limit")
     assert "it exceeded" in questions(trial)[1]

@@ -87,11 +87,10 @@ def test_greedy_debugs_with_the_given_probability():
     assert set(counts) == {"debug", "improve"} and abs(counts["debug"] - 600) < 82
 
 
-def test_a_node_without_a_script_is_never_debugged():
-    state = journal(done(0, code=""))
-    for policy in POLICIES:
-        settings = PolicySettings(policy=policy, drafts=1, debug_prob=1)
-        assert POLICIES[policy](state, Random(0), settings) == DRAFT
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_node_without_a_script_is_never_debugged(policy):
+    settings = PolicySettings(policy=policy, drafts=1, debug_prob=1)
+    assert POLICIES[policy](journal(done(0, code="")), Random(0), settings) == DRAFT
 
 
 def test_random_improves_all_good_nodes_with_equal_probability():

@@ -60,7 +60,7 @@ async def test_a_fork_does_not_become_a_second_session(trial):
 
 async def test_a_hanging_command_ends_the_session_and_its_output_is_shown(trial):
     async with trial.bench() as bench:
-        do = ActionDriver(bench, session_seconds=2.0)
+        do = ActionDriver(bench, session_seconds=10.0)
         await do("Python REPL", command="x = 1")
         observation = await do("Python REPL", command="print('begun')\nimport signal, time\nwhile True: time.sleep(1)")
         assert "was killed because it exceeded its time limit" in observation and observation.endswith("begun")

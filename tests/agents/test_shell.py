@@ -145,7 +145,7 @@ async def test_a_conversation_that_never_fits_ends_the_trial(trial, script):
 
 
 async def test_files_persist_when_time_runs_out_during_a_command(trial, script):
-    trial.budget = Budget(time=8, steps=50)
+    trial.budget = Budget(time=15, steps=50)
     story = [call("echo kept > kept"), call("echo begun > begun; sleep 1000", seconds=900), call("echo never > never")]
     files = await trial.work(Shell(), {"main": script(*story)})
     assert files["begun"] == b"begun\n" and files["kept"] == b"kept\n" and "never" not in files

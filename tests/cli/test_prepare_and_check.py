@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 TASK = "mlebench/spooky-author-identification"
 
 
@@ -55,16 +57,19 @@ def test_a_task_that_fails_does_not_stop_the_others(assay) -> None:
     assert f"1 of 2 tasks could not be prepared: {other}" in result.stderr
 
 
-def test_incompatible_options_are_explained(assay) -> None:
-    for words, why in [
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
         (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw require --synthetic"),
         (("prepare", TASK, "--synthetic", "--unverified"), "cannot be used with --raw or --unverified"),
         (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
         (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
-    ]:
-        result = assay(*words)
-        assert result.returncode == 2, words
-        assert why in result.stderr
+    ],
+)
+def test_incompatible_options_are_explained(assay, words, why) -> None:
+    result = assay(*words)
+    assert result.returncode == 2, words
+    assert why in result.stderr
 
 
 def test_the_error_for_unprepared_data_names_the_command(assay) -> None:

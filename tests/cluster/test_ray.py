@@ -17,7 +17,7 @@ def test_a_local_ray_listens_on_loopback_only(on_local_ray):
     on_local_ray.wait_half_way(process, trials=1)
     listening = on_local_ray.listening()
     on_local_ray.gate.touch()
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert listening and [address for address in listening if "127.0.0.1" not in address] == []
     on_local_ray.check_complete(trials=1)
@@ -41,7 +41,7 @@ def test_stopping_a_run_stops_its_trials(on_ray, ray_nodes):
     process = on_ray.start(*on_ray.patient("--on", f"ray:{ray_nodes.address}", "-c", "resources.cores=2", trials=3))
     on_ray.wait_half_way(process, trials=2)
     on_ray.interrupt(process)
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130, stderr
     states = sorted((trial.state.status, trial.state.cause or "") for trial in on_ray.folder.trials())
     assert states == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
@@ -52,7 +52,7 @@ def test_trials_of_a_dead_node_resume_on_another(on_ray, ray_nodes):
     on_ray.wait_half_way(process, trials=2)
     ray_nodes.cut_power(1)
     on_ray.gate.touch()
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     on_ray.check_complete(trials=2)
     epochs = [{event.epoch for event in read_events(trial.events)} for trial in on_ray.folder.trials()]

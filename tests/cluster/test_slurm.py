@@ -30,7 +30,7 @@ def test_a_requeued_job_resumes_from_its_snapshot(on_slurm, slurm, how):
     slurm.call(*how, job)
     on_slurm.wait_until(process, slurm.hurry)
     on_slurm.gate.touch()
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     on_slurm.check_complete(trials=1)
     (trial,) = on_slurm.folder.trials()
@@ -48,7 +48,7 @@ def test_a_node_that_dies_loses_nothing(on_slurm, slurm, fault):
     (slurm.kill_daemon if fault == "daemon" else slurm.cut_power)("node1")
     on_slurm.gate.touch()
     on_slurm.wait_until(process, slurm.hurry)
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     on_slurm.check_complete(trials=2)
     epochs = sorted(
@@ -75,7 +75,7 @@ def test_stopping_a_run_stops_its_jobs(on_slurm, slurm):
     process = on_slurm.start(*on_slurm.patient("--on", "slurm", "-c", "resources.cores=2", trials=3))
     on_slurm.wait_half_way(process, trials=2)
     on_slurm.interrupt(process)
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130 and f"assay resume {on_slurm.out}" in stderr
     states = sorted((trial.state.status, trial.state.cause or "") for trial in on_slurm.folder.trials())
     assert states == [("stopped", "user"), ("stopped", "user"), ("waiting", "")]
@@ -88,7 +88,7 @@ def test_queued_jobs_are_cancelled_when_the_cost_limit_is_reached(on_slurm, slur
     on_slurm.wait_half_way(process, trials=2)
     on_slurm.wait_until(process, lambda: not slurm.queued())
     on_slurm.gate.touch()
-    stdout, stderr = process.communicate(timeout=240)
+    stdout, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     assert "1 trial was not started because the 2 dollars for the whole run are spent" in stdout
     assert sorted(trial.state.status for trial in on_slurm.folder.trials()) == ["done", "done", "waiting"]

@@ -74,7 +74,7 @@ class LittleKaggle:
 
     def fetch(self, *calls: dict, **options: object) -> list[dict]:
         """Run these calls, and return the lines that they print."""
-        out, err = self.start(*calls, **options).communicate(timeout=120)  # type: ignore[arg-type]
+        out, err = self.start(*calls, **options).communicate(timeout=600)  # type: ignore[arg-type]
         assert err == ""
         assert KEY not in out
         assert TOKEN not in out

@@ -140,7 +140,7 @@ def test_one_competition_that_fails_does_not_stop_the_others(little: LittleKaggl
 def test_concurrent_processes_download_once(little: LittleKaggle) -> None:
     little.publish()
     crowd = [little.start({}) for _ in range(3)]
-    ends = [json.loads(process.communicate(timeout=240)[0].splitlines()[-1]) for process in crowd]
+    ends = [json.loads(process.communicate(timeout=600)[0].splitlines()[-1]) for process in crowd]
     assert all(little.is_complete(end) for end in ends)
     assert little.requests() == ["ask toy", "get toy 0", "get toy 0"]
 
@@ -183,7 +183,7 @@ def test_a_killed_client_is_reported_and_its_download_resumed(
     client = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(client) == 1
     os.kill(int(client[0]), how)
-    assert sentence in json.loads(process.communicate(timeout=240)[0].splitlines()[-1])["error"]
+    assert sentence in json.loads(process.communicate(timeout=600)[0].splitlines()[-1])["error"]
     little.behave()
     assert little.is_complete(little.result())
     assert little.requests()[-1] == f"get toy {BLOCK}"
@@ -215,7 +215,7 @@ def test_a_kill_at_any_time_of_extraction_leaves_nothing_incomplete(alone: Home,
     archive = tmp_path / "toy.zip"
     archive.write_bytes(CONTENT)
     words = [sys.executable, HERE / "kaggle_kill.py", alone.root, archive]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 20
 

@@ -76,10 +76,10 @@ def test_credentials_are_never_shown(little: LittleKaggle, verbose: str) -> None
     assert little.is_complete(little.fetch({}, variables={"KAGGLE_API_TOKEN": TOKEN, "VERBOSE": verbose})[-1])
 
 
-def test_a_missing_network_is_reported(little: LittleKaggle) -> None:
-    for variables in (None, {"KAGGLE_API_TOKEN": TOKEN}):
-        error = little.fetch({}, reachable=False, variables=variables)[-1]["error"]
-        assert "Kaggle cannot be reached to download toy" in error
+@pytest.mark.parametrize("variables", (None, {"KAGGLE_API_TOKEN": TOKEN}))
+def test_a_missing_network_is_reported(little: LittleKaggle, variables) -> None:
+    error = little.fetch({}, reachable=False, variables=variables)[-1]["error"]
+    assert "Kaggle cannot be reached to download toy" in error
 
 
 def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_missing_client_is_reported(alone: Home, tmp_path: Path) -> None:
             (without / part.name).symlink_to(part)
     words = [sys.executable, "-S", HERE / "kaggle_call.py", alone.root, '{"competition": "toy"}']
     path = f"{without}:{Path(assay.__file__).parents[1]}"
-    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(words, env={"PYTHONPATH": path}, capture_output=True, text=True, timeout=600)
     assert "run: pip install 'mlassay[kaggle]'" in done.stdout, done.stderr
 
 

@@ -259,7 +259,7 @@ print(prepare(Home(Path({str(alone.root)!r})), task, progress=NoProgress()).mani
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    tokens = {process.communicate(timeout=240)[0] for process in crowd}
+    tokens = {process.communicate(timeout=600)[0] for process in crowd}
     assert len(tokens) == 1
     assert (tmp_path / "calls").read_text() == "x"
 
@@ -272,7 +272,7 @@ def test_a_kill_at_any_time_leaves_nothing_incomplete(
     suite(tmp_path, task.source.packages[0])
     program = Path(__file__).with_name("kill_preparation.py")
     words = [sys.executable, str(program), str(alone.root), str(tmp_path / "toys"), way]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) > 20
 

@@ -46,4 +46,4 @@ def run_command(command: str, assay: Assay) -> str:
 def run_in_bash(command: str) -> subprocess.CompletedProcess[str]:
     """Run a line in bash, with the tested Python first on the PATH."""
     variables = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    return subprocess.run(["bash", "-ec", command], env=variables, capture_output=True, text=True, timeout=300)
+    return subprocess.run(["bash", "-ec", command], env=variables, capture_output=True, text=True, timeout=600)

@@ -112,7 +112,7 @@ def test_a_run_on_a_lost_disk_reports_it_and_completes_when_the_disk_is_back(
         machine.shut_down(point)
     else:
         machine.call("umount", "--lazy", point)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 1
     assert "cannot write the records of" in stderr and f"assay resume {on_disk.out}" in stderr
     assert "Traceback" not in stderr
@@ -149,7 +149,7 @@ def test_a_run_on_a_frozen_disk_waits_for_it(on_disk, machine, busy, tmp_path):
         assert process.poll() is None
     finally:
         machine.call("fsfreeze", "--unfreeze", point)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 0, stderr
     check_complete(on_disk, TRIALS)
 
@@ -164,7 +164,7 @@ def test_a_lab_with_unkillable_processes_is_abandoned(on_disk, machine, busy, ho
     volume = home.labs / lab.name / "volume"
     machine.call("fsfreeze", "--freeze", volume)
     try:
-        _, stderr = process.communicate(timeout=240)
+        _, stderr = process.communicate(timeout=600)
     finally:
         machine.call("fsfreeze", "--unfreeze", volume)
     assert process.returncode == 0, stderr

@@ -52,14 +52,14 @@ def test_a_command_that_ignores_signals_ends_at_its_time_limit(tiny, busy):
 
 def test_a_stopped_sandbox_ends_at_its_time_limit(tiny, busy):
     word = f"1{int(random_token(), 16)}"
-    process = tiny.start(*tiny.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=5")))
+    process = tiny.start(*tiny.run_words(busy(f"RunsTooLong,command=sleep {word}; true,seconds=20")))
     # At least three: bwrap, and in the sandbox a shell and its command.
     tiny.wait_until(process, lambda: any(is_asleep(pid) for pid in processes_with(word)))
     stopped = processes_with(word)
     assert len(stopped) >= 3
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     (trial,) = tiny.folder.trials()
     assert process.returncode == 0, stderr
     check_complete(tiny, 1)
@@ -71,12 +71,12 @@ def test_a_stopped_sandbox_ends_at_its_time_limit(tiny, busy):
 def test_a_hung_trial_process_is_killed_after_its_time_limit_and_the_trial_resumes(tiny, busy, home: Home, tmp_path):
     agent = (busy("StopsOnce"), {"marker": str(tmp_path / "marker")})
     task = Registry([TINY]).task("tiny/coin")
-    tiny.folder.add(Plan((task,), (agent,), budget={"time": 2.0}, tasks_folder=TINY).trials(home))
+    tiny.folder.add(Plan((task,), (agent,), budget={"time": 10.0}, tasks_folder=TINY).trials(home))
     execute_run(
         tiny.folder,
-        LocalExecutor(home, overdue=1.0),
+        LocalExecutor(home, overdue=5.0),
         progress=NoProgress(),
-        retries=Retries(wait=0.0, overdue=1.0),
+        retries=Retries(wait=0.0, overdue=5.0),
     )
     check_complete(tiny, 1)
     (trial,) = tiny.folder.trials()

@@ -42,7 +42,7 @@ def key(monkeypatch):
 def run_words(run, busy, address: str, *more: str) -> list[str]:
     """Return the arguments of a run that uses a model at an address, with short timeouts."""
     words = ["--model", "openai/gpt-4o", "--set", f"base_url={address}", "--set", "max_retries=0"]
-    return [*run.run_words(busy("Asks")), *words, "--set", "attempt_timeout=1", "-c", "retry_wait=0s", *more]
+    return [*run.run_words(busy("Asks")), *words, "--set", "attempt_timeout=10", "-c", "retry_wait=0s", *more]
 
 
 def free_port() -> int:

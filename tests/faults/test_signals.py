@@ -32,7 +32,7 @@ def test_a_run_stopped_by_sigterm_keeps_every_step_and_resume_repeats_none(tiny,
     process = tiny.start(*tiny.run_words(busy("Counts,steps=18"), seeds=2), "--cores", "2")
     tiny.wait_until(process, lambda: all_have(tiny, "snapshot_taken", 3, trials=2))
     process.send_signal(signal.SIGTERM)
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert f"assay resume {tiny.out}" in stderr
     steps = {}

@@ -30,10 +30,10 @@ def outcome(make_task, graded):
 SAME_IDS = [["4", "2", "3", "1"], ["4.0", "2", "3", "1.0"], ["004", " 2", "+3", "1e0"], ['"4"', "2", "3", "1 "]]
 
 
-def test_ids_that_are_the_same_numbers_are_the_same_ids(outcome):
-    for ids in SAME_IDS:
-        rows = zip(ids, [44, 22, 33, 11], strict=True)
-        assert outcome("id,price\n" + "".join(f"{id},{price}\n" for id, price in rows)) == 2.5  # (1 + 2 + 3 + 4) / 4
+@pytest.mark.parametrize("ids", SAME_IDS)
+def test_ids_that_are_the_same_numbers_are_the_same_ids(outcome, ids):
+    rows = zip(ids, [44, 22, 33, 11], strict=True)
+    assert outcome("id,price\n" + "".join(f"{id},{price}\n" for id, price in rows)) == 2.5  # (1 + 2 + 3 + 4) / 4
 
 
 OTHER_IDS = [
@@ -47,9 +47,9 @@ OTHER_IDS = [
 ]
 
 
-def test_other_ids_are_refused_with_one_sentence(outcome):
-    for ids, why in OTHER_IDS:
-        assert outcome("id,price\n" + "".join(f"{id},1\n" for id in ids)) == why
+@pytest.mark.parametrize(("ids", "why"), OTHER_IDS)
+def test_other_ids_are_refused_with_one_sentence(outcome, ids, why):
+    assert outcome("id,price\n" + "".join(f"{id},1\n" for id in ids)) == why
 
 
 def test_text_ids_must_be_the_same_to_the_letter(outcome):
@@ -57,10 +57,10 @@ def test_text_ids_must_be_the_same_to_the_letter(outcome):
     assert outcome("id,price\n d,40\nb,20\nc,30\na,10\n", NAMED) == "submission.csv has unknown id ' d'."
 
 
-def test_an_id_that_pandas_reads_as_missing_never_matches(outcome):
-    for word in MISSING_WORDS:
-        answers = f"id,price\na,10\n{word},20\n"
-        assert outcome(answers, answers) == "submission.csv has no id in row 2.", word
+@pytest.mark.parametrize("word", sorted(MISSING_WORDS))
+def test_an_id_that_pandas_reads_as_missing_never_matches(outcome, word):
+    answers = f"id,price\na,10\n{word},20\n"
+    assert outcome(answers, answers) == "submission.csv has no id in row 2.", word
 
 
 POLICIES = [
@@ -99,10 +99,10 @@ POLICIES = [
     ]  # fmt: skip
 
 
-def test_every_policy_pairs_rows_as_it_says(outcome):
-    for policy, submission, answers, expected in POLICIES:
-        result = outcome(f"id,price\n{submission}", f"id,price\n{answers}", ids=policy)
-        assert result == (expected if isinstance(expected, str) else pytest.approx(expected, abs=1e-5))
+@pytest.mark.parametrize(("policy", "submission", "answers", "expected"), POLICIES)
+def test_every_policy_pairs_rows_as_it_says(outcome, policy, submission, answers, expected):
+    result = outcome(f"id,price\n{submission}", f"id,price\n{answers}", ids=policy)
+    assert result == (expected if isinstance(expected, str) else pytest.approx(expected, abs=1e-5))
 
 
 def test_aligned_ids_may_repeat_as_often_as_in_the_answers(outcome):
@@ -168,15 +168,15 @@ NUMBERS = [
 ]
 
 
-def test_numbers_are_what_pandas_makes_numbers_of(make_task, graded):
-    for rule, value, expected in NUMBERS:
-        task = make_task(lenient=True, columns={"price": rule})
-        grade = graded(task, "id,price\na,10\n", f"id,price\na,{value}\n")
-        if isinstance(expected, str) and grade.not_finite is None:
-            assert grade.why == f"submission.csv: column 'price' must be {expected} for id 'a'."
-        else:
-            assert (grade.score if grade.not_finite is None else grade.not_finite) == expected
-            assert grade.valid_submission
+@pytest.mark.parametrize(("rule", "value", "expected"), NUMBERS)
+def test_numbers_are_what_pandas_makes_numbers_of(make_task, graded, rule, value, expected):
+    task = make_task(lenient=True, columns={"price": rule})
+    grade = graded(task, "id,price\na,10\n", f"id,price\na,{value}\n")
+    if isinstance(expected, str) and grade.not_finite is None:
+        assert grade.why == f"submission.csv: column 'price' must be {expected} for id 'a'."
+    else:
+        assert (grade.score if grade.not_finite is None else grade.not_finite) == expected
+        assert grade.valid_submission
 
 
 def two_rows(values):
@@ -205,14 +205,14 @@ CLASSES = [
     ]  # fmt: skip
 
 
-def test_classes_are_compared_only_with_classes_of_their_kind(outcome):
-    for truth, submitted, expected in CLASSES:
-        files = [two_rows(submitted), two_rows(truth)]
-        result = outcome(*files, columns={"price": {"type": "category"}}, metric="accuracy", direction="higher")
-        if isinstance(expected, str):
-            assert result.startswith(f"submission.csv: column 'price' must be {expected}")
-        else:
-            assert result == expected
+@pytest.mark.parametrize(("truth", "submitted", "expected"), CLASSES)
+def test_classes_are_compared_only_with_classes_of_their_kind(outcome, truth, submitted, expected):
+    files = [two_rows(submitted), two_rows(truth)]
+    result = outcome(*files, columns={"price": {"type": "category"}}, metric="accuracy", direction="higher")
+    if isinstance(expected, str):
+        assert result.startswith(f"submission.csv: column 'price' must be {expected}")
+    else:
+        assert result == expected
 
 
 def test_a_missing_class_may_stand_for_one(outcome):
@@ -238,13 +238,11 @@ TEXTS = [
 ]
 
 
-def test_texts_are_what_python_writes(outcome):
-    for rule, truth, submitted, expected in TEXTS:
-        files = [two_rows(submitted), two_rows(truth)]
-        result = outcome(*files, columns={"price": {"type": "text", **rule}}, metric="accuracy", direction="higher")
-        assert result == (
-            f"submission.csv: column 'price' must be {expected}." if isinstance(expected, str) else expected
-        )
+@pytest.mark.parametrize(("rule", "truth", "submitted", "expected"), TEXTS)
+def test_texts_are_what_python_writes(outcome, rule, truth, submitted, expected):
+    files = [two_rows(submitted), two_rows(truth)]
+    result = outcome(*files, columns={"price": {"type": "text", **rule}}, metric="accuracy", direction="higher")
+    assert result == (f"submission.csv: column 'price' must be {expected}." if isinstance(expected, str) else expected)
 
 
 @pytest.mark.parametrize("name", ["submission.CSV", "a.b.csv"])
@@ -325,9 +323,9 @@ def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(columns
     assert columns_outcome("id,a\n1,0.25\n2,0.5\n", **rules) == why
 
 
-def test_by_position_the_id_column_need_not_be_there(columns_outcome):
-    for submission in ("a,b\n0.25,0.75\n0.5,0.5\n", "id,a,b\nx,0.25,0.75\nx,0.5,0.5\n"):
-        assert columns_outcome(submission, ids="positional") == 0
+@pytest.mark.parametrize("submission", ("a,b\n0.25,0.75\n0.5,0.5\n", "id,a,b\nx,0.25,0.75\nx,0.5,0.5\n"))
+def test_by_position_the_id_column_need_not_be_there(columns_outcome, submission):
+    assert columns_outcome(submission, ids="positional") == 0
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ def scene(*rows):
 CAR = "1 0 0 0 2 4 1 0 car"
 
 
+@pytest.mark.parametrize("threshold", (0.3, 0.55, 0.65, 0.99))
 @pytest.mark.parametrize(
     ("predicted", "overlap"),
     [
@@ -38,9 +39,8 @@ CAR = "1 0 0 0 2 4 1 0 car"
         ("1 0 0 0 2 4 1 0 bus", 0),
     ],
 )
-def test_overlap_in_space_by_hand(predicted, overlap):
-    for threshold in (0.3, 0.55, 0.65, 0.99):
-        assert map_3d_iou([scene(CAR)], [scene(predicted)], thresholds=[threshold]) == (overlap > threshold)
+def test_overlap_in_space_by_hand(predicted, overlap, threshold):
+    assert map_3d_iou([scene(CAR)], [scene(predicted)], thresholds=[threshold]) == (overlap > threshold)
 
 
 def test_a_square_turned_by_half_a_right_angle_overlaps_in_an_octagon():
@@ -82,9 +82,9 @@ def test_the_share_of_hits_and_the_published_area_by_hand(true, predicted, share
     assert map_3d_iou(truth, prediction, average_precision=True) == pytest.approx(area, nan_ok=True)
 
 
-def test_the_published_sample_of_lyft_without_boxes_scores_zero():
-    for quirk in (False, True):
-        assert map_3d_iou([scene(CAR, BUS), scene(FAR)], [scene(), scene()], average_precision=quirk) == 0
+@pytest.mark.parametrize("quirk", (False, True))
+def test_the_published_sample_of_lyft_without_boxes_scores_zero(quirk):
+    assert map_3d_iou([scene(CAR, BUS), scene(FAR)], [scene(), scene()], average_precision=quirk) == 0
 
 
 SOLID = st.tuples(*[st.floats(-2, 2)] * 3, *[st.floats(0.5, 4)] * 3, st.floats(-7, 7), st.sampled_from([0.2, 0.5, 0.9]))
@@ -169,10 +169,13 @@ def test_the_published_grader_checks_boxes_of_true_classes_only():
 def test_cells_may_be_split_at_each_space():
     assert len(parse_boxes_3d(" \t", "here", split_at_spaces=True).labels) == 0
     assert parse_boxes_3d(CAR, "here", split_at_spaces=True).labels.tolist() == ["car"]
-    for text in (f" {CAR}", f"{CAR} ", CAR.replace(" 0 ", "  0 ", 1), CAR.replace(" ", "\t", 1)):
-        assert parse_boxes_3d(text, "here").labels.tolist() == ["car"]
-        with pytest.raises(InvalidSubmission):
-            parse_boxes_3d(text, "here", split_at_spaces=True)
+
+
+@pytest.mark.parametrize("text", [f" {CAR}", f"{CAR} ", CAR.replace(" 0 ", "  0 ", 1), CAR.replace(" ", "\t", 1)])
+def test_other_white_space_is_accepted_unless_cells_are_split_at_each_space(text):
+    assert parse_boxes_3d(text, "here").labels.tolist() == ["car"]
+    with pytest.raises(InvalidSubmission):
+        parse_boxes_3d(text, "here", split_at_spaces=True)
 
 
 def test_without_shapely_the_error_says_what_to_install(monkeypatch):

@@ -214,13 +214,18 @@ OTHER_FORMATS = {
 
 
 @pytest.mark.parametrize("lenient", [True, False])
-def test_other_formats_are_recognized(lenient, make_task, graded):
-    task = make_task(lenient=lenient)
-    for kind, content in OTHER_FORMATS.items():
-        for mark in (b"", b"\xef\xbb\xbf"):
-            assert graded(task, GOOD.decode(), mark + content).why == f"submission.csv is {kind}; submit plain CSV."
-    for level in (1, 3, 6, 9):
-        assert graded(task, GOOD.decode(), zlib.compress(GOOD, level)).why.startswith("submission.csv is zlib")
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "marked"])
+@pytest.mark.parametrize("kind", OTHER_FORMATS)
+def test_other_formats_are_recognized(kind, mark, lenient, make_task, graded):
+    grade = graded(make_task(lenient=lenient), GOOD.decode(), mark + OTHER_FORMATS[kind])
+    assert grade.why == f"submission.csv is {kind}; submit plain CSV."
+
+
+@pytest.mark.parametrize("lenient", [True, False])
+@pytest.mark.parametrize("level", [1, 3, 6, 9])
+def test_compressed_data_is_recognized_at_every_level(level, lenient, make_task, graded):
+    grade = graded(make_task(lenient=lenient), GOOD.decode(), zlib.compress(GOOD, level))
+    assert grade.why.startswith("submission.csv is zlib")
 
 
 @pytest.mark.parametrize("lenient", [True, False])
@@ -298,12 +303,11 @@ def test_only_regular_files_are_opened(make_task, prepared, tmp_path, monkeypatc
     assert grade.why == "absent.csv does not exist."
 
 
-def test_content_is_graded_like_a_file(make_task, prepared, tmp_path):
-    (tmp_path / "submission.csv").write_bytes(GOOD)
-    for content in (GOOD, b"", b"id,price\n9,x\n"):
-        (tmp_path / "submission.csv").write_bytes(content)
-        grades = [
-            grade_submission(source, prepared, home=Home(tmp_path)) for source in (tmp_path / "submission.csv", content)
-        ]
-        assert grades[0].score == grades[1].score and grades[0].why == grades[1].why
-        assert grades[1].submission_exists and grades[1].submission_path == "submission.csv"
+@pytest.mark.parametrize("content", [GOOD, b"", b"id,price\n9,x\n"], ids=["good", "empty", "bad"])
+def test_content_is_graded_like_a_file(content, prepared, tmp_path):
+    (tmp_path / "submission.csv").write_bytes(content)
+    grades = [
+        grade_submission(source, prepared, home=Home(tmp_path)) for source in (tmp_path / "submission.csv", content)
+    ]
+    assert grades[0].score == grades[1].score and grades[0].why == grades[1].why
+    assert grades[1].submission_exists and grades[1].submission_path == "submission.csv"

@@ -52,12 +52,12 @@ VALUES = [
 ]
 
 
-def test_values_are_read_as_the_rule_says(file, make_task, prepared):
-    for rule, written, values in VALUES:
-        file.write_text(
-            "id,price\n" + "".join(f"{id},{value}\n" for id, value in zip(["007", "8", "9"], written, strict=True))
-        )
-        assert checked(file, make_task(rule), prepared).values.tolist() == values
+@pytest.mark.parametrize(("rule", "written", "values"), VALUES)
+def test_values_are_read_as_the_rule_says(file, make_task, prepared, rule, written, values):
+    file.write_text(
+        "id,price\n" + "".join(f"{id},{value}\n" for id, value in zip(["007", "8", "9"], written, strict=True))
+    )
+    assert checked(file, make_task(rule), prepared).values.tolist() == values
 
 
 BROKEN_VALUES = [
@@ -76,11 +76,11 @@ BROKEN_VALUES = [
 ]
 
 
-def test_a_value_that_breaks_the_rule_is_named(file, make_task, prepared):
-    for rule, value, expected in BROKEN_VALUES:
-        file.write_text(f"id,price\n007,{value}\n8,{value}\n9,{value}\n")
-        sentence = refusal(file, make_task(rule), prepared)
-        assert sentence == f"submission.csv: column 'price' must be {expected} for id '007', and 2 more are wrong."
+@pytest.mark.parametrize(("rule", "value", "expected"), BROKEN_VALUES)
+def test_a_value_that_breaks_the_rule_is_named(file, make_task, prepared, rule, value, expected):
+    file.write_text(f"id,price\n007,{value}\n8,{value}\n9,{value}\n")
+    sentence = refusal(file, make_task(rule), prepared)
+    assert sentence == f"submission.csv: column 'price' must be {expected} for id '007', and 2 more are wrong."
 
 
 def test_without_ids_the_rows_are_counted(file, make_task, prepared):
@@ -240,12 +240,12 @@ MISSING = [
 ]
 
 
-def test_a_missing_value_is_what_the_rule_says(outcome):
-    for rule, value, expected in MISSING:
-        result = outcome(f"id,price\na,{value}\nb,20\nc,30\n", columns={"price": rule})
-        if isinstance(expected, str) and not expected.startswith("mae"):
-            expected = f"submission.csv: column 'price' must be {expected} for id 'a'."
-        assert result == expected
+@pytest.mark.parametrize(("rule", "value", "expected"), MISSING)
+def test_a_missing_value_is_what_the_rule_says(outcome, rule, value, expected):
+    result = outcome(f"id,price\na,{value}\nb,20\nc,30\n", columns={"price": rule})
+    if isinstance(expected, str) and not expected.startswith("mae"):
+        expected = f"submission.csv: column 'price' must be {expected} for id 'a'."
+    assert result == expected
 
 
 def test_answers_may_lie_outside_the_bounds_of_a_submission(outcome):

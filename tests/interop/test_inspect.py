@@ -184,7 +184,7 @@ def test_the_submission_counts_when_the_time_is_up(digits_home: Home, tmp_path: 
 
         return solve
 
-    task = pocket(tasks="digits", time=5)
+    task = pocket(tasks="digits", time=20)
     (log,) = inspect_eval(task, solver=sleep_until_time_is_up(), model="none", log_dir=str(tmp_path), display="none")
     assert log.samples and log.samples[0].limit and log.samples[0].scores
     assert log.samples[0].limit.type == "time"

@@ -125,9 +125,9 @@ def test_only_training_and_development_text_is_public_and_unchanged(miniature: P
     assert sorted(path.name for path in miniature.public.iterdir()) == ["dev", "judge.py", "model.py", "train"]
 
 
-def test_the_public_code_is_the_grading_code(miniature: Prepared, babylm: Task) -> None:
-    for name in ("model.py", "judge.py"):
-        assert (miniature.public / name).read_bytes() == (babylm.folder / name).read_bytes()
+@pytest.mark.parametrize("name", ("model.py", "judge.py"))
+def test_the_public_code_is_the_grading_code(miniature: Prepared, babylm: Task, name) -> None:
+    assert (miniature.public / name).read_bytes() == (babylm.folder / name).read_bytes()
 
 
 def test_hidden_text_is_test_text_and_not_public(miniature: Prepared) -> None:

@@ -69,15 +69,15 @@ class TestBillionWordImputation(Competition):
         assert files["private/sample_submission.csv"] == b'"id","sentence"\n0,"99 three"\n'
         assert files["public/train_v2.txt.zip/train_v2.txt"] == ("\n".join(lines[:99]) + "\n").encode()
 
-    def test_fixed_grades_sentences_that_look_like_numbers(self, miniatures: Miniatures) -> None:
-        for edition in ("v1", "fixed"):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = pd.read_csv(prepared.private / "test.csv")
-            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
-            assert perfect.score == 0
-            numbers = answers.assign(sentence="7")
-            grade = grade_submission(to_csv(numbers), prepared, home=miniatures.home)
-            assert grade.valid_submission == (edition == "fixed")
+    @pytest.mark.parametrize("edition", ("v1", "fixed"))
+    def test_fixed_grades_sentences_that_look_like_numbers(self, miniatures: Miniatures, edition: str) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv")
+        perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
+        assert perfect.score == 0
+        numbers = answers.assign(sentence="7")
+        grade = grade_submission(to_csv(numbers), prepared, home=miniatures.home)
+        assert grade.valid_submission == (edition == "fixed")
 
 
 @cache

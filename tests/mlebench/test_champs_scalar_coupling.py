@@ -71,14 +71,16 @@ class TestChampsScalarCoupling(Competition):
         with pytest.raises(SourceError, match=r"potential_energy.csv lacks \d+ molecules"):
             prepare_raw(self.name, raw)
 
-    def test_fixed_publishes_the_structures_of_test_molecules(self, miniatures: Miniatures) -> None:
-        for edition, published in (("v1", set()), ("fixed", {True})):
-            public = miniatures.prepared(self.name, edition).public
-            test = pd.read_csv(public / "test.csv")["molecule_name"].unique()
-            structures = set(pd.read_csv(public / "structures.csv")["molecule_name"])
-            assert {name in structures for name in test} - {False} == published
-            assert {(public / f"structures/{name}.xyz").exists() for name in test} - {False} == published
-            assert set(test).isdisjoint(pd.read_csv(public / "scalar_coupling_contributions.csv")["molecule_name"])
+    @pytest.mark.parametrize(("edition", "published"), (("v1", set()), ("fixed", {True})))
+    def test_fixed_publishes_the_structures_of_test_molecules(
+        self, miniatures: Miniatures, edition: str, published: set[bool]
+    ) -> None:
+        public = miniatures.prepared(self.name, edition).public
+        test = pd.read_csv(public / "test.csv")["molecule_name"].unique()
+        structures = set(pd.read_csv(public / "structures.csv")["molecule_name"])
+        assert {name in structures for name in test} - {False} == published
+        assert {(public / f"structures/{name}.xyz").exists() for name in test} - {False} == published
+        assert set(test).isdisjoint(pd.read_csv(public / "scalar_coupling_contributions.csv")["molecule_name"])
 
     def test_fixed_has_a_floor_and_counts_a_pair_once(self, miniatures: Miniatures) -> None:
         """The logarithm of the floor, 1e-9, is -20.72327."""

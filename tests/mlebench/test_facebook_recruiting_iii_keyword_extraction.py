@@ -87,27 +87,29 @@ class TestFacebookRecruitingIiiKeywordExtraction(Competition):
         assert shared["v1"] > 0
         assert shared["fixed"] == 0
 
-    def test_fixed_keeps_the_tag_nan(self, miniatures: Miniatures) -> None:
-        for edition, kept in (("v1", False), ("fixed", True)):
-            prepared = miniatures.prepared(self.name, edition)
-            sides = (prepared.public / "train.csv", prepared.private / "test.csv")
-            tags = {tag for path in sides for tag in read_text_table(path.read_bytes())["Tags"]}
-            assert ("nan" in tags, "" in tags) == (kept, not kept)
+    @pytest.mark.parametrize(("edition", "kept"), (("v1", False), ("fixed", True)))
+    def test_fixed_keeps_the_tag_nan(self, miniatures: Miniatures, edition: str, kept: bool) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        sides = (prepared.public / "train.csv", prepared.private / "test.csv")
+        tags = {tag for path in sides for tag in read_text_table(path.read_bytes())["Tags"]}
+        assert ("nan" in tags, "" in tags) == (kept, not kept)
 
     def test_fixed_has_a_small_sample(self, miniatures: Miniatures) -> None:
         samples = [miniatures.prepared(self.name, edition).public for edition in ("v1", "fixed")]
         headers = [(public / "sample_submission.csv").read_text().partition("\n")[0] for public in samples]
         assert headers == ["Id,Title,Body,Tags", "Id,Tags"]
 
-    def test_fixed_takes_the_mean_over_questions_and_counts_unknown_tags(self, miniatures: Miniatures) -> None:
+    @pytest.mark.parametrize("edition", ("v1", "fixed"))
+    def test_fixed_takes_the_mean_over_questions_and_counts_unknown_tags(
+        self, miniatures: Miniatures, edition: str
+    ) -> None:
         """With one wrong tag more than the n true ones, F1 of a question is 2 n / (2 n + 1)."""
-        for edition in ("v1", "fixed"):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = read_text_table((prepared.private / "test.csv").read_bytes())[["Id", "Tags"]]
-            perfect, more = (
-                grade_submission(to_csv(table), prepared, home=miniatures.home).score
-                for table in (answers, answers.assign(Tags=answers["Tags"] + " cobol"))
-            )
-            counts = answers["Tags"].str.split().str.len()
-            assert perfect == 1
-            assert more == (1 if edition == "v1" else pytest.approx((2 * counts / (2 * counts + 1)).mean(), abs=1e-5))
+        prepared = miniatures.prepared(self.name, edition)
+        answers = read_text_table((prepared.private / "test.csv").read_bytes())[["Id", "Tags"]]
+        perfect, more = (
+            grade_submission(to_csv(table), prepared, home=miniatures.home).score
+            for table in (answers, answers.assign(Tags=answers["Tags"] + " cobol"))
+        )
+        counts = answers["Tags"].str.split().str.len()
+        assert perfect == 1
+        assert more == (1 if edition == "v1" else pytest.approx((2 * counts / (2 * counts + 1)).mean(), abs=1e-5))

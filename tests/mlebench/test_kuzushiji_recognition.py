@@ -92,15 +92,15 @@ class TestKuzushijiRecognition(Competition):
         with pytest.raises(SourceError, match="without labels"):
             prepare_raw(self.name, raw)
 
-    def test_fixed_limits_the_points_of_a_page(self, miniatures: Miniatures) -> None:
-        for edition, valid in (("v1", True), ("fixed", False)):
-            prepared = miniatures.prepared(self.name, edition)
-            perfect = pd.read_csv(prepared.private / "gold_submission.csv")
-            grade = grade_submission(to_csv(perfect), prepared, home=miniatures.home)
-            assert grade.score == 1
-            many = to_csv(perfect.assign(labels=" ".join(["U+306F 1 1"] * 1201)))
-            grade = grade_submission(many, prepared, home=miniatures.home)
-            assert grade.valid_submission is valid
+    @pytest.mark.parametrize(("edition", "valid"), (("v1", True), ("fixed", False)))
+    def test_fixed_limits_the_points_of_a_page(self, miniatures: Miniatures, edition: str, valid: bool) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        perfect = pd.read_csv(prepared.private / "gold_submission.csv")
+        grade = grade_submission(to_csv(perfect), prepared, home=miniatures.home)
+        assert grade.score == 1
+        many = to_csv(perfect.assign(labels=" ".join(["U+306F 1 1"] * 1201)))
+        grade = grade_submission(many, prepared, home=miniatures.home)
+        assert grade.valid_submission is valid
 
 
 GRID = " ".join(f"U+306F {x} {y}" for x in range(2, 60, 5) for y in range(2, 60, 5))

@@ -57,11 +57,11 @@ class TestLearningAgencyLabAutomatedEssayScoring2(Competition):
             scores[edition] = grade_submission(content, prepared, home=miniatures.home).score
         assert scores == {"v1": 0.66667, "fixed": 0.2}
 
-    def test_the_answers_score_1(self, miniatures: Miniatures) -> None:
-        for edition in ("v1", "fixed"):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = to_csv(pd.read_csv(prepared.private / "answers.csv")[["essay_id", "score"]])
-            assert grade_submission(answers, prepared, home=miniatures.home).score == 1
+    @pytest.mark.parametrize("edition", ("v1", "fixed"))
+    def test_the_answers_score_1(self, miniatures: Miniatures, edition: str) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = to_csv(pd.read_csv(prepared.private / "answers.csv")[["essay_id", "score"]])
+        assert grade_submission(answers, prepared, home=miniatures.home).score == 1
 
 
 def quote(text: str) -> str:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
@@ -57,11 +58,11 @@ class TestNflPlayerContactDetection(Competition):
         expected = [row for row in rows if row.split(",")[1] == test[0]]
         assert files["private/test.csv"].decode().splitlines() == [header, *expected]
 
-    def test_an_id_in_place_of_another_is_refused_in_fixed(self, miniatures: Miniatures) -> None:
-        for edition in ("v1", "fixed"):
-            prepared = miniatures.prepared(self.name, edition)
-            perfect = pd.read_csv(prepared.private / "test.csv")[["contact_id", "contact"]]
-            three = perfect.assign(contact=[7, *perfect["contact"][1:]])
-            grades = [grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (perfect, three)]
-            assert grades[0].score == 1.0
-            assert grades[1].valid_submission == (edition == "v1")
+    @pytest.mark.parametrize("edition", ("v1", "fixed"))
+    def test_an_id_in_place_of_another_is_refused_in_fixed(self, miniatures: Miniatures, edition: str) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        perfect = pd.read_csv(prepared.private / "test.csv")[["contact_id", "contact"]]
+        three = perfect.assign(contact=[7, *perfect["contact"][1:]])
+        grades = [grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (perfect, three)]
+        assert grades[0].score == 1.0
+        assert grades[1].valid_submission == (edition == "v1")

@@ -52,11 +52,11 @@ class TestPetfinderPawpularityScore(Competition):
         with pytest.raises(SourceError, match="Pawpularity"):
             prepare_raw(self.name, raw)
 
-    def test_fixed_accepts_numbers_outside_the_range(self, miniatures: Miniatures) -> None:
-        for edition, valid in (("v1", False), ("fixed", True)):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = pd.read_csv(prepared.private / "test.csv")[["Id", "Pawpularity"]]
-            assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 0
-            below = to_csv(answers.assign(Pawpularity=0.5))
-            grade = grade_submission(below, prepared, home=miniatures.home)
-            assert grade.valid_submission is valid
+    @pytest.mark.parametrize(("edition", "valid"), (("v1", False), ("fixed", True)))
+    def test_fixed_accepts_numbers_outside_the_range(self, miniatures: Miniatures, edition: str, valid: bool) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv")[["Id", "Pawpularity"]]
+        assert grade_submission(to_csv(answers), prepared, home=miniatures.home).score == 0
+        below = to_csv(answers.assign(Pawpularity=0.5))
+        grade = grade_submission(below, prepared, home=miniatures.home)
+        assert grade.valid_submission is valid

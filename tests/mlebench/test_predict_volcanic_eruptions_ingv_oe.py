@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from competition import Competition, Files, Miniatures, Table, copy_files, prepare_raw, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
@@ -50,18 +51,16 @@ class TestPredictVolcanicEruptionsIngvOe(Competition):
             "public/test/12.csv": b"12",
         }
 
-    def test_repeating_the_best_row_helps_in_v1_only(self, miniatures: Miniatures) -> None:
-        for edition in ("v1", "fixed"):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = pd.read_csv(prepared.private / "test.csv")
-            wrong = answers.assign(time_to_eruption=answers["time_to_eruption"] + 1000)
-            wrong.loc[0] = answers.loc[0]
-            repeated = pd.concat([wrong, *[wrong.head(1)] * 100])
-            honest, gamed = (
-                grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (wrong, repeated)
-            )
-            assert honest.score == round(1000 * (len(answers) - 1) / len(answers))
-            if edition == "v1":
-                assert gamed.score == round(1000 * (len(answers) - 1) / len(repeated))
-            else:
-                assert not gamed.valid_submission
+    @pytest.mark.parametrize("edition", ("v1", "fixed"))
+    def test_repeating_the_best_row_helps_in_v1_only(self, miniatures: Miniatures, edition: str) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv")
+        wrong = answers.assign(time_to_eruption=answers["time_to_eruption"] + 1000)
+        wrong.loc[0] = answers.loc[0]
+        repeated = pd.concat([wrong, *[wrong.head(1)] * 100])
+        honest, gamed = (grade_submission(to_csv(table), prepared, home=miniatures.home) for table in (wrong, repeated))
+        assert honest.score == round(1000 * (len(answers) - 1) / len(answers))
+        if edition == "v1":
+            assert gamed.score == round(1000 * (len(answers) - 1) / len(repeated))
+        else:
+            assert not gamed.valid_submission

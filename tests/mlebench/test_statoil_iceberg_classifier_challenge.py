@@ -59,16 +59,16 @@ class TestStatoilIcebergClassifierChallenge(Competition):
         with pytest.raises(SourceError, match=r"test\.json is not a JSON list of objects"):
             prepare_raw(self.name, raw)
 
-    def test_fixed_clips_as_kaggle_does(self, miniatures: Miniatures) -> None:
+    @pytest.mark.parametrize(("edition", "cost"), (("v1", 36.04365338911715), ("fixed", 34.538776394910684)))
+    def test_fixed_clips_as_kaggle_does(self, miniatures: Miniatures, edition: str, cost: float) -> None:
         """One confident mistake among n images costs -ln(1e-15) / n, and -ln(2.2e-16) / n in v1."""
-        for edition, cost in (("v1", 36.04365338911715), ("fixed", 34.538776394910684)):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = pd.read_csv(prepared.private / "test.csv")
-            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
-            assert perfect.score == 0
-            answers.loc[0, "is_iceberg"] = 1 - answers.loc[0, "is_iceberg"]
-            grade = grade_submission(to_csv(answers), prepared, home=miniatures.home)
-            assert grade.score == pytest.approx(cost / len(answers), abs=1e-5)
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv")
+        perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
+        assert perfect.score == 0
+        answers.loc[0, "is_iceberg"] = 1 - answers.loc[0, "is_iceberg"]
+        grade = grade_submission(to_csv(answers), prepared, home=miniatures.home)
+        assert grade.score == pytest.approx(cost / len(answers), abs=1e-5)
 
 
 def write_json(raw: Path, side: str, content: str) -> None:

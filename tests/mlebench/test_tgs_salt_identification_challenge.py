@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from competition import (
     Competition,
     Files,
@@ -86,16 +87,16 @@ class TestTgsSaltIdentificationChallenge(Competition):
         assert not known["v1"]
         assert len(known["fixed"]) >= len(test) - 1
 
-    def test_fixed_gives_nothing_for_an_empty_mask(self, miniatures: Miniatures) -> None:
-        for edition, above in (("v1", True), ("fixed", False)):
-            prepared = miniatures.prepared(self.name, edition)
-            answers = pd.read_csv(prepared.private / "test.csv", keep_default_na=False)
-            perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
-            assert perfect.score == 1
-            empty = grade_submission(to_csv(answers.assign(rle_mask="")), prepared, home=miniatures.home)
-            without_salt = (answers["rle_mask"] == "").mean()
-            assert empty.score is not None
-            assert bool(empty.score > without_salt + 1e-5) is above
+    @pytest.mark.parametrize(("edition", "above"), (("v1", True), ("fixed", False)))
+    def test_fixed_gives_nothing_for_an_empty_mask(self, miniatures: Miniatures, edition: str, above: bool) -> None:
+        prepared = miniatures.prepared(self.name, edition)
+        answers = pd.read_csv(prepared.private / "test.csv", keep_default_na=False)
+        perfect = grade_submission(to_csv(answers), prepared, home=miniatures.home)
+        assert perfect.score == 1
+        empty = grade_submission(to_csv(answers.assign(rle_mask="")), prepared, home=miniatures.home)
+        without_salt = (answers["rle_mask"] == "").mean()
+        assert empty.score is not None
+        assert bool(empty.score > without_salt + 1e-5) is above
 
 
 def score(true: str, predicted: str) -> float:

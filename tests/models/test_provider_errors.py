@@ -148,11 +148,11 @@ async def test_settings_that_a_model_does_not_accept_are_named():
                 await models.ask("main", ASK)
 
 
-async def test_a_filtered_reply_says_so():
-    for route in (CHAT, COMPATIBLE, RESPONSES):
-        with ModelServer(Say("", stop="content_filter")) as server:
-            async with route.models(server) as models:
-                assert (await models.ask("main", ASK)).stop == "filter"
+@pytest.mark.parametrize("route", (CHAT, COMPATIBLE, RESPONSES))
+async def test_a_filtered_reply_says_so(route):
+    with ModelServer(Say("", stop="content_filter")) as server:
+        async with route.models(server) as models:
+            assert (await models.ask("main", ASK)).stop == "filter"
 
 
 @pytest.mark.parametrize(

@@ -131,11 +131,13 @@ async def test_an_unknown_price_is_not_zero():
     assert usage.cost is None
 
 
-async def test_a_reply_that_was_cut_off_says_so():
-    for route, word in ((CHAT, "length"), (RESPONSES, "max_output_tokens"), (STREAMED, "max_tokens")):
-        with ModelServer(Say("Well,", stop=word)) as server:
-            async with route.models(server) as models:
-                assert (await models.ask("main", ASK)).stop == "length"
+@pytest.mark.parametrize(
+    ("route", "word"), ((CHAT, "length"), (RESPONSES, "max_output_tokens"), (STREAMED, "max_tokens"))
+)
+async def test_a_reply_that_was_cut_off_says_so(route, word):
+    with ModelServer(Say("Well,", stop=word)) as server:
+        async with route.models(server) as models:
+            assert (await models.ask("main", ASK)).stop == "length"
 
 
 async def test_settings_reach_the_provider():

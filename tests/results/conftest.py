@@ -67,7 +67,7 @@ def run_stories(home: Home) -> None:
         (folder / f"{name}.json").write_text(json.dumps(replies))
     (folder / "fast.json").write_text(json.dumps([{"error": "refused"}]))
     models = [word for name in STORIES for word in ("--model", f"scripted/{folder / name}.json")]
-    agents = ["act,add_actions=Write File,script_seconds=2s", *(f"{SCRIPTED}:{name}" for name in OTHERS)]
+    agents = ["act,add_actions=Write File,script_seconds=10s", *(f"{SCRIPTED}:{name}" for name in OTHERS)]
     prepare_tiny(home)
     result = _assay(
         folder, "run", "tiny", *(word for agent in agents for word in ("--agent", agent)), *models,

@@ -229,7 +229,7 @@ def test_a_missing_package_is_reported_with_the_command_to_install_it():
         """
     )
     folder = Path(__file__).parent
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=600)
     assert "pip install 'mlassay[web]'" in done.stdout, done.stderr
 
 
@@ -256,7 +256,7 @@ def browse(path, profile):
     background = ("background-networking", "component-update", "sync", "gpu", "quic")
     call = [browser, "--headless", "--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in background)]
     call += ["--enable-logging=stderr", f"--user-data-dir={profile}", "--dump-dom", path.as_uri()]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(call, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 

@@ -254,7 +254,7 @@ def test_a_paused_trial_is_finished_by_another_process_and_graded_once(tiny):
     other.join()
     assert trial.state.status == "done"
     os.kill(paused, signal.SIGCONT)
-    _, stderr = run.communicate(timeout=120)
+    _, stderr = run.communicate(timeout=600)
     assert run.returncode == 0, stderr
     kinds = tiny.events()[trial.path.name]
     assert (kinds.count("submitted"), kinds.count("graded")) == (1, 1)

@@ -63,7 +63,7 @@ def test_a_run_stopped_by_a_signal_cleans_up_and_says_how_to_resume(tiny, number
     assert process.poll() is None
     # Ctrl-C in a terminal reaches every process, and the driver then signals its trials again.
     (os.killpg if everything else os.kill)(process.pid, number)
-    _, stderr = process.communicate(timeout=240)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert stderr.count("stopped") == 1
     assert f"assay resume {tiny.out}" in stderr
@@ -77,7 +77,7 @@ def test_two_concurrent_resumes_repeat_nothing(tiny):
     kill_after(tiny.start(*words), tiny, 3, everything=True)
     both = [tiny.start("resume", str(tiny.out)) for _ in range(2)]
     for process in both:
-        process.communicate(timeout=120)
+        process.communicate(timeout=600)
     assert tiny.call("resume", str(tiny.out)).returncode == 0
     check_complete(tiny)
 

@@ -81,8 +81,7 @@ def test_planted_code_is_found(rule: str, line: str):
 
 
 def test_ordinary_code_is_not_flagged():
-    for rule, pattern in _PATTERNS.items():
-        assert not pattern.search(_without_comments(GOOD)), rule
+    assert [rule for rule, pattern in _PATTERNS.items() if pattern.search(_without_comments(GOOD))] == []
     starters = list((Path(__file__).parents[2] / "src/assay/suites").glob("*/*/starter/**/*.py"))
     assert len(starters) > 10
     flagged = [
