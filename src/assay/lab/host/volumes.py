@@ -10,7 +10,6 @@ from pathlib import Path
 
 from assay.core.disk import random_token
 from assay.core.errors import LabError
-from assay.lab.host.mounting import mount_image, unmount
 
 _TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"
 _MAKE = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "16384", "-m", "0", "-O", "^has_journal,^resize_inode",
@@ -45,15 +44,11 @@ def create_volume(folder: Path, size: int, templates: Path) -> Volume:
     _copy(_template(size, templates), volume.image)
     volume.point.mkdir()
     try:
-        mount_image(volume.image, volume.point, "ext4", _OPTIONS)
-    except OSError:
-        # Where the kernel or a container refuses these calls, mount(8) may still succeed.
-        try:
-            _run("mount", "-o", f"loop,nosuid,nodev,noatime,{_OPTIONS}", str(volume.image), str(volume.point))
-        except VolumeUnavailable:
-            volume.image.unlink()
-            volume.point.rmdir()
-            raise
+        _run("mount", "-o", f"loop,nosuid,nodev,noatime,{_OPTIONS}", str(volume.image), str(volume.point))
+    except VolumeUnavailable:
+        volume.image.unlink()
+        volume.point.rmdir()
+        raise
     return volume
 
 
@@ -62,13 +57,13 @@ def remove_volume(folder: Path) -> None:
     volume = Volume(folder / "disk", folder / "volume")
     if volume.point.is_mount():
         try:
-            unmount(volume.point)
-        except OSError:
+            _run("umount", str(volume.point))
+        except VolumeUnavailable:
             # A process on the host has a file of the workspace open; let it finish, no other can open one.
             try:
-                unmount(volume.point, lazily=True)
-            except OSError as error:
-                raise LabError(f"cannot unmount {volume.point}: {error.strerror}") from error
+                _run("umount", "--lazy", str(volume.point))
+            except VolumeUnavailable as error:
+                raise LabError(f"cannot unmount {volume.point}: {error}") from error
     volume.image.unlink(missing_ok=True)
 
 
