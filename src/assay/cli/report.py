@@ -17,9 +17,8 @@ from assay.core.progress import ProgressBars
 from assay.records import RunFolder
 
 if TYPE_CHECKING:
-    from assay.records import TrialSummary
+    from assay.results.frame import Frame
     from assay.results.inference import ErrorKind
-    from assay.results.outcome import Outcome
     from assay.web.trials import TrialPart
 
 
@@ -146,30 +145,30 @@ def print_report(*runs: RunFolder, error: "ErrorKind" = "tasks") -> None:
 
 def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = False) -> None:
     """Write the results of runs as an HTML page, on request with what happened in each trial."""
-    from assay.results.collect import collect_summaries, find_panels
     from assay.results.disclosure import disclose_agents
+    from assay.results.frame import read_frame
     from assay.results.paired import try_comparing
     from assay.results.search_tree import collect_trees
     from assay.web.report import render_page
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProgressBars().stage("rendering the report"):
-        trials = collect_summaries(*runs)
+        frame = read_frame(*runs)
         page = render_page(
-            [outcome for _, outcome in trials],
-            find_panels(*runs),
+            frame,
+            frame.panels,
             title=_title(runs),
             created_at=max(datetime.fromisoformat(run.file.created_at) for run in runs),
             trees=[] if with_trials else [tree for run in runs for tree in collect_trees(run)],
-            disclosures=disclose_agents(trials),
-            comparisons=try_comparing([row for _, row in trials]),
-            parts=_make_parts(trials) if with_trials else (),
+            disclosures=disclose_agents(frame),
+            comparisons=try_comparing(frame),
+            parts=_make_parts(frame) if with_trials else (),
         )
     atomic_write(path, page)
     echo(f"Wrote {path}: open {path.resolve().as_uri()}", err=True)
 
 
-def _make_parts(trials: "Sequence[tuple[TrialSummary, Outcome]]") -> "Sequence[TrialPart]":
+def _make_parts(trials: "Frame") -> "Sequence[TrialPart]":
     try:
         from assay.web.trials import make_trial_parts
     except ImportError:
@@ -178,9 +177,10 @@ def _make_parts(trials: "Sequence[tuple[TrialSummary, Outcome]]") -> "Sequence[T
 
 
 def _write_figures(runs: Sequence[RunFolder], folder: Path) -> None:
-    from assay.results.collect import collect_outcomes, find_panels
+    from assay.results.frame import read_frame
     from assay.web.report import write_figures
 
     with ProgressBars().stage("drawing the figures"):
-        written = write_figures(collect_outcomes(*runs), find_panels(*runs), folder)
+        frame = read_frame(*runs)
+        written = write_figures(frame, frame.panels, folder)
     echo(f"Wrote {len(written)} files to {folder}", err=True)

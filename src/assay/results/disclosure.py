@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from assay.core.text import plural
-from assay.records import TrialSummary
-from assay.results.frame import CONDITIONS, RuleSet, condition_of
-from assay.results.frame import TrialRow as Outcome
-from assay.results.statistics import group_by
-
-SummaryAndOutcome = tuple[TrialSummary, Outcome]
+from assay.results.frame import CONDITIONS, RuleSet, TrialRow, condition_of, group_by
 
 _NETWORKS = {"none": "none", "models": "model providers only", "host": "open: the whole network"}
 
@@ -46,37 +41,37 @@ class Disclosure:
     load: float | None
 
 
-def disclose_agents(trials: Sequence[SummaryAndOutcome]) -> list[Disclosure]:
+def disclose_agents(rows: Sequence[TrialRow]) -> list[Disclosure]:
     """Return a disclosure for each agent under each set of rules."""
-    return [_disclose(same) for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent))]
+    return [_disclose(trials) for trials in group_by(rows, lambda row: (row.rules, row.agent))]
 
 
-def _disclose(trials: Sequence[SummaryAndOutcome]) -> Disclosure:
-    files = [trial.file for trial, _ in trials]
-    states = [trial.state for trial, _ in trials]
-    conditions = [{name: condition_of(outcome, name) for name in CONDITIONS} for _, outcome in trials]
+def _disclose(rows: Sequence[TrialRow]) -> Disclosure:
+    records = [row.record for row in rows if row.record]
+    files, states = [record.file for record in records], [record.state for record in records]
+    conditions = [{name: condition_of(row, name) for name in CONDITIONS} for row in rows]
     costs = [state.cost for state in states]
     return Disclosure(
-        agent=trials[0][1].agent,
-        rules=trials[0][1].rules,
+        agent=rows[0].agent,
+        rules=rows[0].rules,
         models=_distinct(f"{role}: {model}" for file in files for role, model in file.models.items()),
         settings=_distinct(
             f"{name}={value}" for file in files for name, value in {**file.settings, **file.model_settings}.items()
         ),
         tools=_distinct(file.tools for file in files if file.tools),
-        budget=_distinct(one["budget"] for one in conditions),
-        hardware=_distinct(one["hardware"] for one in conditions),
+        budget=_distinct(each["budget"] for each in conditions),
+        hardware=_distinct(each["hardware"] for each in conditions),
         internet=_distinct(
             _NETWORKS[state.sealing.network if state.sealing else file.network]
             for file, state in zip(files, states, strict=True)
         ),
-        sandbox=_distinct(f"{file.sandbox}, {one['sealing']}" for file, one in zip(files, conditions, strict=True)),
+        sandbox=_distinct(f"{file.sandbox}, {each['sealing']}" for file, each in zip(files, conditions, strict=True)),
         environment=_distinct(file.environment_from or file.environment for file in files),
-        description=_distinct(one["description"] for one in conditions),
-        feedback=_describe_feedback(trials),
-        attempts=_describe_attempts([outcome for _, outcome in trials]),
+        description=_distinct(each["description"] for each in conditions),
+        feedback=_describe_feedback(rows),
+        attempts=_describe_attempts(rows),
         versions=_distinct(f"{name} {version}" for file in files for name, version in file.versions.items()),
-        trials=len(trials),
+        trials=len(rows),
         seconds=sum(state.elapsed for state in states),
         tokens=sum(state.tokens for state in states),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
@@ -86,21 +81,21 @@ def _disclose(trials: Sequence[SummaryAndOutcome]) -> Disclosure:
     )
 
 
-def _describe_feedback(trials: Sequence[SummaryAndOutcome]) -> str:
+def _describe_feedback(rows: Sequence[TrialRow]) -> str:
     """Return what agents could learn about the hidden test data."""
-    if any(outcome.unsealed for _, outcome in trials):
+    if any(row.unsealed for row in rows):
         return "the answers were within reach, because a lab was not sealed"
-    checks = fmean(trial.state.validations for trial, _ in trials)
+    checks = fmean(row.validations for row in rows)
     used = f", used {checks:.1f} times per trial" if checks else ""
     return f"no score; only whether the format of a submission is valid{used}"
 
 
-def _describe_attempts(outcomes: Sequence[Outcome]) -> str:
+def _describe_attempts(rows: Sequence[TrialRow]) -> str:
     """Return how many attempts each task has, and which of them do not count."""
-    counts = Counter(outcome.task for outcome in outcomes if outcome.counts).values()
+    counts = Counter(row.task for row in rows if row.counts).values()
     fewest, most = min(counts, default=0), max(counts, default=0)
     text = f"{plural(most, 'attempt')} per task" if fewest == most else f"{fewest} to {most} attempts per task"
-    rerun, forks = sum(one.replaced for one in outcomes), sum(one.parent is not None for one in outcomes)
+    rerun, forks = sum(row.replaced for row in rows), sum(row.parent is not None for row in rows)
     text += f", {plural(rerun, 'trial')} rerun" if rerun else ""
     return text + (f", {plural(forks, 'fork')} not counted" if forks else "")
 

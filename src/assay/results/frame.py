@@ -23,7 +23,7 @@ from assay.lab.machine_load import BUSY_LOAD
 from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.records.state import Cause, Failure, Status
 from assay.results.sample_scores import load_sample_scores, normalize_score
-from assay.tasks import Registry, Task
+from assay.tasks import Measured, Registry, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -342,6 +342,11 @@ class Frame(Sequence[TrialRow]):
     def strata(self) -> dict[str, str]:
         """The split of each task."""
         return {row.task: row.split for row in self.rows}
+
+    @property
+    def panels(self) -> dict[str, Measured]:
+        """The measured reference panels of the tasks."""
+        return {name: task.measured for name, task in self.known_tasks.items() if task.measured}
 
     def where(self, condition: Callable[[TrialRow], bool]) -> "Frame":
         """Return the rows that meet a condition."""

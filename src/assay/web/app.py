@@ -12,9 +12,9 @@
     /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
     /run/RUN/trial/TRIAL                    what happened in a trial, in order
     /run/RUN/trial/TRIAL/prompt/EVENT       the whole prompt of a model call
-    /run/RUN/trial/TRIAL/text/EVENT/PLACE   the whole of a text that the page of the trial cuts
+    /run/RUN/trial/TRIAL/text/EVENT/NUMBER   the whole of a text that the page of the trial cuts
     /run/RUN/trial/TRIAL/files/EVENT        the files of a snapshot
-    /run/RUN/trial/TRIAL/files/EVENT/PLACE  one of them; …/raw downloads it
+    /run/RUN/trial/TRIAL/files/EVENT/NUMBER  one of them; …/raw downloads it
     /run/RUN/trial/TRIAL/eval               the trial as a log of Inspect, to download
     …/updates                               a message whenever a file of the run or trial changes (server-sent events)
 
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import (
@@ -47,8 +48,8 @@ from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
 from assay.records import TrialFolder
 from assay.results import wording
-from assay.results.comparison import MEASURES
 from assay.results.inference import INTERVAL_METHOD
+from assay.results.measures import MEASURES
 from assay.results.verdict import make_verdict
 from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
@@ -92,10 +93,10 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
             Route("/run/{run}/trial/{trial}", site.trial, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/prompt/{event:int}", site.prompt, methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/text/{event:int}/{place:int}", site.text, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/text/{event:int}/{position:int}", site.text, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/files/{event:int}", site.files, methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}", site.file, methods=["GET"]),
-            Route("/run/{run}/trial/{trial}/files/{event:int}/{place:int}/raw", site.raw, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{position:int}", site.file, methods=["GET"]),
+            Route("/run/{run}/trial/{trial}/files/{event:int}/{position:int}/raw", site.raw, methods=["GET"]),
             Route("/run/{run}/trial/{trial}/eval", site.eval_log, methods=["GET"]),
             Route("/static/figure.css", site.figure_style, methods=["GET"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
@@ -128,13 +129,16 @@ class _Site:
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
         view, selection = self._view(request), Selection.read(request.query_params)
-        view.prepare_verdicts()
-        compared, version = view.compared, view.shown_version
+        comparisons, compared = self._runs.find_comparisons(view)
+        version = self._runs.version_of(view)
         content = self._runs.keep(view, ("overview", selection), partial(pages.make_overview, view, selection))
-        verdicts = pages.make_verdicts(view)
-        return self._render(
+        verdicts = pages.make_verdicts(view, comparisons)
+        response = self._render(
             "overview", view, page="overview", version=version, compared=compared, verdicts=verdicts, **content
         )
+        if not compared:  # what takes long begins once the page is sent
+            response.background = BackgroundTask(self._runs.begin_comparing, view)
+        return response
 
     def compare(self, request: Request) -> Response:
         """The agents of a run compared, also with those of other runs."""
@@ -157,7 +161,10 @@ class _Site:
     def curves(self, request: Request) -> Response:
         """What each agent had reached over time, steps or cost."""
         view = self._view(request)
-        query, version = CurveQuery.read(request.query_params, view), f"{view.shown_version}-{self._grader.finished}"
+        query, version = (
+            CurveQuery.read(request.query_params, view),
+            f"{self._runs.version_of(view)}-{self._grader.finished}",
+        )
         content = make_curves_page(view, query, self._grader)
         return self._render("curves", view, page="curves", version=version, query=query, **content)
 
@@ -170,16 +177,16 @@ class _Site:
     def similar(self, request: Request) -> Response:
         """Which trials of a run have similar code."""
         view = self._view(request)
-        found = self._runs.keep(view, "similar", partial(compare_code, view))
+        similar = self._runs.keep(view, "similar", partial(compare_code, view))
         return self._render(
-            "similar", view, page="similar", found=found, threshold=read_threshold(request.query_params)
+            "similar", view, page="similar", similar=similar, threshold=read_threshold(request.query_params)
         )
 
     def similar_pair(self, request: Request) -> Response:
         """The code of two trials side by side."""
         view = self._view(request)
-        found = self._runs.keep(view, "similar", partial(compare_code, view))
-        pair = find_code_pair(found, request.path_params["first"], request.path_params["second"])
+        similar = self._runs.keep(view, "similar", partial(compare_code, view))
+        pair = find_code_pair(similar, request.path_params["first"], request.path_params["second"])
         if pair is None:
             raise HTTPException(404, "The code of these trials was not compared.")
         return self._render("similar_pair", view, page="similar", pair=pair, both=split_lines(pair))
@@ -200,8 +207,8 @@ class _Site:
         if content is None:
             raise HTTPException(404, "This run has no such trial.")
         if content["has_ungraded_nodes"] and not view.pending:
-            outcome = view.by_trial[name]
-            self._grader.find(content["folder"], view.tasks[outcome.task], outcome)
+            row = view.by_trial[name]
+            self._grader.find(content["folder"], view.tasks[row.task], row)
         links = markup.TraceLinks(f"/run/{view.key}/trial/{name}")
         return self._render(
             "trial", view, page="trial", version=version, budget=markup.PageBudget(), links=links, **content
@@ -218,36 +225,36 @@ class _Site:
     def text(self, request: Request) -> Response:
         """The whole of a text that the page of a trial cuts."""
         view, where = self._view(request), request.path_params
-        text = pages.find_text(view, where["trial"], where["event"], where["place"])
+        text = pages.find_text(view, where["trial"], where["event"], where["position"])
         if text is None:
             raise HTTPException(404, "This trial has no such text.")
         return PlainTextResponse(clean_text(text))
 
     def files(self, request: Request) -> Response:
         """The files of a snapshot."""
-        view, trial, found = self._files(request)
-        return self._render("files", view, page="files", outcome=view.by_trial[trial.path.name], workspace=found)
+        view, trial, workspace = self._files(request)
+        return self._render("files", view, page="files", row=view.by_trial[trial.path.name], workspace=workspace)
 
     def file(self, request: Request) -> Response:
         """One file of a snapshot."""
-        view, trial, found = self._files(request)
-        file = self._file(request, found)
-        outcome, block = view.by_trial[trial.path.name], read_text(trial, file)
-        return self._render("file", view, page="file", outcome=outcome, workspace=found, file=file, block=block)
+        view, trial, workspace = self._files(request)
+        file = self._file(request, workspace)
+        row, block = view.by_trial[trial.path.name], read_text(trial, file)
+        return self._render("file", view, page="file", row=row, workspace=workspace, file=file, block=block)
 
     def raw(self, request: Request) -> Response:
         """One file of a snapshot, to download."""
-        _, trial, found = self._files(request)
-        file = self._file(request, found)
+        _, trial, workspace = self._files(request)
+        file = self._file(request, workspace)
         return _download(read_chunks(trial, file), file.path.rpartition("/")[2])
 
     def eval_log(self, request: Request) -> Response:
         """The trial as a log of Inspect, to download."""
         view, name = self._view(request), request.path_params["trial"]
-        outcome = view.by_trial.get(name)
-        if outcome is None:
+        row = view.by_trial.get(name)
+        if row is None:
             raise HTTPException(404, "This run has no such trial.")
-        if outcome.pending or outcome.inapplicable:
+        if row.pending or row.inapplicable:
             raise HTTPException(404, "This trial has no result yet.")
         try:
             from assay.interop.inspect.logs import read_trial_log
@@ -270,11 +277,6 @@ class _Site:
             version = self._runs.version(run) if run else self._runs.version_of_all()
             return f"{version}-{self._grader.finished}" if version and with_curves else version
 
-        def begin() -> None:
-            if view := run and self._runs.get(run):
-                view.begin_comparing()
-
-        await anyio.to_thread.run_sync(begin)
         version = await anyio.to_thread.run_sync(find)
         if version is None:
             raise HTTPException(404, "There is no such run.")
@@ -293,33 +295,33 @@ class _Site:
         view = self._runs.get(request.path_params["run"])
         if view is None:
             raise HTTPException(404, "There is no such run.")
-        view.load()
+        self._runs.load(view)
         return view
 
     def _version_of_trial(self, run: str, trial: str) -> str | None:
         """Return a text that changes with the files of a trial, and once its steps are graded."""
         version, view = self._runs.version(run, trial), self._runs.get(run)
-        folder = view.trial(trial) if view else None
+        folder = view.folders.get(trial) if view else None
         return f"{version}-graded" if version and folder and self._grader.is_known(folder) else version
 
     def _files(self, request: Request) -> tuple[RunView, TrialFolder, WorkspaceFiles]:
         view = self._view(request)
-        trial = view.trial(request.path_params["trial"])
-        found = find_files(trial, request.path_params["event"]) if trial else None
-        if trial is None or found is None:
+        trial = view.folders.get(request.path_params["trial"])
+        files = find_files(trial, request.path_params["event"]) if trial else None
+        if trial is None or files is None:
             raise HTTPException(404, "This trial has no such snapshot.")
-        return view, trial, found
+        return view, trial, files
 
-    def _file(self, request: Request, found: WorkspaceFiles) -> WorkspaceFile:
-        place: int = request.path_params["place"]
-        if place >= len(found.files):
+    def _file(self, request: Request, workspace: WorkspaceFiles) -> WorkspaceFile:
+        position: int = request.path_params["position"]
+        if position >= len(workspace.files):
             raise HTTPException(404, "This snapshot has no such file.")
-        return found.files[place]
+        return workspace.files[position]
 
     def _render(self, name: str, view: RunView | None = None, status: int = 200, **content: Any) -> Response:
         template = self._environment.get_template(f"{name}.html.jinja")
         home = self._runs.only is None
-        content = {"version": view.shown_version if view else "", **content}
+        content = {"version": self._runs.version_of(view) if view else "", **content}
         return HTMLResponse(template.render(run=view, home=home, **content), status)
 
 
@@ -335,12 +337,12 @@ async def _watch(find: Callable[[], str | None], version: str, is_stopping: Call
     quiet = 0.0
     while not is_stopping():
         await anyio.sleep(_UPDATE_SECONDS)
-        found = await anyio.to_thread.run_sync(find)
+        current = await anyio.to_thread.run_sync(find)
         quiet += _UPDATE_SECONDS
-        if found is None:
+        if current is None:
             return
-        if found != version:
-            version, quiet = found, 0.0
+        if current != version:
+            version, quiet = current, 0.0
             yield f"data: {version}\n\n".encode()
         elif quiet >= _KEEP_ALIVE:
             quiet = 0.0

@@ -13,7 +13,7 @@ pages have a content-security policy without inline scripts.
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ from assay.core.figure import STYLESHEET
 from assay.core.progress import NoProgress, Progress
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
-from assay.results.collect import collect_summaries
-from assay.results.comparison import Comparison, compare_agents, select_trials
-from assay.results.disclosure import Disclosure, SummaryAndOutcome, disclose_agents
-from assay.results.statistics import detectable_difference_in_success, group_by
+from assay.results.disclosure import Disclosure, disclose_agents
+from assay.results.estimate import detectable_difference_in_success
+from assay.results.frame import Frame, group_by, read_frame
+from assay.results.paired import Comparison
 from assay.tasks import Registry
-from assay.web.conditions import Conditions, find_conditions
+from assay.web.conditions import Conditions, compare_rows, find_conditions
 from assay.web.leaderboard import Line, make_lines
 
 _STATIC = Path(__file__).parent / "static"
@@ -47,7 +47,7 @@ class BoardRow:
     conditions: Conditions
     line: Line
     disclosure: Disclosure
-    trials: tuple[SummaryAndOutcome, ...]
+    trials: Frame
 
     @property
     def label(self) -> str:
@@ -61,7 +61,7 @@ class Group:
 
     conditions: Conditions
     rows: tuple[BoardRow, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: Sequence[Comparison]
     detectable: float | None
     published: Any
 
@@ -132,7 +132,7 @@ def _add_entry(
 
     with tempfile.TemporaryDirectory(prefix="assay-board-") as name:
         run = open_entry(board, entry, Path(name) / "run")
-        trials = collect_summaries(run, registry=registry)
+        trials = read_frame(run, registry=registry)
         own = list(_make_rows(entry, trials, registry))
         rows += own
         shutil.copyfile(board.bundle(entry), site / "bundles" / f"{entry.name}.zip")
@@ -140,67 +140,52 @@ def _add_entry(
         folder.mkdir()
         served: dict[str, None] = {}
         pages = 1
-        for trial, outcome in trials:
-            prompts_page = f"{trial.folder.path.name}-prompts.html"
-            part = make_trial_part(trial, outcome, PageBudget(_PAGE_SIZE, highlight=False), prompts_page=prompts_page)
+        for row in trials:
+            prompts_page = f"{row.trial}-prompts.html"
+            part = make_trial_part(row, PageBudget(_PAGE_SIZE, highlight=False), prompts_page=prompts_page)
             served |= dict.fromkeys(part.served)
-            shown = {f"{trial.folder.path.name}.html": "board_trial"}
-            shown |= {prompts_page: "board_prompts"} if part.prompts else {}
-            for name_of_page, template_name in shown.items():
+            templates = {f"{row.trial}.html": "board_trial"}
+            templates |= {prompts_page: "board_prompts"} if part.prompts else {}
+            for name_of_page, template_name in templates.items():
                 template = environment.get_template(f"{template_name}.html.jinja")
                 page = template.render(title=title, root="../../", entry=entry, part=part)
                 (folder / name_of_page).write_text(page, encoding="utf-8")
-            pages += len(shown)
+            pages += len(templates)
         template = environment.get_template("board_entry.html.jinja")
         page = template.render(title=title, root="../", entry=entry, rows=own, served=list(served))
         (site / "entries" / f"{entry.name}.html").write_text(page, encoding="utf-8")
     return pages
 
 
-def _make_rows(entry: BoardEntry, trials: Sequence[SummaryAndOutcome], registry: Registry) -> Iterator[BoardRow]:
-    disclosures = {(one.rules, one.agent): one for one in disclose_agents(trials)}
-    for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent)):
-        outcomes = [outcome for _, outcome in same]
-        strata = {outcome.task: outcome.split for outcome in outcomes}
-        lines = make_lines(outcomes, strata)
-        if lines:
-            disclosure = disclosures[outcomes[0].rules, outcomes[0].agent]
-            yield BoardRow(entry, find_conditions(same, registry), lines[0], disclosure, tuple(same))
+def _make_rows(entry: BoardEntry, trials: Frame, registry: Registry) -> Iterator[BoardRow]:
+    disclosures = {(each.rules, each.agent): each for each in disclose_agents(trials)}
+    for group in trials.group_by(lambda row: (row.rules, row.agent)):
+        for line in make_lines(group, group.strata):
+            disclosure = disclosures[group[0].rules, group[0].agent]
+            yield BoardRow(entry, find_conditions(group, registry), line, disclosure, group)
 
 
 def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
     groups = []
-    for same in group_by(rows, lambda row: row.conditions):
-        best_first = sorted(same, key=lambda row: (-(row.line.success or 0.0), row.label))
-        outcomes = [replace(outcome, agent=row.label) for row in same for _, outcome in row.trials if outcome.counts]
+    for group in group_by(rows, lambda row: row.conditions):
+        best_first = sorted(group, key=lambda row: (-(row.line.success or 0.0), row.label))
+        trials = [replace(trial, agent=row.label) for row in best_first for trial in row.trials]
         groups.append(
             Group(
-                conditions=same[0].conditions,
+                conditions=group[0].conditions,
                 rows=tuple(best_first),
-                comparisons=tuple(_compare(best_first)),
-                detectable=detectable_difference_in_success(outcomes),
-                published=_find_published(same[0], registry),
+                comparisons=compare_rows(trials, best_first[0].label) if len(best_first) > 1 else (),
+                detectable=detectable_difference_in_success(trials),
+                published=_find_published(group[0], registry),
             )
         )
     return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))
-
-
-def _compare(rows: Sequence[BoardRow]) -> list[Comparison]:
-    """Compare each row with the best one; nothing where a condition that the page does not show differs."""
-    if len(rows) < 2:
-        return []
-    trials = [(trial, replace(outcome, agent=row.label)) for row in rows for trial, outcome in row.trials]
-    strata: Mapping[str, str] = {outcome.task: outcome.split for _, outcome in trials}
-    try:
-        return compare_agents(select_trials(row for _, row in trials), baseline=rows[0].label, strata=strata)
-    except UsageError:
-        return []
 
 
 def _find_published(row: BoardRow, registry: Registry) -> Any:
     from assay.web.selection import Selection, find_published
 
     split = row.conditions.split.partition(" ")[0]
-    task = registry.recorded_task(row.trials[0][1].task)
+    task = registry.recorded_task(row.trials[0].task)
     whole = split in ("all", *registry.suites[row.conditions.rules.suite][0].splits)
     return find_published(row.conditions.rules, task, Selection(split=split)) if whole else None

@@ -1,14 +1,13 @@
 """One leaderboard over several runs, grouped by what is comparable."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from assay.core.errors import AssayError, UsageError
-from assay.results.collect import collect_summaries, make_registry
-from assay.results.comparison import Comparison, compare_agents, select_trials
-from assay.results.disclosure import SummaryAndOutcome
-from assay.results.statistics import group_by
-from assay.web.conditions import Conditions, find_conditions
+from assay.core.errors import AssayError
+from assay.results.frame import TrialRow, group_by, make_registry, read_frame
+from assay.results.paired import Comparison
+from assay.web.conditions import Conditions, compare_rows, find_conditions
 from assay.web.leaderboard import Line, make_lines
 from assay.web.runs import RunView
 
@@ -19,7 +18,8 @@ class CombinedRow:
 
     line: Line
     runs: tuple[RunView, ...]
-    trials: tuple[SummaryAndOutcome, ...]
+    trials: Sequence[TrialRow]
+    conditions: Conditions
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class CombinedGroup:
 
     conditions: Conditions
     rows: tuple[CombinedRow, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: Sequence[Comparison]
 
 
 def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
@@ -36,36 +36,22 @@ def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
 
     A trial that is in several runs counts once, and agents whose code, settings or budget differ are kept apart.
     """
-    readable = [view for view in views if _is_readable(view)]
-    trials = collect_summaries(*(view.folder for view in readable))
-    registry = make_registry([trial.file for trial, _ in trials])
+    readable = list[RunView]()
+    for view in views:
+        with suppress(AssayError):
+            readable += [view] if view.rows else []
+    frame = read_frame(*(view.folder for view in readable))
+    registry = make_registry([row.record.file for row in frame if row.record])
     by_path = {view.folder.path: view for view in readable}
     rows = []
-    for same in group_by(trials, lambda pair: (pair[1].rules, pair[1].agent)):
-        strata = {outcome.task: outcome.split for _, outcome in same}
-        for line in make_lines([outcome for _, outcome in same], strata):
-            runs = dict.fromkeys(by_path[trial.folder.path.parent.parent] for trial, _ in same)
-            rows.append((find_conditions(same, registry), CombinedRow(line, tuple(runs), tuple(same))))
+    for trials in frame.group_by(lambda row: (row.rules, row.agent)):
+        for line in make_lines(trials, trials.strata):
+            folders = (row.record.folder.path.parent.parent for row in trials if row.record)
+            runs = tuple(dict.fromkeys(by_path[folder] for folder in folders))
+            rows.append(CombinedRow(line, runs, trials, find_conditions(trials, registry)))
     groups = []
-    for group in group_by(rows, lambda pair: pair[0]):
-        best_first = sorted((row for _, row in group), key=lambda row: (-(row.line.success or 0.0), row.line.agent))
-        groups.append(CombinedGroup(group[0][0], tuple(best_first), tuple(_compare(best_first))))
-    return sorted(groups, key=lambda one: (one.conditions.rules, one.conditions.split, one.conditions.time))
-
-
-def _is_readable(view: RunView) -> bool:
-    try:
-        view.load()
-    except AssayError:
-        return False
-    return True
-
-
-def _compare(rows: Sequence[CombinedRow]) -> list[Comparison]:
-    """Compare each agent with the best one; nothing where a condition that the page does not show differs."""
-    trials = [trial for row in rows for trial in row.trials]
-    strata = {outcome.task: outcome.split for _, outcome in trials}
-    try:
-        return compare_agents(select_trials(row for _, row in trials), baseline=rows[0].line.agent, strata=strata)
-    except UsageError:
-        return []
+    for group in group_by(rows, lambda row: row.conditions):
+        best_first = sorted(group, key=lambda row: (-(row.line.success or 0.0), row.line.agent))
+        comparisons = compare_rows([row for each in best_first for row in each.trials], best_first[0].line.agent)
+        groups.append(CombinedGroup(group[0].conditions, tuple(best_first), comparisons))
+    return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))

@@ -1,12 +1,13 @@
-"""What results must have in common to be on one leaderboard."""
+"""What results must have in common to be on one leaderboard, and how they compare."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.core.errors import UsageError
 from assay.core.quantities import format_duration
 from assay.core.text import plural
-from assay.results.disclosure import SummaryAndOutcome
-from assay.results.frame import CONDITIONS, RuleSet, condition_of
+from assay.results.frame import RuleSet, TrialRow, condition_of
+from assay.results.paired import Comparison, compare_agents, select_trials
 from assay.tasks import Registry
 
 
@@ -32,22 +33,28 @@ class Conditions:
         ]
 
 
-def find_conditions(trials: Sequence[SummaryAndOutcome], registry: Registry) -> Conditions:
+def find_conditions(rows: Sequence[TrialRow], registry: Registry) -> Conditions:
     """Return the conditions of the trials of one agent with the same rules."""
-    found = [{name: condition_of(outcome, name) for name in CONDITIONS} for _, outcome in trials]
-    times = sorted({trial.file.budget.time for trial, _ in trials})
-    unsealed = any(outcome.unsealed for _, outcome in trials)
-    rules = trials[0][1].rules
+    times = sorted({row.record.file.budget.time for row in rows if row.record})
+    limits = dict.fromkeys(map(format_duration, (times[0], times[-1])))
+    rules = rows[0].rules
     return Conditions(
         rules=rules,
-        split=_name_tasks(rules.suite, {outcome.task.partition("/")[2] for _, outcome in trials}, registry),
-        time=format_duration(times[0])
-        if len(times) == 1
-        else f"{format_duration(times[0])} to {format_duration(times[-1])}, by task",
-        hardware=_join(one["hardware"] for one in found),
-        network=_join(one["network"] for one in found),
-        feedback="answers within reach" if unsealed else "only whether the format is valid",
+        split=_name_tasks(rules.suite, {row.task.partition("/")[2] for row in rows}, registry),
+        time=f"{' to '.join(limits)}{', by task' if len(limits) > 1 else ''}",
+        hardware=_join(condition_of(row, "hardware") for row in rows),
+        network=_join(condition_of(row, "network") for row in rows),
+        feedback="answers within reach" if any(row.unsealed for row in rows) else "only whether the format is valid",
     )
+
+
+def compare_rows(rows: Sequence[TrialRow], baseline: str) -> list[Comparison]:
+    """Compare each agent with another one; nothing where a condition that pages do not name differs."""
+    try:
+        strata = {row.task: row.split for row in rows}
+        return compare_agents(select_trials(rows), baseline=baseline, strata=strata)
+    except UsageError:
+        return []
 
 
 def _name_tasks(suite: str, tasks: set[str], registry: Registry) -> str:

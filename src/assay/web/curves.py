@@ -4,7 +4,6 @@ Grading takes a process for each submission, which would disturb a run in progre
 have ended. Until then, and for trials whose steps cannot be graded, a trial has one row: its grade at its end.
 """
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,12 @@ from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.records import TrialFolder
 from assay.results.curves import Curve, make_curves
-from assay.results.outcome import Outcome
+from assay.results.figures import number_colors
+from assay.results.frame import TrialRow
 from assay.results.progress import AXES, Axis, CurveMeasure, ProgressRow, load_progress, make_end, read_progress
 from assay.tasks import Task
+from assay.web.background import Background
 from assay.web.drawing import draw_curves
-from assay.web.pages import number_colors
 from assay.web.runs import RunView
 
 _MEASURES: tuple[CurveMeasure, ...] = ("success", "percentile", "score")
@@ -33,61 +33,39 @@ class StepGrader:
     """Grades the steps of trials one after the other in a thread."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
-        self._is_stopping = is_stopping
-        self._known: dict[str, Progress | str] = {}
-        self._waiting: dict[str, tuple[TrialFolder, Task, Outcome]] = {}
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self.finished = 0
+        self._progress = Background(is_stopping=is_stopping)
 
-    def find(self, folder: TrialFolder, task: Task, outcome: Outcome) -> Progress | str | None:
+    @property
+    def finished(self) -> int:
+        """How many trials it has graded."""
+        return self._progress.finished
+
+    def find(self, folder: TrialFolder, task: Task, row: TrialRow) -> Progress | str | None:
         """Return the progress of a trial, or why it cannot be graded; None if it will be known later."""
         key = str(folder.path)
-        with self._lock:
-            if key in self._known:
-                return self._known[key]
-            if key in self._waiting:
-                return None
-        stored = _read(load_progress, folder, task, outcome)
-        with self._lock:
-            if stored is not None:
-                self._known[key] = stored
-                return stored
-            self._waiting[key] = (folder, task, outcome)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True)
-                self._thread.start()
-        return None
+        if key not in self._progress:
+            stored = _read(load_progress, folder, task, row)
+            if stored is None:
+                self._progress.begin(key, lambda: _read(read_progress, folder, task, row))
+            else:
+                self._progress.compute(key, lambda: stored)
+        progress: Progress | str | None = self._progress.find(key)
+        return progress
 
     def is_known(self, folder: TrialFolder) -> bool:
         """Whether the steps of a trial have been graded, or cannot be."""
-        with self._lock:
-            return str(folder.path) in self._known
-
-    def _work(self) -> None:
-        while not self._is_stopping():
-            with self._lock:
-                if not self._waiting:
-                    self._thread = None
-                    return
-                key, trial = next(iter(self._waiting.items()))
-            progress = _read(read_progress, *trial)
-            assert progress is not None
-            with self._lock:
-                self._known[key] = progress
-                del self._waiting[key]
-                self.finished += 1
+        return self._progress.find(str(folder.path)) is not None
 
 
 def _read(
-    read: Callable[[TrialFolder, Task, Home, Outcome], Progress | None],
+    read: Callable[[TrialFolder, Task, Home, TrialRow], Progress | None],
     folder: TrialFolder,
     task: Task,
-    outcome: Outcome,
+    row: TrialRow,
 ) -> Progress | str | None:
     """Return the progress of a trial, or why it cannot be graded."""
     try:
-        return read(folder, task, Home.default(), outcome)
+        return read(folder, task, Home.default(), row)
     except (AssayError, OSError) as error:
         return str(error)
 
@@ -107,7 +85,7 @@ class CurveQuery:
         task = query.get("task") if query.get("task") in view.tasks else None
         if len(view.tasks) == 1:
             task = next(iter(view.tasks))
-        ranked = any(outcome.has_leaderboard for outcome in view.outcomes)
+        ranked = any(row.has_leaderboard for row in view.rows)
         possible = {"success": True, "percentile": ranked, "score": task is not None}
         measures = tuple(name for name in _MEASURES if possible[name])
         default = measures[-1] if task else measures[0]
@@ -130,33 +108,31 @@ class CurveSection:
 
 def make_curves_page(view: RunView, query: CurveQuery, grader: StepGrader) -> dict[str, Any]:
     """Return the curves of a run, as far as its submissions have been graded."""
-    folders = {trial.folder.path.name: trial.folder for trial, _ in view.summaries}
     sections, problems, waiting, total = list[CurveSection](), dict[str, int](), 0, 0
     graded = not view.pending
     for section in view.sections:
-        chosen = [outcome for outcome in section.outcomes if outcome.counts and query.task in (None, outcome.task)]
         trials: list[Progress] = []
-        for outcome in chosen:
-            if outcome.pending or outcome.inapplicable:
+        for row in section.rows.counted:
+            if row.pending or row.inapplicable or query.task not in (None, row.task):
                 continue
-            rows: Progress = (make_end(outcome),)
-            if graded and outcome.valid and total < _MAX_GRADED:
+            steps: Progress = (make_end(row),)
+            if graded and row.valid and total < _MAX_GRADED:
                 total += 1
-                progress = grader.find(folders[outcome.trial], view.tasks[outcome.task], outcome)
+                progress = grader.find(view.folders[row.trial], view.tasks[row.task], row)
                 if isinstance(progress, str):
                     problems[progress] = problems.get(progress, 0) + 1
                 elif progress is None:
                     waiting += 1
                 else:
-                    rows = progress
-            trials.append(rows)
+                    steps = progress
+            trials.append(steps)
         if trials:
             curves = tuple(make_curves(trials, query.measure, query.axis))
-            figure = draw_curves(curves, number_colors(view), query.axis, percent=query.measure != "score")
+            figure = draw_curves(curves, number_colors(view.rows.agents), query.axis, percent=query.measure != "score")
             sections.append(CurveSection(str(section.rules), curves, figure))
     return {
         "sections": sections,
-        "colors": number_colors(view),
+        "colors": number_colors(view.rows.agents),
         "problems": problems,
         "waiting": waiting,
         "total": total,

@@ -61,12 +61,12 @@ def preview_data(task: Task, edition: str, variant: str) -> DataPreview:
         return DataPreview(problem=str(error))
     public = prepared.manifest.public
     tables = [name for name in sorted(public, key=_importance) if Path(name).suffix.lower() in _TABLES]
-    found = [_preview_table(prepared.public, name) for name in tables[:_MAX_TABLES]]
+    previews = [_preview_table(prepared.public, name) for name in tables[:_MAX_TABLES]]
     return DataPreview(
         files=sum(_count(file) for file in public.values()),
         size=sum(file.size for file in public.values()),
         groups=_group(public),
-        tables=tuple(table for table in found if table),
+        tables=tuple(table for table in previews if table),
     )
 
 
@@ -85,8 +85,8 @@ def _group(public: Mapping[str, File]) -> tuple[FileGroup, ...]:
     for name, file in sorted(public.items()):
         top, slash, rest = name.partition("/")
         groups.setdefault(f"{top}/…{Path(rest).suffix}" if slash else name, []).append(file)
-    found = [FileGroup(name, sum(map(_count, same)), sum(one.size for one in same)) for name, same in groups.items()]
-    return tuple(found[:_MAX_GROUPS])
+    first = list(groups.items())[:_MAX_GROUPS]
+    return tuple(FileGroup(name, sum(map(_count, files)), sum(file.size for file in files)) for name, files in first)
 
 
 def _preview_table(folder: Path, name: str) -> TablePreview | None:
@@ -106,5 +106,5 @@ def _preview_table(folder: Path, name: str) -> TablePreview | None:
         return None
     if not rows:
         return None
-    shown = [tuple(row[:_MAX_COLUMNS]) for row in rows]
-    return TablePreview(name, shown[0], tuple(shown[1:]), max(len(rows[0]) - _MAX_COLUMNS, 0))
+    header, *body = (tuple(row[:_MAX_COLUMNS]) for row in rows)
+    return TablePreview(name, header, tuple(body), max(len(rows[0]) - _MAX_COLUMNS, 0))

@@ -6,10 +6,10 @@ from assay.core.figure import Axis, Figure, Rows, Unit
 from assay.core.quantities import format_size
 from assay.core.text import one_line
 from assay.core.values import Interval, format_points
-from assay.results.comparison import PairComparison
 from assay.results.curves import Curve
+from assay.results.paired import PairedDifference
 from assay.results.progress import Axis as CurveAxis
-from assay.results.wording import short_task_name
+from assay.results.report import short_task_name
 from assay.web.trace import UsagePoint
 
 _HIDDEN = Axis(low=0, high=1, ticks=())
@@ -27,7 +27,7 @@ def draw_interval(mean: float, interval: Interval | None, color: int) -> Figure:
     return figure
 
 
-def draw_forest(pair: PairComparison) -> Figure:
+def draw_forest(pair: PairedDifference) -> Figure:
     """Draw the differences by task, the largest first, and their mean with its interval at the top."""
     tasks = pair.tasks[:_MAX_TASKS]
     reach = 1.05 * max([0.01, abs(pair.interval.low), abs(pair.interval.high), *(abs(t.difference) for t in tasks)])

@@ -1,6 +1,6 @@
 """The files of a workspace as the snapshots of a trial have them.
 
-A file is named by its place in the sorted list of its snapshot, never by its path: names in a workspace are untrusted.
+A file is named by its position in the sorted list of its snapshot, never by its path: those are untrusted.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _CHUNK = 2**18
 class WorkspaceFile:
     """One file of a snapshot."""
 
-    place: int
+    position: int
     path: str
     file: SnapshotFile
 
@@ -42,7 +42,7 @@ class WorkspaceFiles:
     @property
     def size(self) -> int:
         """The total size of the files in bytes."""
-        return sum(one.file.size for one in self.files)
+        return sum(file.file.size for file in self.files)
 
 
 def find_files(folder: TrialFolder, number: int) -> WorkspaceFiles | None:
@@ -58,13 +58,13 @@ def find_files(folder: TrialFolder, number: int) -> WorkspaceFiles | None:
         number=number,
         step=events[at].step,
         files=tuple(
-            WorkspaceFile(place, _as_text(path), file)
-            for place, (path, file) in enumerate(sorted(snapshot.files.items()))
+            WorkspaceFile(position, _as_text(path), file)
+            for position, (path, file) in enumerate(sorted(snapshot.files.items()))
         ),
         links=tuple(_as_text(f"{name} → {target}") for name, target in sorted(snapshot.links.items())),
         left_out=tuple(map(_as_text, snapshot.left_out)),
-        before=next((numbers[one] for one in range(at - 1, -1, -1) if different[one]), None),
-        after=next((numbers[one] for one in range(at + 1, len(numbers)) if different[one]), None),
+        before=next((numbers[i] for i in range(at - 1, -1, -1) if different[i]), None),
+        after=next((numbers[i] for i in range(at + 1, len(numbers)) if different[i]), None),
     )
 
 

@@ -99,7 +99,7 @@ def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
 
 
 def _cookies(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
-    found = []
+    values = []
     for key, value in headers:
         if key.lower() == b"cookie":
             try:
@@ -107,5 +107,5 @@ def _cookies(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
             except CookieError:
                 continue
             if name in cookies:
-                found.append(cookies[name].value)
-    return found
+                values.append(cookies[name].value)
+    return values

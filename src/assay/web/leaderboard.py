@@ -1,13 +1,12 @@
 """The leaderboard: one line per agent over all tasks with the same rules."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
 from assay.results import inference
+from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Interval
-from assay.results.outcome import Outcome
-from assay.results.statistics import group_by
 
 
 @dataclass(frozen=True)
@@ -32,52 +31,52 @@ class Line:
     failures: int
 
 
-def make_lines(outcomes: Sequence[Outcome], strata: Mapping[str, str]) -> list[Line]:
+def make_lines(rows: Sequence[TrialRow], strata: Mapping[str, str]) -> list[Line]:
     """Return the agents, the one with the highest success rate first."""
-    counted = [outcome for outcome in outcomes if outcome.counts]
-    lines = [_line(same, strata) for same in group_by(counted, lambda one: one.agent)]
+    by_agent = group_by((row for row in rows if row.counts), lambda row: row.agent)
+    lines = [_make_line(trials, strata) for trials in by_agent]
     return sorted(lines, key=lambda line: (-_or_low(line.success), -_or_low(line.improvement), line.agent))
 
 
-def _line(same: Sequence[Outcome], strata: Mapping[str, str]) -> Line:
-    sample = {task[0].task: rates for task in group_by(same, lambda one: one.task) if (rates := _successes(task))}
-    ended = [one for one in same if not one.pending and not one.inapplicable]
-    costs = [one.cost for one in ended]
+def _make_line(trials: Sequence[TrialRow], strata: Mapping[str, str]) -> Line:
+    sample = {task[0].task: rates for task in group_by(trials, lambda row: row.task) if (rates := _successes(task))}
+    ended = [row for row in trials if not row.pending and not row.inapplicable]
+    costs = [row.cost for row in ended]
     return Line(
-        agent=same[0].agent,
-        models=tuple(dict.fromkeys(one.model for one in same if one.model)),
-        tasks=len({one.task for one in same if not one.inapplicable}),
-        trials=len(same),
+        agent=trials[0].agent,
+        models=tuple(dict.fromkeys(row.model for row in trials if row.model)),
+        tasks=len({row.task for row in trials if not row.inapplicable}),
+        trials=len(trials),
         finished=len(ended),
-        valid=sum(one.valid for one in ended),
+        valid=sum(row.valid for row in ended),
         success=inference.mean_over_tasks(sample) if sample else None,
         interval=inference.rate_interval(sample, strata=strata) if sample else None,
         error=inference.task_error(sample) if sample else None,
-        percentile=_mean(one.grade.percentile for one in ended if one.valid and one.grade),
-        improvement=_median(_mean(one.improvement for one in task) for task in group_by(ended, lambda one: one.task)),
-        seconds=_mean(one.elapsed for one in ended),
+        percentile=_mean(row.percentile for row in ended),
+        improvement=_median(_mean(row.improvement for row in task) for task in group_by(ended, lambda row: row.task)),
+        seconds=_mean(row.elapsed for row in ended),
         cost=None if any(cost is None for cost in costs) else _mean(costs),
-        tokens=None if not ended else round(fmean(one.tokens for one in ended)),
-        sealed=not any(one.unsealed for one in same),
-        failures=sum(one.failure is not None for one in same),
+        tokens=None if not ended else round(fmean(row.tokens for row in ended)),
+        sealed=not any(row.unsealed for row in trials),
+        failures=sum(row.failure is not None for row in trials),
     )
 
 
-def _successes(task: Sequence[Outcome]) -> list[float]:
+def _successes(task: Sequence[TrialRow]) -> list[float]:
     """Return the successes of the finished trials of a task; nothing where the task does not define success."""
-    if any(one.valid and one.success is None for one in task):
+    if any(row.valid and row.success is None for row in task):
         return []
-    return [float(one.success) for one in task if one.success is not None]
+    return [float(row.success) for row in task if row.success is not None]
 
 
-def _mean(values: Sequence[float | None] | Iterator[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return fmean(found) if found else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
-def _median(values: Iterator[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return median(found) if found else None
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def _or_low(value: float | None) -> float:

@@ -96,14 +96,14 @@ def _render_diff(text: str, path: str) -> Markup:
     """
     lines = text.split("\n")
     new, old = (_highlight_lines([_code(line) for line in lines if line[:1] != left_out], path) for left_out in "-+")
-    shown = []
+    rendered = []
     for line in lines:
         if line[:1] != "-":
             code = new.pop(0)
         if line[:1] != "+":
             removed = old.pop(0)
-        shown.append(_diff_line(line, removed if line[:1] == "-" else code))
-    return Markup("\n").join(shown)
+        rendered.append(_diff_line(line, removed if line[:1] == "-" else code))
+    return Markup("\n").join(rendered)
 
 
 def _code(line: str) -> str:
@@ -111,16 +111,16 @@ def _code(line: str) -> str:
 
 
 def _highlight_lines(lines: Sequence[str], path: str) -> list[Markup]:
-    found = [Markup(line) for line in _highlight("\n".join(lines), path).split("\n")]
-    return found + [Markup("")] * (len(lines) - len(found))
+    highlighted = [Markup(line) for line in _highlight("\n".join(lines), path).split("\n")]
+    return highlighted + [Markup("")] * (len(lines) - len(highlighted))
 
 
 def _diff_line(line: str, code: Markup) -> Markup:
     if line.startswith("@@"):
         return Markup('<span class="place">{}</span>').format(line)
     kind = {"+": "added", "-": "removed"}.get(line[:1])
-    shown = escape(line[:1]) + code
-    return Markup('<span class="{}">{}</span>').format(kind, shown) if kind else shown
+    content = escape(line[:1]) + code
+    return Markup('<span class="{}">{}</span>').format(kind, content) if kind else content
 
 
 def _highlight(text: str, path: str) -> Markup:

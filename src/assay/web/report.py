@@ -8,22 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.core.disk import atomic_write
 from assay.core.errors import MissingDependency
 from assay.core.figure import STYLESHEET, Figure
-from assay.results import figures, wording
-from assay.results.comparison import Comparison
+from assay.core.text import plural
+from assay.results import figures
 from assay.results.disclosure import Disclosure
-from assay.results.outcome import Outcome, RuleSet
-from assay.results.report import describe_attempts, describe_caveats, describe_success
+from assay.results.estimate import Summary, detectable_difference_in_success, summarize_agents, summarize_tasks
+from assay.results.frame import RuleSet, TrialRow, group_by
+from assay.results.paired import Comparison
+from assay.results.report import describe_attempts, describe_caveats, describe_success, short_task_name
 from assay.results.search_tree import SearchTree
-from assay.results.statistics import (
-    Cell,
-    Standing,
-    detectable_difference_in_success,
-    group_by,
-    summarize_cells,
-    summarize_standings,
-)
 from assay.tasks.model import Measured
 
 if TYPE_CHECKING:
@@ -40,7 +35,7 @@ _MAX_TASKS_NAMED = 4
 class Strip:
     """The figure of one task."""
 
-    cell: Cell
+    summary: Summary
     figure: Figure
 
 
@@ -49,7 +44,7 @@ class FailureReason:
     """Trials that have no score for the same reason, with how many of them each agent has and on which tasks."""
 
     failure: str
-    why: str
+    reason: str
     trials: int
     agents: Mapping[str, int]
     tasks: str
@@ -61,8 +56,8 @@ class ReportSection:
 
     name: str
     rules: RuleSet
-    tasks: list[list[Cell]]
-    standings: list[Standing]
+    tasks: list[list[Summary]]
+    agents: list[Summary]
     attempts: list[str]
     strips: list[Strip]
     legend: str
@@ -70,11 +65,11 @@ class ReportSection:
     success: Figure | None
     curves: Figure | None
     reasons: list[FailureReason]
-    trials: list[list[Outcome]]
+    trials: list[list[TrialRow]]
 
 
 def render_page(
-    outcomes: Sequence[Outcome],
+    rows: Sequence[TrialRow],
     panels: Mapping[str, Measured],
     title: str,
     created_at: datetime,
@@ -86,140 +81,121 @@ def render_page(
     """Return the report as HTML.
 
     Args:
-        outcomes: The trials.
+        rows: The trials.
         panels: The reference panels by task id.
         title: The title of the page.
-        created_at: When the run was made.
+        created_at: When the run was started.
         trees: The searches of agents.
         disclosures: How the trials were run, for each agent.
         comparisons: The agents compared with each other.
         parts: What happened in each trial, if the page is to include it.
     """
     template = _environment().get_template("report.html.jinja")
-    counted = [outcome for outcome in outcomes if outcome.counts]
-    palette = figures.number_colors(outcome.agent for outcome in counted)
-    by_rules = group_by(outcomes, lambda o: o.rules)
-    sections = [_section(same, panels, palette, f"part{place}") for place, same in enumerate(by_rules)]
+    counted = [row for row in rows if row.counts]
+    palette = figures.number_colors(row.agent for row in counted)
+    by_rules = group_by(rows, lambda row: row.rules)
+    costs = [row.cost for row in rows]
     return template.render(
         title=title,
-        styles=[_style(STYLESHEET), _style(_STATIC / "trace.css"), _style(_STATIC / "report.css")],
+        styles=[_style(path) for path in (STYLESHEET, _STATIC / "trace.css", _STATIC / "report.css")],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
-        sections=sections,
+        sections=[_make_section(group, panels, palette, f"part{number}") for number, group in enumerate(by_rules)],
         counted=counted,
         power=_format_power(by_rules),
-        success=describe_success(outcomes),
+        success=describe_success(rows),
         trees=[] if parts else trees,
         disclosures=disclosures,
         comparisons=comparisons,
         trial_parts=parts,
-        shown={part.outcome.trial: part.links.prefix for part in parts},
+        prefixes={part.row.trial: part.links.prefix for part in parts},
         agents=len(palette),
-        tasks=len({(outcome.rules, outcome.task) for outcome in counted}),
-        seeds=len({outcome.seed for outcome in counted}),
-        failures=Counter(outcome.failure_name for outcome in counted if outcome.failure is not None),
-        pending=sum(outcome.pending for outcome in counted),
-        unsealed=sum(outcome.unsealed for outcome in counted),
-        caveats=[line for line in describe_caveats(outcomes) if not line.startswith("Unsealed")],
-        ran=sum(outcome.ran for outcome in counted),
-        seconds=sum(outcome.elapsed for outcome in outcomes),
-        tokens=sum(outcome.tokens for outcome in outcomes),
-        cost=_total_cost(outcomes),
+        tasks=len({(row.rules, row.task) for row in counted}),
+        seeds=len({row.seed for row in counted}),
+        failures=Counter(row.failure_name for row in counted if row.failure is not None),
+        pending=sum(row.pending for row in counted),
+        unsealed=sum(row.unsealed for row in counted),
+        caveats=[line for line in describe_caveats(rows) if not line.startswith("Unsealed")],
+        ran=sum(row.ran for row in counted),
+        seconds=sum(row.elapsed for row in rows),
+        tokens=sum(row.tokens for row in rows),
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
         palette=palette,
     )
 
 
-def write_figures(outcomes: Sequence[Outcome], panels: Mapping[str, Measured], folder: Path) -> list[Path]:
+def write_figures(rows: Sequence[TrialRow], panels: Mapping[str, Measured], folder: Path) -> list[Path]:
     """Write the figures of the report as SVG and PNG files, and return their paths."""
-    from assay.core.disk import atomic_write
-
-    palette = figures.number_colors(outcome.agent for outcome in outcomes if outcome.counts)
+    palette = figures.number_colors(row.agent for row in rows if row.counts)
     written = []
     folder.mkdir(parents=True, exist_ok=True)
-    for same in group_by(outcomes, lambda o: o.rules):
-        rules = re.sub(r"[^A-Za-z0-9.-]+", "-", str(same[0].rules))
-        for name, figure in _draw_all(same, panels, palette).items():
-            for suffix, content in (("svg", figure.to_svg().encode()), ("png", figure.to_png())):
-                path = folder / f"{rules}-{name}.{suffix}"
-                atomic_write(path, content)
-                written.append(path)
+    for group in group_by(rows, lambda row: row.rules):
+        rules = _file_name(str(group[0].rules).replace("_", "-"))
+        section = _make_section(group, panels, palette, rules)
+        drawn = {"success": section.success, "improvement": section.improvements, "attempts": section.curves}
+        drawn |= {f"scores-{_file_name(short_task_name(each.summary.task))}": each.figure for each in section.strips}
+        for name, figure in drawn.items():
+            if figure is not None:
+                path = folder / f"{rules}-{name}"
+                atomic_write(path.with_name(f"{path.name}.svg"), figure.to_svg())
+                atomic_write(path.with_name(f"{path.name}.png"), figure.to_png())
+                written += [path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "png")]
     return written
 
 
-def _draw_all(same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int]) -> dict[str, Figure]:
-    """Return the figures of trials with the same rules by file name."""
-    cells, standings = summarize_cells(same), summarize_standings(same)
-    drawn = {
-        "success": figures.draw_success(standings, palette),
-        "improvement": figures.draw_improvements(cells, palette),
-        "attempts": figures.draw_attempts(standings, palette),
-    }
-    for task, figure in _draw_scores(same, panels, palette).items():
-        drawn[f"scores-{re.sub(r'[^A-Za-z0-9._-]+', '-', wording.short_task_name(task))}"] = figure
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
 
 
-def _draw_scores(
-    same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int]
-) -> dict[str, Figure]:
-    """Return the figure of each task on which a trial has a score."""
-    by_task = group_by((outcome for outcome in same if outcome.counts), lambda o: o.task)
-    return {
-        task[0].task: figures.draw_scores(task, panels.get(task[0].task), palette)
-        for task in by_task
-        if any(outcome.score is not None for outcome in task)
-    }
-
-
-def _format_power(by_rules: Sequence[Sequence[Outcome]]) -> str:
+def _format_power(by_rules: Sequence[Sequence[TrialRow]]) -> str:
     """Return the detectable difference in points for each set of rules that has one."""
-    found = [detectable_difference_in_success([one for one in same if one.counts]) for same in by_rules]
-    return " and ".join(f"{100 * power:.0f}" for power in found if power)
+    differences = map(detectable_difference_in_success, by_rules)
+    return " and ".join(f"{100 * difference:.0f}" for difference in differences if difference)
 
 
-def _total_cost(outcomes: Sequence[Outcome]) -> float | None:
-    costs = [outcome.cost for outcome in outcomes]
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def _section(
-    same: Sequence[Outcome], panels: Mapping[str, Measured], palette: Mapping[str, int], prefix: str
+def _make_section(
+    rows: Sequence[TrialRow], panels: Mapping[str, Measured], palette: figures.Palette, name: str
 ) -> ReportSection:
-    cells, standings = summarize_cells(same), summarize_standings(same)
-    tasks, scores = group_by(cells, lambda cell: cell.task), _draw_scores(same, panels, palette)
+    by_task = summarize_tasks(rows)
+    agents, tasks = summarize_agents(rows, by_task), group_by(by_task, lambda summary: summary.task)
+    trials = {task[0].task: task for task in group_by((row for row in rows if row.counts), lambda row: row.task)}
+    strips = [
+        Strip(task[0], figures.draw_scores(trials[task[0].task], panels.get(task[0].task), palette))
+        for task in tasks
+        if any(summary.score for summary in task)
+    ]
     return ReportSection(
-        name=prefix,
-        rules=same[0].rules,
+        name=name,
+        rules=rows[0].rules,
         tasks=tasks,
-        standings=standings,
-        attempts=describe_attempts(standings),
-        strips=[Strip(task[0], scores[task[0].task]) for task in tasks if task[0].task in scores],
-        legend=_legend(scores.values()),
-        improvements=figures.draw_improvements(cells, palette),
-        success=figures.draw_success(standings, palette),
-        curves=figures.draw_attempts(standings, palette),
-        reasons=_group_reasons(same),
-        trials=group_by(same, lambda o: o.task),
+        agents=agents,
+        attempts=describe_attempts(agents),
+        strips=strips,
+        legend=_legend(strip.figure for strip in strips),
+        improvements=figures.draw_improvements(by_task, palette),
+        success=figures.draw_success(agents, palette),
+        curves=figures.draw_attempts(agents, palette),
+        reasons=_group_reasons(rows),
+        trials=group_by(rows, lambda row: row.task),
     )
 
 
-def _group_reasons(outcomes: Sequence[Outcome]) -> list[FailureReason]:
+def _group_reasons(rows: Sequence[TrialRow]) -> list[FailureReason]:
     """Return the reasons why trials have no score, the most frequent first."""
-    without = [one for one in outcomes if one.counts and (one.failure is not None or one.inapplicable)]
-    found = []
-    for same in group_by(without, lambda o: (o.failure_name, o.reason)):
-        names = list(dict.fromkeys(wording.short_task_name(one.task) for one in same))
+    without = [row for row in rows if row.counts and (row.failure is not None or row.inapplicable)]
+    reasons = []
+    for group in group_by(without, lambda row: (row.failure_name, row.reason)):
+        names = list(dict.fromkeys(short_task_name(row.task) for row in group))
         more = len(names) - _MAX_TASKS_NAMED
-        found.append(
+        reasons.append(
             FailureReason(
-                failure=same[0].failure_name or "not applicable",
-                why=same[0].reason or "no reason recorded",
-                trials=len(same),
-                agents=Counter(one.agent for one in same),
-                tasks=", ".join(names[:_MAX_TASKS_NAMED])
-                + (f" and {wording.plural(more, 'task')} more" if more > 0 else ""),
+                failure=group[0].failure_name or "not applicable",
+                reason=group[0].reason or "no reason recorded",
+                trials=len(group),
+                agents=Counter(row.agent for row in group),
+                tasks=", ".join(names[:_MAX_TASKS_NAMED]) + (f" and {plural(more, 'task')} more" if more > 0 else ""),
             )
         )
-    return sorted(found, key=lambda reason: -reason.trials)
+    return sorted(reasons, key=lambda reason: -reason.trials)
 
 
 def _legend(drawn: Iterable[Figure]) -> str:

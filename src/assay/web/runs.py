@@ -1,4 +1,4 @@
-"""The runs that are shown, by their keys in addresses, and what was computed from them.
+"""The runs of the viewer, by their keys in addresses, and what was computed from them.
 
 Everything is read from the run folders again when a file of them changes, and never written.
 """
@@ -11,21 +11,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.garbage import pause_garbage_collection
-from assay.records import RunFolder, TrialFolder, TrialSummary, find_runs
-from assay.results.collect import collect_with_tasks
-from assay.results.comparison import Comparison, Measure, compare_agents, select_trials
-from assay.results.outcome import Outcome, RuleSet
-from assay.results.statistics import Cell, group_by, summarize_cells
+from assay.records import RunFolder, TrialFolder, find_runs
+from assay.results.estimate import Summary, summarize_tasks
+from assay.results.frame import Frame, RuleSet, TrialRow, group_by, read_frame
+from assay.results.measures import Measure
+from assay.results.paired import Comparison, compare_agents, select_trials
 from assay.tasks import Task
+from assay.web.background import Background
 from assay.web.leaderboard import Line, make_lines
 
 Value = TypeVar("Value")
 
-_MAX_KEPT = 64
+_MAX_VALUES = 64
 _QUICK = 10_000
 """Pairs of agents times trials that are compared before a page is sent: a few tenths of a second."""
 _WATCHED = ("state.json", "grade.json", "events.jsonl")
@@ -37,131 +38,81 @@ class RunSection:
 
     rules: RuleSet
     lines: tuple[Line, ...]
-    tasks: tuple[tuple[Cell, ...], ...]
-    outcomes: tuple[Outcome, ...]
+    tasks: tuple[tuple[Summary, ...], ...]
+    rows: Frame
 
     @cached_property
     def has_leaderboard(self) -> bool:
         """Whether there is a leaderboard of human teams, so that success is a medal."""
-        return any(outcome.has_leaderboard for outcome in self.outcomes)
+        return any(row.has_leaderboard for row in self.rows)
 
     @cached_property
-    def grid(self) -> Mapping[tuple[str, str], tuple[Cell, tuple[Outcome, ...]]]:
-        """The cell of each agent and task with its trials, ordered by seed."""
-        trials: dict[tuple[str, str], list[Outcome]] = {}
-        for outcome in self.outcomes:
-            if outcome.counts:
-                trials.setdefault((outcome.agent, outcome.task), []).append(outcome)
+    def grid(self) -> Mapping[tuple[str, str], tuple[Summary, Sequence[TrialRow]]]:
+        """The results of each agent on each task with its trials, ordered by seed."""
+        trials = {
+            (rows[0].agent, rows[0].task): rows for rows in group_by(self.rows.counted, lambda r: (r.agent, r.task))
+        }
         return {
-            (cell.agent, cell.task): (
-                cell,
-                tuple(sorted(trials[cell.agent, cell.task], key=lambda one: one.seed)),
+            (summary.agent, summary.task): (
+                summary,
+                sorted(trials[summary.agent, summary.task], key=lambda row: row.seed),
             )
-            for cells in self.tasks
-            for cell in cells
+            for task in self.tasks
+            for summary in task
         }
 
 
 class RunView:
-    """One run at one moment: everything is computed when it is first asked for."""
+    """A run at one moment; what follows from its files is computed when it is first asked for."""
 
-    def __init__(
-        self, key: str, folder: RunFolder, title: str, version: str, earlier: Sequence[Comparison] = ()
-    ) -> None:
+    def __init__(self, key: str, folder: RunFolder, title: str, version: str) -> None:
         self.key, self.folder, self.title, self.version = key, folder, title, version
-        self._earlier = earlier
-        self._lock = threading.RLock()
-        self._sent = self._comparing = False
-        self.compared = False
 
     @cached_property
-    def _collected(self) -> tuple[list[tuple[TrialSummary, Outcome]], dict[str, Task]]:
-        return collect_with_tasks(self.folder)
+    def rows(self) -> Frame:
+        """Its trials, in the order of the plan."""
+        with pause_garbage_collection():
+            return read_frame(self.folder)
 
     @property
-    def summaries(self) -> list[tuple[TrialSummary, Outcome]]:
-        """All its trials, in the order of the plan."""
-        return self._collected[0]
-
-    @property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> Mapping[str, Task]:
         """The tasks of its trials by name."""
-        return self._collected[1]
+        return self.rows.known_tasks
 
     @cached_property
-    def outcomes(self) -> list[Outcome]:
-        """The outcomes of its trials, in the order of the plan."""
-        return [outcome for _, outcome in self.summaries]
-
-    @cached_property
-    def by_trial(self) -> dict[str, Outcome]:
+    def by_trial(self) -> dict[str, TrialRow]:
         """Its trials by id."""
-        return {outcome.trial: outcome for outcome in self.outcomes}
+        return {row.trial: row for row in self.rows}
+
+    @cached_property
+    def folders(self) -> dict[str, TrialFolder]:
+        """The folders of its trials by id."""
+        return {row.record.folder.path.name: row.record.folder for row in self.rows if row.record}
 
     @cached_property
     def sections(self) -> list[RunSection]:
         """Its results, separately for each set of rules."""
-        return self.make_sections(self.outcomes)
+        return self.make_sections(self.rows)
 
-    def make_sections(self, outcomes: Sequence[Outcome]) -> list[RunSection]:
+    def make_sections(self, rows: Frame) -> list[RunSection]:
         """Return the results of some of its trials, separately for each set of rules."""
-        found = []
-        for same in group_by(outcomes, lambda one: one.rules):
-            cells = summarize_cells(same)
-            by_task = tuple(tuple(cells) for cells in group_by(cells, lambda cell: cell.task))
-            found.append(RunSection(same[0].rules, tuple(make_lines(same, self._strata)), by_task, tuple(same)))
-        return found
+        sections = []
+        for group in rows.group_by(lambda row: row.rules):
+            tasks = tuple(map(tuple, group_by(summarize_tasks(group), lambda summary: summary.task)))
+            lines = tuple(make_lines(group, self.rows.strata))
+            sections.append(RunSection(group[0].rules, lines, tasks, group))
+        return sections
 
     @property
     def pending(self) -> int:
         """How many trials have no result yet."""
-        return sum(outcome.pending for outcome in self.outcomes)
-
-    @cached_property
-    def verdicts(self) -> list[Comparison]:
-        """Its agents compared with each other; nothing where they cannot be compared."""
-        try:
-            return self.compare("success")
-        except UsageError:
-            pass
-        try:
-            return self.compare("wins")
-        except UsageError:
-            return []
+        return sum(row.pending for row in self.rows)
 
     @property
-    def known_verdicts(self) -> Sequence[Comparison]:
-        """Its verdicts, or those of an earlier state of the run until they are known."""
-        return self.verdicts if self.compared else self._earlier
-
-    def prepare_verdicts(self) -> None:
-        """Compute `verdicts` for a page about to be sent if that is quick; otherwise leave them for later.
-
-        A page that was sent without them asks for updates, which begins the comparison. One without a script cannot
-        ask, so that the comparison also begins when the page is sent again.
-        """
-        agents = len({one.agent for one in self.outcomes})
-        if agents * (agents - 1) // 2 * len(self.outcomes) <= _QUICK:
-            self._find_verdicts()
-        elif self._sent:
-            self.begin_comparing()
-        self._sent = True
-
-    def begin_comparing(self) -> None:
-        """Compute `verdicts` in a thread if a page was sent without them."""
-        with self._lock:
-            if self._sent and not self.compared and not self._comparing:
-                self._comparing = True
-                threading.Thread(target=self._find_verdicts, daemon=True).start()
-
-    def _find_verdicts(self) -> None:
-        self.verdicts  # noqa: B018
-        self.compared = True
-
-    @property
-    def shown_version(self) -> str:
-        """A text that changes with the files of the run, and once its agents are compared."""
-        return f"{self.version}-compared" if self.compared else self.version
+    def is_quickly_compared(self) -> bool:
+        """Whether its agents can be compared before a page is sent."""
+        agents = len(self.rows.agents)
+        return agents * (agents - 1) // 2 * len(self.rows) <= _QUICK
 
     def compare(
         self,
@@ -171,21 +122,16 @@ class RunView:
         ignore: Sequence[str] = (),
     ) -> list[Comparison]:
         """Compare the agents of this run, and of other runs; `UsageError` says why they cannot be compared."""
-        trials = select_trials(row for run in (self, *others) for _, row in run.summaries)
-        return compare_agents(trials, measure=measure, baseline=baseline, strata=self._strata, ignore=ignore)
+        trials = select_trials(row for run in (self, *others) for row in run.rows)
+        return compare_agents(trials, measure=measure, baseline=baseline, strata=self.rows.strata, ignore=ignore)
 
-    def trial(self, name: str) -> TrialFolder | None:
-        """Return a trial of the run by its id; the name is only looked up, never used as a path."""
-        return next((trial.folder for trial, _ in self.summaries if trial.folder.path.name == name), None)
-
-    def load(self) -> None:
-        """Read all trials; threads that ask at the same time read them once."""
-        with self._lock, pause_garbage_collection():
-            self.sections  # noqa: B018
-
-    @cached_property
-    def _strata(self) -> dict[str, str]:
-        return {outcome.task: outcome.split for outcome in self.outcomes}
+    def compare_all(self) -> list[Comparison]:
+        """Compare its agents with each other; nothing where they cannot be compared."""
+        measures: tuple[Measure, ...] = ("success", "wins")
+        for measure in measures:
+            with suppress(UsageError):
+                return self.compare(measure)
+        return []
 
 
 class Runs:
@@ -195,8 +141,10 @@ class Runs:
         self._folders = [folder.resolve() for folder in folders]
         self._paths: dict[str, Path] = {}
         self._views: dict[str, RunView] = {}
-        self._kept: dict[tuple[str, Hashable], object] = {}
         self._lock = threading.Lock()
+        self._values = Background(_MAX_VALUES)
+        self._comparisons = Background(_MAX_VALUES)
+        self._earlier: dict[str, Sequence[Comparison]] = {}
 
     @property
     def only(self) -> str | None:
@@ -209,35 +157,41 @@ class Runs:
         """Read the only run, so that it is known when its page is asked for, which then says what is wrong with it."""
         with suppress(AssayError):
             if self.only and (view := self.get(self.only)):
-                view.load()
+                self.load(view)
 
     def find_all(self) -> list[RunView]:
         """Look for runs, and return them, the newest first; those that cannot be read are left out."""
-        found = []
+        views = []
         for path in self._find().values():
-            try:
-                found.append((RunFolder(path).file.created_at, self._view(path)))
-            except AssayError:
-                continue
-        return [view for _, view in sorted(found, key=lambda pair: pair[0], reverse=True)]
+            with suppress(AssayError):
+                views.append((RunFolder(path).file.created_at, self._view(path)))
+        return [view for _, view in sorted(views, key=lambda pair: pair[0], reverse=True)]
 
     def get(self, key: str) -> RunView | None:
         """Return a run by its key."""
         path = self._path(key)
         return self._view(path) if path else None
 
+    def load(self, view: RunView) -> None:
+        """Read all trials of a run."""
+        self.keep(view, "sections", lambda: view.sections)
+
     def version(self, key: str, trial: str | None = None) -> str | None:
-        """Return a text that changes when a file of the run, or of one trial of it, does."""
+        """Return a text that changes with the files of the run or of a trial, and once its agents are compared."""
         path = self._path(key)
         if path is None:
             return None
-        version, view = _version(path, trial), self._views.get(key)
-        return view.shown_version if trial is None and view and view.version == version else version
+        version = _version(path, trial)
+        return version if trial else self._name_version(key, version)
+
+    def version_of(self, view: RunView) -> str:
+        """Return the version of what is known of a run."""
+        return self._name_version(view.key, view.version)
 
     def version_of_all(self) -> str:
         """Return a text that changes when a run is added or removed, or a trial of one begins or ends."""
-        found = [(key, _version(path)) for key, path in sorted(self._find().items())]
-        return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+        versions = [(key, _version(path)) for key, path in sorted(self._find().items())]
+        return hashlib.sha256(repr(versions).encode()).hexdigest()[:16]
 
     def keep(self, view: RunView, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed for this state of a run, or compute it."""
@@ -245,16 +199,24 @@ class Runs:
 
     def keep_for(self, version: str, key: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed for this version of some files, or compute it."""
-        place = (version, key)
-        with self._lock:
-            if place in self._kept:
-                return cast(Value, self._kept[place])
-        value = compute()
-        with self._lock:
-            while len(self._kept) >= _MAX_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[place] = value
-        return value
+        return self._values.compute((version, key), compute)
+
+    def find_comparisons(self, view: RunView) -> tuple[Sequence[Comparison], bool]:
+        """Return a run's agents compared, and whether they are those of its present state or of an earlier one."""
+        key = (view.key, view.version)
+        if view.is_quickly_compared:
+            self._comparisons.compute(key, view.compare_all)
+        current = self._comparisons.find(key)
+        if current is not None:
+            self._earlier[view.key] = current
+        return self._earlier.get(view.key, ()), current is not None
+
+    def begin_comparing(self, view: RunView) -> None:
+        """Compare a run's agents in a thread."""
+        self._comparisons.begin((view.key, view.version), view.compare_all)
+
+    def _name_version(self, key: str, version: str) -> str:
+        return f"{version}-compared" if self._comparisons.find((key, version)) is not None else version
 
     def _path(self, key: str) -> Path | None:
         """Return the folder of a run; folders are searched again only for a run that is not known."""
@@ -268,11 +230,10 @@ class Runs:
     def _view(self, path: Path) -> RunView:
         key, version = _key(path), _version(path)
         with self._lock:
-            known = self._views.get(key)
-            if known is None or known.version != version:
-                earlier = known.known_verdicts if known else ()
-                known = self._views[key] = RunView(key, RunFolder(path), self._title(path), version, earlier)
-            return known
+            view = self._views.get(key)
+            if view is None or view.version != version:
+                view = self._views[key] = RunView(key, RunFolder(path), self._title(path), version)
+            return view
 
     def _title(self, path: Path) -> str:
         for folder in self._folders:
@@ -288,7 +249,7 @@ def _key(path: Path) -> str:
 
 
 def _version(path: Path, trial: str | None = None) -> str:
-    found = [_stamp(f"{path}/run.json")]
+    stamps = [_stamp(f"{path}/run.json")]
     try:
         folders = [entry.path for entry in os.scandir(path / "trials") if trial is None or entry.name == trial]
     except OSError:
@@ -296,13 +257,13 @@ def _version(path: Path, trial: str | None = None) -> str:
     # While a run is shown as a whole, only states and grades matter; the log of one trial changes with every call.
     names = _WATCHED if trial else _WATCHED[:2]
     for folder in sorted(folders):
-        found += [_stamp(f"{folder}/{name}") for name in names]
-    return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+        stamps += [_stamp(f"{folder}/{name}") for name in names]
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()[:16]
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

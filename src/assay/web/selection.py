@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from assay.results.outcome import Outcome, RuleSet
+from assay.results.frame import Frame, RuleSet, TrialRow
 from assay.results.published_figures import load_published_figures
 from assay.suites.mlebench.studies.published import SPLITS, load_leaderboard
 from assay.tasks import Task
@@ -43,34 +43,33 @@ class Selection:
         text = urlencode(chosen | ({"published": "yes"} if self.published else {}))
         return f"?{text}" if text else ""
 
-    def select(self, outcomes: Sequence[Outcome], tasks: Mapping[str, Task]) -> list[Outcome]:
+    def select(self, rows: Frame) -> Frame:
         """Return the trials that have the properties."""
-        wanted = {name: value for name in PROPERTIES if (value := getattr(self, name)) is not None}
-        if not wanted:
-            return list(outcomes)
-        return [one for one in outcomes if all(PROPERTIES[name](one, tasks) == value for name, value in wanted.items())]
+        chosen = {name: value for name in PROPERTIES if (value := getattr(self, name)) is not None}
+        tasks = rows.known_tasks
+        return rows.where(lambda row: all(PROPERTIES[name](row, tasks) == value for name, value in chosen.items()))
 
 
-def _category(outcome: Outcome, tasks: Mapping[str, Task]) -> str:
-    task = tasks.get(outcome.task)
+def _category(row: TrialRow, tasks: Mapping[str, Task]) -> str:
+    task = tasks.get(row.task)
     return (task.category or task.kind) if task else ""
 
 
-PROPERTIES: Mapping[str, Callable[[Outcome, Mapping[str, Task]], str]] = {
-    "suite": lambda one, tasks: one.rules.suite,
-    "split": lambda one, tasks: one.split,
+PROPERTIES: Mapping[str, Callable[[TrialRow, Mapping[str, Task]], str]] = {
+    "suite": lambda row, tasks: row.suite,
+    "split": lambda row, tasks: row.split,
     "category": _category,
-    "edition": lambda one, tasks: one.edition,
-    "sealed": lambda one, tasks: "no" if one.unsealed else "yes",
+    "edition": lambda row, tasks: row.edition,
+    "sealed": lambda row, tasks: "no" if row.unsealed else "yes",
 }
 """Property -> its value for a trial. These are the fields of `Selection` and the parameters of the address."""
 assert set(PROPERTIES) == {field.name for field in fields(Selection)} - {"published"}
 
 
-def find_choices(outcomes: Sequence[Outcome], tasks: Mapping[str, Task]) -> dict[str, list[str]]:
+def find_choices(rows: Frame) -> dict[str, list[str]]:
     """Return the values of each property in which trials differ."""
-    found = {name: sorted({find(one, tasks) for one in outcomes} - {""}) for name, find in PROPERTIES.items()}
-    return {name: values for name, values in found.items() if len(values) > 1}
+    values = {name: sorted({find(row, rows.known_tasks) for row in rows} - {""}) for name, find in PROPERTIES.items()}
+    return {name: distinct for name, distinct in values.items() if len(distinct) > 1}
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def has_published(task: Task) -> bool:
 
 
 def find_published(rules: RuleSet, task: Task, selection: Selection) -> PublishedRows:
-    """Return the published results that are shown next to trials of these rules; `task` is any task of the suite."""
+    """Return the published results to put beside trials of these rules; `task` is any task of the suite."""
     if selection.category:
         return PublishedRows(problem="Published rates are not known by category.")
     if rules.suite == "mlebench":

@@ -51,10 +51,10 @@ class SimilarCode:
 def compare_code(view: RunView) -> SimilarCode:
     """Compare the code of the trials of a run; those beyond a number, and those that cannot be read, are left out."""
     every, problems = list[CodeSample](), list[str]()
-    given = {name: hash_given_code(task) for name, task in view.tasks.items()}
-    for trial, _ in view.summaries:
+    known = {name: hash_given_code(task) for name, task in view.tasks.items()}
+    for name, folder in view.folders.items():
         try:
-            source = read_trial(trial.folder, given[trial.file.task])
+            source = read_trial(folder, known[view.by_trial[name].task])
         except RecordError as error:
             problems.append(str(error))
             continue
@@ -66,10 +66,10 @@ def compare_code(view: RunView) -> SimilarCode:
     return SimilarCode(tuple(sources), tuple(matches), tuple(counts), left_out, tuple(problems))
 
 
-def find_code_pair(found: SimilarCode, first: str, second: str) -> CodePair | None:
+def find_code_pair(similar: SimilarCode, *names: str) -> CodePair | None:
     """Return two trials side by side; None if they were not compared."""
-    match = next((one for one in found.matches if {one.first, one.second} == {first, second}), None)
-    return pair_code(match, {sample.name: sample for sample in found.sources}) if match else None
+    match = next((match for match in similar.matches if {match.first, match.second} == set(names)), None)
+    return pair_code(match, {sample.name: sample for sample in similar.sources}) if match else None
 
 
 def read_threshold(query: QueryParams) -> float:

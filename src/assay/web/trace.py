@@ -376,14 +376,14 @@ class _Builder:
         changes = _changes(before[1] if before else None, now)
         if not changes:
             return
-        words = [f"{count} {name}" for name in _CHANGES if (count := sum(one == name for one in changes.values()))]
+        words = [f"{count} {name}" for name in _CHANGES if (count := list(changes.values()).count(name))]
         title = f"files: {', '.join(words)}" if before else f"{plural(len(now.files), 'file')} in the workspace"
         entry = Entry(event.number, "files", title, at, event.step, has_files=True)
         listed = [f"{_CHANGES[change]} {_name(path)}" for path, change in changes.items()]
         more = [f"… and {len(listed) - _MAX_LISTED} more"] if len(listed) > _MAX_LISTED else []
         entry.blocks = [Block("files", "\n".join(listed[:_MAX_LISTED] + more), folded=True)]
-        shown = [path for path, change in changes.items() if change != "removed" and path.lower().endswith(_CODE)]
-        for path in shown[:_MAX_CHANGES]:
+        edited = [path for path, change in changes.items() if change != "removed" and path.lower().endswith(_CODE)]
+        for path in edited[:_MAX_CHANGES]:
             block = self._changed_file(path, now)
             if block and before:  # the first snapshot has what the agent was given
                 entry.blocks.append(block)
@@ -456,13 +456,13 @@ _CHANGES = {"new": "+", "changed": "~", "removed": "−"}
 def _changes(before: Snapshot | None, now: Snapshot) -> dict[str, str]:
     """Return what happened to each file between two snapshots; files that stayed the same are left out."""
     old = before.files if before else {}
-    found = {path: "removed" for path in old if path not in now.files}
+    changes = {path: "removed" for path in old if path not in now.files}
     for path, file in now.files.items():
         if path not in old:
-            found[path] = "new"
+            changes[path] = "new"
         elif old[path].sha256 != file.sha256:
-            found[path] = "changed"
-    return dict(sorted(found.items()))
+            changes[path] = "changed"
+    return dict(sorted(changes.items()))
 
 
 def _name(path: str) -> str:
