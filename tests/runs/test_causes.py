@@ -9,8 +9,8 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.lab.host.gpus import gpu_nodes, gpu_numbers
 from assay.records import RunFolder, State
-from assay.results.collect import collect_outcomes
-from assay.results.statistics import summarize_standings
+from assay.results.estimate import summarize_agents
+from assay.results.frame import read_frame
 from assay.runs.driver import execute_run
 from assay.runs.executors.local import LocalExecutor
 from assay.runs.retry import Allowance, Retries, Spending
@@ -46,9 +46,9 @@ def test_after_the_last_attempt_the_trial_fails_because_of_the_infrastructure_an
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause, trial.attempts) == ("failed", "infrastructure", 2)
     assert trial.state.error_type == "LabError"
-    outcomes = collect_outcomes(tiny.folder)
+    outcomes = read_frame(tiny.folder)
     assert outcomes[0].failure == "infrastructure" and outcomes[0].success is False
-    (line,) = summarize_standings(outcomes)
+    (line,) = summarize_agents(outcomes)
     assert line.success is None or line.success.count == 0
     resumed = tiny.call("resume", str(tiny.out), "--quiet", *NO_WAIT)
     assert resumed.returncode == 0, resumed.stderr

@@ -14,8 +14,8 @@ from assay.records.budget import BudgetUsed
 from assay.records.events import AgentCrashed, BudgetExhausted, CallFinished, CommandResult, Started
 from assay.records.failure import explain_failure
 from assay.records.state import State, SubmissionEntry
-from assay.results.collect import collect_outcomes
-from assay.results.statistics import summarize_cells
+from assay.results.estimate import summarize_tasks
+from assay.results.frame import read_frame
 from assay.runs.hashes import check_agent, hash_of_agent
 from assay.runs.plan import Plan
 from assay.tasks import Registry
@@ -53,7 +53,7 @@ def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny
     trials = list(tiny.folder.trials())
     assert [trial.state.status for trial in trials] == ["done", "failed", "failed"]
     assert trials[0].path == old.path and trials[0].file.hashes["agent"] != trials[1].file.hashes["agent"]
-    labels = [cell.agent for cell in summarize_cells(collect_outcomes(tiny.folder))]
+    labels = [cell.agent for cell in summarize_tasks(read_frame(tiny.folder))]
     versions = [trial.file.hashes["agent"][:7] for trial in trials[:2]]
     assert labels == [f"Evolve (code {version})" for version in versions]
     status = json.loads(tiny.call("status", str(tiny.out), "--json").stdout)
@@ -86,7 +86,7 @@ def test_a_rerun_replaces_a_trial_in_results_and_keeps_its_record(tiny):
     *_, again = tiny.folder.trials()
     assert again.file.replaces == first.path.name and again.path.name == f"{first.path.name}-again-1"
     assert len(tiny.folder.file.trials) == 3 and first.grade is not None
-    assert [outcome.counts for outcome in collect_outcomes(tiny.folder)] == [False, True, True]
+    assert [outcome.counts for outcome in read_frame(tiny.folder)] == [False, True, True]
     assert "Rerun: 1 trial, 1 of them failed" in result.stdout
     assert tiny.call("run", "--again", str(other.path), "--quiet").returncode == 0
     assert tiny.folder.file.trials[-1] == f"{other.path.name}-again-1"

@@ -10,9 +10,8 @@ from assay.core.errors import AssayError
 from assay.core.layout import TableColumn, fit_table, shorten_middle
 from assay.core.progress import Advance, Progress, ProgressBars
 from assay.core.quantities import format_duration
-from assay.core.text import one_line, plural
+from assay.core.text import describe_counts, one_line, plural
 from assay.records import RunFolder
-from assay.results.wording import describe_failures
 from assay.runs.status import RunStatus, TrialStatus, read_status, utc_now
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def summarize_status(status: RunStatus) -> list[str]:
     """Return how many trials are in which state, the time, and what was used."""
     counts = [f"{status.stages[stage]} {stage}" for stage in _ORDER if status.stages.get(stage)]
     if status.failed:
-        counts.append(f"{sum(status.failed.values())} failed ({describe_failures(status.failed)})")
+        counts.append(f"{sum(status.failed.values())} failed ({describe_counts(status.failed)})")
     cost = f"${status.cost:.2f}"
     if status.unpriced:
         cost += f" plus the cost of {plural(status.unpriced, 'trial')} with a model of unknown price"

@@ -59,6 +59,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Return counts by name, such as `2 agent, 1 infrastructure`."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+
+
 def suggest(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
     """Return the known name that `name` is most likely a misspelling of."""
     import difflib  # needed only for a typing mistake

@@ -20,7 +20,7 @@ from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
 from assay.records import RunFolder
 from assay.records.signature import run_digest
-from assay.results.collect import collect_outcomes
+from assay.results.frame import read_frame
 
 _MAX_NAME = 200
 _TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
@@ -58,7 +58,7 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
     separately; forks and trials that were rerun are left out.
     """
     found: dict[tuple[str, str], list[Grade | NotGraded]] = defaultdict(list)
-    for number, outcome in enumerate(collect_outcomes(run), 1):
+    for number, outcome in enumerate(read_frame(run), 1):
         if not outcome.counts:
             continue
         rules = _file_name(f"{outcome.rules.suite}-{outcome.edition}-{outcome.variant}")

@@ -9,7 +9,7 @@ from assay.core.text import cut_middle, one_line, strip_control
 from assay.records import Journal, RunFolder, TrialFolder, read_events, read_journal
 from assay.records.events import SearchNode
 from assay.records.search import has_nodes
-from assay.results.collect import load_tasks
+from assay.results.frame import make_registry
 from assay.results.progress import load_scores
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
     trees: list[SearchTree] = []
     room = _MAX_PAGE
     folders = [folder for folder in run.trials() if folder.events.is_file() and has_nodes(folder.events)]
-    tasks = load_tasks([folder.file for folder in folders])
+    registry = make_registry([folder.file for folder in folders])
     for folder in folders:
-        task = tasks[folder.file.task]
+        task = registry.recorded_task(folder.file.task)
         journal = read_journal(read_events(folder.events), task.metric.direction)
         if not journal.nodes:
             continue

@@ -39,8 +39,7 @@ from assay.models.messages import Usage
 from assay.records import Event, RunFolder, TrialFile, TrialFolder, read_events
 from assay.records.events import AgentCrashed, BudgetExhausted
 from assay.records.tape import past_of
-from assay.results.collect import collect_outcomes
-from assay.results.outcome import Outcome, RuleSet
+from assay.results.frame import RuleSet, TrialRow, read_frame
 from assay.results.trajectory import read_trajectory
 from assay.runs.descriptions import description_of
 from assay.runs.trial import task_of
@@ -73,8 +72,8 @@ def eval_logs(run: RunFolder, only: str | None = None) -> dict[str, EvalLog]:
     Trials that were stopped or have not ended yet are excluded, and make their log one that was cancelled. `only` is
     the id of a trial that is the only one wanted.
     """
-    groups: dict[tuple[RuleSet, str], list[tuple[TrialFolder, Outcome]]] = defaultdict(list)
-    for folder, outcome in zip(run.trials(), collect_outcomes(run), strict=True):
+    groups: dict[tuple[RuleSet, str], list[tuple[TrialFolder, TrialRow]]] = defaultdict(list)
+    for folder, outcome in zip(run.trials(), read_frame(run), strict=True):
         if not outcome.inapplicable and only in (None, outcome.trial):
             groups[outcome.rules, outcome.agent].append((folder, outcome))
     date = datetime.fromisoformat(run.file.created_at)
@@ -86,7 +85,7 @@ def eval_logs(run: RunFolder, only: str | None = None) -> dict[str, EvalLog]:
 
 
 def _log(
-    run: RunFolder, rules: RuleSet, agent: str, token: str, trials: Sequence[tuple[TrialFolder, Outcome]]
+    run: RunFolder, rules: RuleSet, agent: str, token: str, trials: Sequence[tuple[TrialFolder, TrialRow]]
 ) -> EvalLog:
     samples: list[EvalSample] = []
     for folder, outcome in trials:
@@ -144,7 +143,7 @@ def _stats(samples: Sequence[EvalSample]) -> EvalStats:
     return EvalStats(started_at=min(began, default=""), completed_at=max(ended, default=""), model_usage=usage)
 
 
-def _sample(folder: TrialFolder, outcome: Outcome, epoch: int) -> EvalSample:
+def _sample(folder: TrialFolder, outcome: TrialRow, epoch: int) -> EvalSample:
     file, state, trajectory = folder.file, folder.state, read_trajectory(folder)
     task = task_of(file).model_copy(update={"resources": file.resources})
     events = read_events(folder.events)
@@ -204,7 +203,7 @@ def _by_model(usage: Mapping[str, Usage], models: Mapping[str, str]) -> dict[str
     return {model: model_usage(used) for model, used in totals.items()}
 
 
-def _error(outcome: Outcome, events: Sequence[Event]) -> EvalError | None:
+def _error(outcome: TrialRow, events: Sequence[Event]) -> EvalError | None:
     """Return why a trial failed, which Inspect shows; its score counts as a failure all the same."""
     if outcome.failure is None:
         return None
