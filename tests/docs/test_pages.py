@@ -13,8 +13,8 @@ from assay.tasks import load_plugin
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(r"^(?:\$ )?assay (.*)$", re.MULTILINE)
 COMMANDS = sorted({match for page in PAGES for match in COMMAND.findall(page.read_text().replace("\\\n", ""))})
-OWN_FILES = re.compile(r"study \w+\.py:")
-"""Commands that need a file which their page contains; other tests run them."""
+OWN_FILES = re.compile(r"study (\w+\.py:|count )")
+"""Commands that need a file or a package which their page contains; other tests run them."""
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if not OWN_FILES.match(command)])
